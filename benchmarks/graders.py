@@ -109,9 +109,7 @@ async def load(address: str, tokens: list[str], changes: int, pause: float, roun
     graders = [
         Grader(
             httpx2.AsyncClient(
-                base_url=address,
-                timeout=60,
-                headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+                base_url=address, timeout=60, headers={"Authorization": f"Bearer {token}", "Accept": "application/json"}
             ),
             f"g{number}",
         )

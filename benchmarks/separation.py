@@ -91,9 +91,7 @@ def find(package: str, module: str = "") -> ModuleType | None:
 
 def whole(count: int, seconds: float, fast: ModuleType | None) -> None:
     reference, estimate = make(count, seconds)
-    peers: dict[str, Callable[[], object]] = {
-        "mir_eval": lambda: peer.bss_eval_sources(reference, estimate)[:3],
-    }
+    peers: dict[str, Callable[[], object]] = {"mir_eval": lambda: peer.bss_eval_sources(reference, estimate)[:3]}
     if fast is not None:
         peers["fast_bss_eval (solver)"] = lambda: fast.bss_eval_sources(reference, estimate)[:3]
         peers["fast_bss_eval (20 CGD iterations)"] = lambda: fast.bss_eval_sources(reference, estimate, use_cg_iter=20)[

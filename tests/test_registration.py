@@ -73,12 +73,7 @@ def test_a_task_imports_the_functions_of_one_pair_when_they_are_used() -> None:
         "print(chord.rules.__name__)\n"
         "from mirflow.metrics.chord import *\nprint(evaluate is chord.evaluate)\n"
     )
-    assert run(code).splitlines() == [
-        "chord True 0 False",
-        "True True False",
-        "mirflow.metrics.chord.rules",
-        "True",
-    ]
+    assert run(code).splitlines() == ["chord True 0 False", "True True False", "mirflow.metrics.chord.rules", "True"]
 
 
 def test_readers_are_imported_when_they_are_used() -> None:

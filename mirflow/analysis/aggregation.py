@@ -26,16 +26,7 @@ from .dims import check_over, derive, refuse_annotators
 from .over_systems import over_systems, split_over
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, coords_of, group_tracks, members_of, names_of
-from .selected import (
-    CELLS,
-    COSTLIEST,
-    EMPTY_COUNTED,
-    STORES,
-    UNCOUNTED,
-    VALUELESS,
-    SelectedScores,
-    SelectionTotals,
-)
+from .selected import CELLS, COSTLIEST, EMPTY_COUNTED, STORES, UNCOUNTED, VALUELESS, SelectedScores, SelectionTotals
 from .selection import (
     CHOSEN,
     choose_metrics,

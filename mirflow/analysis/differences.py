@@ -25,14 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-__all__ = [
-    "Comparable",
-    "ComparedScores",
-    "compare_sides",
-    "differences",
-    "exceeding",
-    "sides_of",
-]
+__all__ = ["Comparable", "ComparedScores", "compare_sides", "differences", "exceeding", "sides_of"]
 
 Comparable: TypeAlias = "str | Path | xr.Dataset | xr.DataTree"
 

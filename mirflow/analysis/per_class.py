@@ -27,14 +27,7 @@ from ..metrics.aggregates import (
 )
 from ..metrics.measures import Measure
 from ..ragged import Float, Int
-from .aggregation import (
-    LONG_NAMES,
-    free_names,
-    origin_of,
-    ranked,
-    sort_systems,
-    system_coordinates,
-)
+from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems, system_coordinates
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
 from .missing import are_apart, check_policies, find_gaps, has_score, included_scores
 from .query_options import BEST, ORDERS, Names, Query, as_names
@@ -506,11 +499,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         "n_values": ((*outer, *labels), number.reshape(whole), {"long_name": "number of tracks with a value"}),
         "value": ((*outer, *labels), value.reshape(whole), {"long_name": LONG_NAMES["value"], "units": units}),
         "n": (outer, counts["n"].reshape(whole[: len(outer)]), {"long_name": "number of tracks that count"}),
-        "n_missing": (
-            outer,
-            counts["n_missing"].reshape(whole[: len(outer)]),
-            {"long_name": LONG_NAMES["n_missing"]},
-        ),
+        "n_missing": (outer, counts["n_missing"].reshape(whole[: len(outer)]), {"long_name": LONG_NAMES["n_missing"]}),
         "n_tracks": (outer[1:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]}),
     }
     along = system_coordinates(part, groupings, (*LONG_NAMES, "n_values", *labels))

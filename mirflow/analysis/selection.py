@@ -485,11 +485,7 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
         ds = ds.isel(track=[index for index, name in enumerate(annotators) if name in wanted])
     if query.where is not None:
         ds = ds.isel(track=np.flatnonzero(_holds(ds, query.where)))
-    narrowed = {
-        "where": query.where,
-        "annotator": wanted and ", ".join(wanted),
-        "param": show_parameters(query.param),
-    }
+    narrowed = {"where": query.where, "annotator": wanted and ", ".join(wanted), "param": show_parameters(query.param)}
     return ds.assign_attrs({name: text for name, text in narrowed.items() if text})
 
 

@@ -27,13 +27,7 @@ _TAKEN = (
 
 
 def extremes(
-    ds: xr.Dataset,
-    query: Query,
-    count: int = 10,
-    *,
-    best: bool = False,
-    overall: bool = False,
-    group: str = "",
+    ds: xr.Dataset, query: Query, count: int = 10, *, best: bool = False, overall: bool = False, group: str = ""
 ) -> xr.Dataset:
     """The tracks with the worst scores of one metric, of each system or over all of them.
 
@@ -76,13 +70,7 @@ def extremes(
 
 
 def changes(
-    ds: xr.Dataset,
-    query: Query,
-    baselines: Mapping[str, str],
-    count: int = 10,
-    *,
-    best: bool = False,
-    group: str = "",
+    ds: xr.Dataset, query: Query, baselines: Mapping[str, str], count: int = 10, *, best: bool = False, group: str = ""
 ) -> xr.Dataset:
     """The tracks on which systems lose most against a baseline by one metric, or gain most.
 

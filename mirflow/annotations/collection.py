@@ -16,16 +16,7 @@ from ..errors import AnnotationError, UnknownNameError, counted
 from ..notebook import html_table
 from ..ragged import Bool, Column, Int, Ragged, concatenate, row_of_items, with_used_labels
 from .account import ACCOUNT, Remark, read_account, write_account
-from .annotation import (
-    DTYPES,
-    Annotation,
-    Attribute,
-    absent,
-    empty_annotation,
-    from_ragged,
-    texts_at,
-    to_ragged,
-)
+from .annotation import DTYPES, Annotation, Attribute, absent, empty_annotation, from_ragged, texts_at, to_ragged
 from .labelled import to_dataset
 from .schema import KINDS, Kind
 from .source import MemorySource, Source

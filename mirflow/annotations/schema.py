@@ -233,7 +233,7 @@ KINDS = MappingProxyType(
                 usual_order=("time", "label"),
                 headings={
                     # The number of a beat in its bar, if another column has the time.
-                    "label": (*HEADINGS["label"], *_words("beat beat_number beat_position position_in_bar word")),
+                    "label": (*HEADINGS["label"], *_words("beat beat_number beat_position position_in_bar word"))
                 },
                 recognised=True,
                 numbers=1,

@@ -91,12 +91,7 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
             f"interval ends before it starts: {_INTERVAL}",
             "",
         ),
-        "positive": (
-            "zero_length",
-            lambda rows: _ends(rows, np.equal),
-            "interval has no length: {start} s",
-            "",
-        ),
+        "positive": ("zero_length", lambda rows: _ends(rows, np.equal), "interval has no length: {start} s", ""),
         "sorted": (
             "unsorted",
             _unsorted,

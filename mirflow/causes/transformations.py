@@ -249,10 +249,7 @@ def _labels(pair: LowPair) -> Iterator[Correction]:
     """Labels differ in spelling only."""
     if not pair.estimate.labels or not pair.reference.labels:
         return
-    for name, side, other in (
-        (ESTIMATE, pair.estimate, pair.reference),
-        (REFERENCE, pair.reference, pair.estimate),
-    ):
+    for name, side, other in ((ESTIMATE, pair.estimate, pair.reference), (REFERENCE, pair.reference, pair.estimate)):
         labels = set(side.labels or ())
         for unit in ("leadsheet symbols", "case, punctuation or encoding"):
             if unit.startswith("lead") and pair.task != "chord":

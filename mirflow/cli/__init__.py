@@ -208,9 +208,7 @@ def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *
 
 
 @click.group(
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=f"\b\nExit codes:\n{_EXITS}",
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"\b\nExit codes:\n{_EXITS}"
 )
 @click.version_option(package_name="mirflow")
 @click.option("--debug", is_flag=True, help="Show tracebacks (as does MIRFLOW_DEBUG=1).")

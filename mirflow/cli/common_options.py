@@ -159,10 +159,7 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
             "default: titles.",
         },
     ),
-    "root": (
-        ("--root",),
-        {"type": LocalPath(file_okay=False), "help": "Base folder of its patterns."},
-    ),
+    "root": (("--root",), {"type": LocalPath(file_okay=False), "help": "Base folder of its patterns."}),
     "task": (("--task", "-t"), {"help": "Task of the annotations, for example chord."}),
     "convention": (("--convention", "-c"), {"help": "Default: mir_eval's."}),
     "annotator": (

@@ -116,11 +116,7 @@ def shows_styles(stream: TextIO) -> bool:
 
 
 def tables_of(
-    ds: Results,
-    style: str,
-    percent: bool = False,
-    notes: Sequence[str] = (),
-    across: str | None = None,
+    ds: Results, style: str, percent: bool = False, notes: Sequence[str] = (), across: str | None = None
 ) -> list[Table]:
     """The result of a query as tables for a format; `notes` and `across` apply to tables for people only."""
     from ..analysis.scores import ResultInMemory

@@ -82,12 +82,7 @@ def question_command(question: Question) -> click.Command:
 
 
 def _answer(
-    question: Question,
-    *,
-    style: str | None,
-    output: Path | None,
-    signatures: bool = False,
-    **options: Any,
+    question: Question, *, style: str | None, output: Path | None, signatures: bool = False, **options: Any
 ) -> None:
     style = choose_format(style, output)
     named = options["names"]

@@ -119,12 +119,7 @@ class _PlotCommand(Command):
 @option("names", "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. Default: titles.")
 @option("label")
 def plot_command(
-    stores: tuple[Path, ...],
-    labels: tuple[str, ...],
-    kind: str,
-    output: Path,
-    metric: tuple[str, ...],
-    **options: Any,
+    stores: tuple[Path, ...], labels: tuple[str, ...], kind: str, output: Path, metric: tuple[str, ...], **options: Any
 ) -> None:
     """Draw a figure of the scores in STORE; several stores are queried as one.
 
@@ -179,12 +174,7 @@ _OF_STANDINGS = ("metric", "system", "tracks", "where", "missing", "undefined", 
 @click.argument("kind", type=Declared(lambda: [_STANDINGS, *_kinds()]), metavar="KIND", is_eager=True)
 @click.option("--output", "-o", type=LocalPath(dir_okay=False, allow_dash=True), required=True, help=".html, or -.")
 def embed_command(
-    stores: tuple[Path, ...],
-    labels: tuple[str, ...],
-    kind: str,
-    output: Path,
-    metric: tuple[str, ...],
-    **options: Any,
+    stores: tuple[Path, ...], labels: tuple[str, ...], kind: str, output: Path, metric: tuple[str, ...], **options: Any
 ) -> None:
     """Write a chart of the scores in STORE as a page without scripts, to be shown inside of another one.
 

@@ -27,12 +27,7 @@ _SUFFIXES = (".wav", ".flac", ".ogg")
     short_help="Write annotations as audio, to listen to.",
 )
 @click.argument(
-    "annotations",
-    nargs=-1,
-    required=True,
-    type=LocalPath(),
-    metavar="ANNOTATION...",
-    callback=check_existing,
+    "annotations", nargs=-1, required=True, type=LocalPath(), metavar="ANNOTATION...", callback=check_existing
 )
 @click.option("--output", "-o", required=True, type=LocalPath(dir_okay=False), help="A wav, flac or ogg file.")
 @option("task", required=True)

@@ -296,12 +296,7 @@ EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
 
 
 def combine_references(
-    how: Combine,
-    measures: Sequence[Measure],
-    scores: Scores,
-    cell: Int,
-    annotator: Sequence[str],
-    count: int,
+    how: Combine, measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str], count: int
 ) -> tuple[Float, Float, dict[str, Sparse]]:
     """Scores of cells from the scores of their pairs.
 

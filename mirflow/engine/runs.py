@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import (
-    MirflowError,
-    MirflowWarning,
-    PipelineError,
-    Problem,
-    RunError,
-    StoreError,
-    warn_caller,
-)
+from ..errors import MirflowError, MirflowWarning, PipelineError, Problem, RunError, StoreError, warn_caller
 from ..metrics.base import Sparse
 from ..notebook import html_table
 from ..pipeline import Pipeline, PlannedPipeline, plan_pipeline

@@ -18,15 +18,7 @@ from ..annotations.source import Source
 from ..engine.block import BLOCK
 from ..engine.lazy import LazyCollection
 from ..engine.pitch_units import midi_numbers, remedy_for_numbers
-from ..errors import (
-    AnnotationError,
-    InvalidAnnotationError,
-    MetricError,
-    counted,
-    problems_of,
-    together,
-    warn_caller,
-)
+from ..errors import AnnotationError, InvalidAnnotationError, MetricError, counted, problems_of, together, warn_caller
 from ..ragged import Column
 from ..readers import read, read_all
 from ..readers.beat_collections import without_positions
@@ -254,13 +246,7 @@ def load_collection(
 ) -> LazyCollection: ...
 @overload
 def load_collection(
-    pattern: PathLike,
-    task: str,
-    *,
-    annotator: str | int | None = None,
-    lazy: bool,
-    block: int = BLOCK,
-    **options: Any,
+    pattern: PathLike, task: str, *, annotator: str | int | None = None, lazy: bool, block: int = BLOCK, **options: Any
 ) -> Collection | LazyCollection: ...
 def load_collection(
     pattern: PathLike,

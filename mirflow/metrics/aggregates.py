@@ -407,10 +407,7 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
         return {**TABLE_AGGREGATES, **along}
     ratios = {name: statistic for name, statistic in DECLARED.items() if isinstance(statistic, OutcomeRatio)}
     if "count" in dims:
-        return {
-            **TABLE_AGGREGATES,
-            **{name: ratio for name, ratio in ratios.items() if not ratio.rejections},
-        }
+        return {**TABLE_AGGREGATES, **{name: ratio for name, ratio in ratios.items() if not ratio.rejections}}
     if dims == ("ref_class", "est_class"):
         of_all = {name: statistic for name, statistic in statistics.items() if statistic.along == CLASSES}
         return {**TABLE_AGGREGATES, **ratios, **of_all}

@@ -212,10 +212,7 @@ def convention(classes: Classes | None = None) -> Convention:
 
 
 TASK = Task(
-    "classification",
-    "Classification",
-    MappingProxyType({"mirex": convention()}),
-    ("hierarchical_accuracy", "accuracy"),
+    "classification", "Classification", MappingProxyType({"mirex": convention()}), ("hierarchical_accuracy", "accuracy")
 )
 
 Labels = Sequence[str]

@@ -167,10 +167,7 @@ _EMPTY = Parameter(
     "zero_division", 0.0, choices=(0.0, 1.0), help="precision without estimates, and recall without references"
 )
 _ABSENT = Parameter(
-    "absent",
-    "ignored",
-    choices=("ignored", "counted"),
-    help="whether classes that are absent on both sides count",
+    "absent", "ignored", choices=("ignored", "counted"), help="whether classes that are absent on both sides count"
 )
 _RATES = {
     "f_measure": ("F-measure", "harmonic mean of precision and recall"),
@@ -204,10 +201,7 @@ def rates(what: str, drums: Drums, measure: Measure) -> Scored:
 @family(
     Weight("number of classes that count", "classes"),
     {
-        f"mean_{name}": {
-            "title": f"{title}, mean over classes",
-            "summary": f"mean over the classes of the {summary}",
-        }
+        f"mean_{name}": {"title": f"{title}, mean over classes", "summary": f"mean over the classes of the {summary}"}
         for name, (title, summary) in _RATES.items()
     },
     parameters=(*_PARAMETERS, _EMPTY, _ABSENT),

@@ -392,9 +392,7 @@ def doubt_case(annotation: Annotation) -> str:
 
 
 LOWER_CASE = Doubt(
-    "key_case",
-    "a key is a lower-case letter without a mode, such as `a`, which is read as A major",
-    of_side=doubt_case,
+    "key_case", "a key is a lower-case letter without a mode, such as `a`, which is read as A major", of_side=doubt_case
 )
 
 TASK = Task(

@@ -49,12 +49,7 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
 
 
 def _split(
-    convention: Convention,
-    pairs: Pairs,
-    whole: Measure,
-    grid: Grid,
-    refused: dict[int, str],
-    exact: bool = False,
+    convention: Convention, pairs: Pairs, whole: Measure, grid: Grid, refused: dict[int, str], exact: bool = False
 ) -> tuple[Float, Float]:
     """Losses by kind, float64 (pairs, kinds), and weights, float64 (pairs,)."""
     errors = convention.errors

@@ -140,19 +140,13 @@ _declared = partial(
     parameters=(
         Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0, mir_eval="window"),
         Parameter(
-            "matching",
-            "optimal",
-            choices=("optimal", "greedy"),
-            help="a largest matching, or MIREX's greedy one",
+            "matching", "optimal", choices=("optimal", "greedy"), help="a largest matching, or MIREX's greedy one"
         ),
     ),
 )
 _of_hits = partial(_declared, mir_eval="f_measure", itemwise=True, literature=f"@raffel2014; {_MIREX}")
 _of_classes = partial(
-    _declared,
-    default=False,
-    needs=LABELS,
-    literature="F-measure averaged over classes in @mirex2017drums",
+    _declared, default=False, needs=LABELS, literature="F-measure averaged over classes in @mirex2017drums"
 )
 
 
@@ -185,12 +179,7 @@ def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
     return share(sum_by(counts.pair, single, pairs), np.bincount(counts.pair, minlength=pairs))
 
 
-@_of_classes(
-    "Onsets by class",
-    Weight("none", "onsets"),
-    **OF_COUNTS,
-    dims=("class", "count"),
-)
+@_of_classes("Onsets by class", Weight("none", "onsets"), **OF_COUNTS, dims=("class", "count"))
 def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated onsets of each label."""
     counts, names = onsets.classes(measure)
@@ -202,15 +191,7 @@ METRICS = metrics_in(globals())
 
 _score = partial(score_by, Onsets)
 _evidence = partial(evidence, "onsets", METRICS)
-MIR_EVAL = Convention(
-    "mir_eval",
-    "mir_eval 0.8.2",
-    METRICS,
-    clean,
-    _score,
-    explain=_evidence,
-    literature="@raffel2014",
-)
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, _score, explain=_evidence, literature="@raffel2014")
 MIREX = Convention(
     "mirex",
     "MIREX: as mir_eval, with greedy matching",

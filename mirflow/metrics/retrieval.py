@@ -483,13 +483,7 @@ def evidence(
 
 
 MIREX = Convention(
-    "mirex",
-    "rankings in listed order, as in MIREX",
-    METRICS,
-    clean,
-    score,
-    explain=evidence,
-    literature="@downie2010",
+    "mirex", "rankings in listed order, as in MIREX", METRICS, clean, score, explain=evidence, literature="@downie2010"
 )
 TREC_EVAL = Convention(
     "trec_eval",

@@ -421,10 +421,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
         values[:, :, column] = measure.read(judged)
         unknown = np.maximum(unknown, notes.left_over)
-        refused |= dict.fromkeys(
-            judged.undated,
-            "a report has no time of detection; add it, or choose by=estimated",
-        )
+        refused |= dict.fromkeys(judged.undated, "a report has no time of detection; add it, or choose by=estimated")
     values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused, repairs=unknown)
 

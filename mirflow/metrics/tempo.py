@@ -226,12 +226,7 @@ _of_two = partial(
     parameters=(_TOL,),
     literature="@mckinney2007; equation 8 of @downie2010",
 )
-_accuracy = partial(
-    _declared,
-    parameters=(replace(_TOL, default=0.04),),
-    default=False,
-    literature="@gouyon2006",
-)
+_accuracy = partial(_declared, parameters=(replace(_TOL, default=0.04),), default=False, literature="@gouyon2006")
 _error = partial(
     _declared,
     range=(float("-inf"), float("inf")),
@@ -245,9 +240,7 @@ _absolute_error = partial(_error, range=(0.0, float("inf")), orientation="lower"
 
 
 @_of_two(
-    "P-score",
-    key="P-score",
-    perfect_exceptions="the other tempo's salience if one of the reference's two tempi is 0",
+    "P-score", key="P-score", perfect_exceptions="the other tempo's salience if one of the reference's two tempi is 0"
 )
 def _p_score(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
     """Share of the reference's salience that belongs to estimated tempi."""

@@ -19,12 +19,7 @@ from .transcription.metrics import METRICS
 from .transcription.mir_eval import ARRAYS, PARAMETERS, RATES, Matching, one_row, score_one
 from .util import Array
 
-__all__ = [
-    "evaluate",
-    "match_notes",
-    "precision_recall_f1_overlap",
-    "validate",
-]
+__all__ = ["evaluate", "match_notes", "precision_recall_f1_overlap", "validate"]
 
 _SIDES = ("ref_intervals", "ref_pitches", "ref_velocities", "est_intervals", "est_pitches", "est_velocities")
 _KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")

@@ -130,13 +130,7 @@ def _metrics_at(address: str, name: str, task: str, origin: str, named: str = ""
             if record.tasks and task and task not in record.tasks:
                 raise MetricError(f"{origin}: {record.name} is a metric of {' and '.join(record.tasks)}, not of {task}")
         return tuple(
-            replace(
-                record,
-                read=Imported(path, name, record.name, digest),
-                origin=origin,
-                digest=digest,
-                default=False,
-            )
+            replace(record, read=Imported(path, name, record.name, digest), origin=origin, digest=digest, default=False)
             for record in records
         )
     if not callable(target) or isinstance(target, type):

@@ -35,15 +35,7 @@ from ..readers.patterns import Match, MatchedFiles, Pattern, fill, values_at
 from ..readers.readings import open_readings
 from ..readers.remote_files import Candidates
 from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
-from ..readers.tables.table import (
-    SHARD,
-    RowKey,
-    TableSource,
-    holds_tracks,
-    join_shards,
-    open_table,
-    spread_table,
-)
+from ..readers.tables.table import SHARD, RowKey, TableSource, holds_tracks, join_shards, open_table, spread_table
 from ..store.cells import Caution, Entry
 from ..theory.text_form import are_normal, normal_form
 from .estimates import EstimateTable

@@ -30,17 +30,7 @@ from ..readers.patterns import Pattern
 from ..remote import parse_address
 from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
 from ..theory.text_form import normal_form
-from .discovery import (
-    MODEL,
-    Discovery,
-    OpenPack,
-    absolute,
-    discover,
-    in_language,
-    is_lone,
-    is_table,
-    language_column,
-)
+from .discovery import MODEL, Discovery, OpenPack, absolute, discover, in_language, is_lone, is_table, language_column
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Estimates, Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, Reference, cell_stamps, fingerprint

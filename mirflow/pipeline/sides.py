@@ -471,11 +471,7 @@ def _nested(
 
 
 def _nested_pair(
-    references: Sequence[FoundFile],
-    estimates: Sequence[FoundFile],
-    varying: Sequence[int],
-    shift: int,
-    above: range,
+    references: Sequence[FoundFile], estimates: Sequence[FoundFile], varying: Sequence[int], shift: int, above: range
 ) -> tuple[Series, Series]:
     """Series of files in folders that both sides have; those of systems are the folders `above`."""
     stems = [{file.parts[-1] for file in side} for side in (references, estimates)]

@@ -11,15 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import (
-    InvalidAnnotationError,
-    MetricError,
-    PipelineError,
-    Problem,
-    StoreError,
-    UnknownNameError,
-    place_of,
-)
+from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, StoreError, UnknownNameError, place_of
 from ..metrics.aggregates import AGGREGATES, STATISTICS
 from ..metrics.base import Convention, Sparse, get_task
 from ..metrics.measures import Measure, Metric, describe, parse
@@ -34,17 +26,7 @@ from ..readers.patterns import Match, Pattern
 from ..store.cells import CellRemark, Cells, GroupContent, Status, write_message
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.write import open_writer, software_versions
-from .mapping import (
-    Names,
-    Row,
-    ScoreColumn,
-    ScoreFile,
-    ScoreGroup,
-    ScoreTable,
-    TableMapping,
-    Wide,
-    read_number,
-)
+from .mapping import Names, Row, ScoreColumn, ScoreFile, ScoreGroup, ScoreTable, TableMapping, Wide, read_number
 
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
 

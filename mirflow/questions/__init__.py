@@ -136,10 +136,7 @@ class Ask(Protocol):
     question: Question
 
     def __call__(
-        self,
-        scores: ScoresLike | Comparable,
-        *positional: Comparable | Names,
-        **words: Unpack[QuestionWords],
+        self, scores: ScoresLike | Comparable, *positional: Comparable | Names, **words: Unpack[QuestionWords]
     ) -> Answer:
         """Ask it; see the function's own documentation."""
         ...
@@ -258,11 +255,7 @@ class Question:
 
 
 def question(
-    brief: str,
-    *,
-    words: Iterable[str],
-    options: Mapping[str, QueryOption] | None = None,
-    **how: Any,
+    brief: str, *, words: Iterable[str], options: Mapping[str, QueryOption] | None = None, **how: Any
 ) -> Callable[[Callable[..., Answer]], Ask]:
     """Declare the question that a function answers, under the name of its file.
 
@@ -359,10 +352,7 @@ def _signature(question: Question, subjects: Sequence[str], returns: str) -> Sig
 
 def _docstring(question: Question) -> str:
     text, sections = question.help, question.text[len(question.help) :]
-    lines = [
-        text,
-        "\nParameters\n----------",
-    ]
+    lines = [text, "\nParameters\n----------"]
     if len(question.subjects) > 1:
         lines += [", ".join(question.subjects), "    Scores, as the text says."]
     else:

@@ -30,12 +30,7 @@ from . import CHOICE, Answer, Boards, question, replicating
     cost=replicating,
 )
 def agreement(
-    boards: Boards,
-    query: Query,
-    *,
-    between: str = "metric",
-    level: float | None = None,
-    cluster: str | None = None,
+    boards: Boards, query: Query, *, between: str = "metric", level: float | None = None, cluster: str | None = None
 ) -> Answer:
     from ..analysis.inference.metric_agreement import agreement as infer
     from ..analysis.selection import headline_metric

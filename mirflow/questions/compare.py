@@ -70,8 +70,7 @@ def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> f
             least=1,
         ),
         "all_pairs": QueryOption(
-            "List all pairs of systems, not only those with the best system; of more than 100, compare all.",
-            local=True,
+            "List all pairs of systems, not only those with the best system; of more than 100, compare all.", local=True
         ),
     },
     helps={**HEADLINE, "missing": "Treatment of cells without a score. Default: common."},

@@ -28,13 +28,7 @@ from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, repli
     cost=replicating,
 )
 def correlate(
-    boards: Boards,
-    query: Query,
-    *,
-    against: str,
-    level: float = 0.95,
-    cluster: str | None = None,
-    method: str = "auto",
+    boards: Boards, query: Query, *, against: str, level: float = 0.95, cluster: str | None = None, method: str = "auto"
 ) -> Answer:
     from ..analysis.inference.covariates import correlations
     from ..reports.inference_tables import correlation_tables

@@ -41,9 +41,7 @@ _TEST = "wanted power level correction critical n missing"
         ),
         "power": QueryOption("Probability with which it is to be shown.", level=True),
         "annotations": QueryOption(
-            "Tracks for 1 to N annotators of each, from scores of each annotator (combine: each).",
-            metavar="N",
-            least=1,
+            "Tracks for 1 to N annotators of each, from scores of each annotator (combine: each).", metavar="N", least=1
         ),
         "level": QueryOption("Tests use 1 - level.", level=True),
     },

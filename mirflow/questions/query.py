@@ -61,9 +61,7 @@ def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> f
             local=True,
         ),
         "pivot": QueryOption(
-            "Columns of the table; in csv, one column each.",
-            choices=lambda: ("metric", "system", "group"),
-            local=True,
+            "Columns of the table; in csv, one column each.", choices=lambda: ("metric", "system", "group"), local=True
         ),
     },
     best_first=True,

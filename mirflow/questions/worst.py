@@ -24,10 +24,7 @@ LISTING: dict[str, Any] = {
         "overall": QueryOption("By the mean over the systems."),
     },
     "defaults": {"undefined": "skip"},
-    "helps": {
-        **HEADLINE,
-        "undefined": "Treatment of scores with nothing to measure. Default: skip.",
-    },
+    "helps": {**HEADLINE, "undefined": "Treatment of scores with nothing to measure. Default: skip."},
     "by_track": True,
     "cost": lambda scores, systems, tracks, words: 0.0,
 }

@@ -68,11 +68,7 @@ def read(
 
 
 def read_all(
-    source: str | os.PathLike[str] | Any,
-    *,
-    task: str | None = None,
-    kind: str | None = None,
-    **options: Any,
+    source: str | os.PathLike[str] | Any, *, task: str | None = None, kind: str | None = None, **options: Any
 ) -> list[Annotation]:
     """All matching annotations of a file, in file order, with the attributes ``annotator`` and ``namespace``.
 

@@ -404,11 +404,7 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
         raise ValueError
     places = [layout.places[name] for name in names]
     table = np.loadtxt(
-        StringIO("\n".join(rows)),
-        comments=None,
-        delimiter=separator,
-        usecols=None if layout.usual else places,
-        ndmin=2,
+        StringIO("\n".join(rows)), comments=None, delimiter=separator, usecols=None if layout.usual else places, ndmin=2
     )
     if not layout.usual:
         places = list(range(len(names)))

@@ -318,11 +318,7 @@ def _units_in(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 _SYNONYMS = MappingProxyType(
-    {
-        "start": ("first", "on"),
-        "end": ("finish", "until", "till", "last", "off"),
-        "pitch": ("midi", "note"),
-    }
+    {"start": ("first", "on"), "end": ("finish", "until", "till", "last", "off"), "pitch": ("midi", "note")}
 )
 """Words in names of columns that have other meanings elsewhere, so that only proposals use them."""
 _OF_TIMES = frozenset(("start", "begin", "onset", "end", "stop", "offset", "time", "duration"))
@@ -603,13 +599,7 @@ _ROUNDING = 0.05
 
 
 def refusal(
-    kind: Kind,
-    task: str | None,
-    fields: Sequence[str],
-    guess: str,
-    line: int,
-    name: str | Path,
-    remedy: str = "",
+    kind: Kind, task: str | None, fields: Sequence[str], guess: str, line: int, name: str | Path, remedy: str = ""
 ) -> InvalidAnnotationError:
     """The error for a row that does not belong to the task, with the task that the file looks like, or a `remedy`."""
     called = task or (kind.tasks[0] if len(kind.tasks) == 1 else kind.name)

@@ -197,10 +197,7 @@ class DelimitedOptions(_Signed):
         places=(3, 6),
     )
     comment: str = option(
-        "#",
-        "Lines that begin with it are skipped.",
-        "Text: skip lines that begin with it. Default: #.",
-        places=(4, 7),
+        "#", "Lines that begin with it are skipped.", "Text: skip lines that begin with it. Default: #.", places=(4, 7)
     )
     # Files of many tracks also have `track`, and perhaps `system` and `annotator`. Intervals with neither end nor
     # duration make a list of boundaries: each lasts until the next row's start. A series without a column of times

@@ -262,10 +262,7 @@ def write_readings(
 
 
 def _read(
-    source: Source,
-    vocabularies: dict[int, tuple[int, tuple[str, ...]]],
-    places: list[tuple[int, int]],
-    file: BinaryIO,
+    source: Source, vocabularies: dict[int, tuple[int, tuple[str, ...]]], places: list[tuple[int, int]], file: BinaryIO
 ) -> tuple[_Head, list[bytes]]:
     """Read a source: its head and its arrays. A shared vocabulary is written only once."""
     try:

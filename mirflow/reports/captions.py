@@ -17,14 +17,7 @@ from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import chosen_grid, get_task, has_task
 from ..ragged import Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS
-from .results import (
-    column_of,
-    count_tracks,
-    groupings_of,
-    labels_of,
-    shown_metrics,
-    values_of,
-)
+from .results import column_of, count_tracks, groupings_of, labels_of, shown_metrics, values_of
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 def overlaps(
-    ds: xr.Dataset,
-    query: Query,
-    group: str = "",
-    root: str | Path | None = None,
-    progress: Progress | None = None,
+    ds: xr.Dataset, query: Query, group: str = "", root: str | Path | None = None, progress: Progress | None = None
 ) -> xr.Dataset:
     """Score the estimates of every system with those of every other one as the reference.
 

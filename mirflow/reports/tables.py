@@ -428,12 +428,7 @@ def check_names(names: str) -> None:
 
 
 def to_latex(
-    table: Table,
-    *,
-    stacked: bool = False,
-    caption: str | None = None,
-    label: str | None = None,
-    names: str = "titles",
+    table: Table, *, stacked: bool = False, caption: str | None = None, label: str | None = None, names: str = "titles"
 ) -> str:
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
 
@@ -741,12 +736,7 @@ class Tabulation(Generic[Item]):
         return styled("".join(map(to_html, self.tables())))
 
     def to_latex(
-        self,
-        *,
-        stacked: bool = False,
-        caption: str | None = None,
-        label: str | None = None,
-        names: str = "titles",
+        self, *, stacked: bool = False, caption: str | None = None, label: str | None = None, names: str = "titles"
     ) -> str:
         """LaTeX for a paper; see :func:`mirflow.reports.tables.to_latex`. Labels after the first have a number."""
         made = []

@@ -216,15 +216,7 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
             }
         ),
         "vogl8": DrumMap(
-            {
-                **_KICK_AND_SNARE,
-                "TT": _TOMS,
-                "HH": _HI_HAT,
-                "CY": _CYMBALS,
-                "RD": (51, 59),
-                "BE": (53, 56),
-                "CL": (75,),
-            }
+            {**_KICK_AND_SNARE, "TT": _TOMS, "HH": _HI_HAT, "CY": _CYMBALS, "RD": (51, 59), "BE": (53, 56), "CL": (75,)}
         ),
         "vogl18": DrumMap(
             {

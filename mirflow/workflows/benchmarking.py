@@ -280,12 +280,7 @@ def _without_score(scores: xr.Dataset, store: str | Path) -> Iterator[str]:
 
 
 def _compare(
-    file: BenchmarkFile,
-    root: Path,
-    scores: xr.Dataset,
-    system: str,
-    missing: str,
-    notes: Sequence[str],
+    file: BenchmarkFile, root: Path, scores: xr.Dataset, system: str, missing: str, notes: Sequence[str]
 ) -> Tabulation[BenchmarkRow]:
     """Make the table of a system among the baselines."""
     asked = _query(file, scores, missing)
@@ -395,10 +390,7 @@ def _tabulation(
     )
     title = f"{file.name}: {file.benchmark.title}"
     return Tabulation(
-        ranked,
-        lambda width: [_standings(file, ranked, title, [*below, *notes])],
-        lambda: [Table(columns, long)],
-        notes,
+        ranked, lambda width: [_standings(file, ranked, title, [*below, *notes])], lambda: [Table(columns, long)], notes
     )
 
 

@@ -252,10 +252,7 @@ def test_rolls_are_those_of_pretty_midi(shared_data: Path) -> None:
     assert sum(map(len, notes)) > 100
     for one in notes:
         found = mirflow.align(one, {"hop": 1 / 64}).isel(time=slice(0, 20000))
-        expected, number = (
-            np.zeros((found.sizes["time"], 128)),
-            np.zeros((found.sizes["time"], 128)),
-        )
+        expected, number = (np.zeros((found.sizes["time"], 128)), np.zeros((found.sizes["time"], 128)))
         for into, velocities in ((expected, one.columns["velocity"]), (number, np.ones(len(one)))):
             played = _played(one, 64, velocities)[: len(into)]
             into[: len(played)] = played

@@ -55,10 +55,7 @@ def store(tmp_path_factory) -> Path:
     first["status"][0, 3] = CODES["missing_estimate"]
     first["score"][0, 3] = np.nan
     second = random_group(2, 4, 2, 1, systems=["KO1", "NG1"], metrics=["majmin", "only"], convention="mirex2013")
-    return write_store(
-        tmp_path_factory.mktemp("stores") / "a store.zarr",
-        {"chord": first, "chord_mirex2013": second},
-    )
+    return write_store(tmp_path_factory.mktemp("stores") / "a store.zarr", {"chord": first, "chord_mirex2013": second})
 
 
 class TestQuery:
@@ -453,9 +450,7 @@ def failing(error: BaseException) -> Commands:
         raise error
 
     return Commands(
-        "mirflow",
-        commands={"fail": fail},
-        params=[option for option in cli.params if option.name == "debug"],
+        "mirflow", commands={"fail": fail}, params=[option for option in cli.params if option.name == "debug"]
     )
 
 

@@ -34,10 +34,7 @@ def slow(reference_intervals, estimated_intervals):
         time.sleep(5)
     return 1.0, 1
 """
-SETTINGS = {
-    "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "4s",
-    "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0",
-}
+SETTINGS = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "4s", "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
 """Of the scheduler: how long it waits for a silent worker (by default 5 minutes), and deaths that a block may cause."""
 
 

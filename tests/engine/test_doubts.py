@@ -175,40 +175,20 @@ MISTAKES = {
         {"delimiter": ","},
     ),
     "beats in ms on both sides": Case(
-        "beat",
-        beats(scale=1000),
-        beats(scale=1000),
-        "time_unit",
-        r"one every 500 s: are the times in ms.*time_unit",
+        "beat", beats(scale=1000), beats(scale=1000), "time_unit", r"one every 500 s: are the times in ms.*time_unit"
     ),
     "onsets in ms on both sides": Case("onset", beats(scale=1000), beats(scale=1000), "time_unit", "one every 500 s"),
     "notes in ms on both sides": Case(
-        "transcription",
-        notes(HERTZ, 1000),
-        notes(HERTZ, 1000, 20),
-        "time_unit",
-        "are the times in ms",
+        "transcription", notes(HERTZ, 1000), notes(HERTZ, 1000, 20), "time_unit", "are the times in ms"
     ),
     "sections in ms on both sides": Case(
-        "segment",
-        sections(10000),
-        sections(10000, 300),
-        "time_unit",
-        "are the times in ms",
+        "segment", sections(10000), sections(10000, 300), "time_unit", "are the times in ms"
     ),
     "milliseconds on one side": Case(
-        "beat",
-        beats(),
-        beats(scale=1000),
-        "time_unit",
-        "40 items in 19500 s, one every 500 s: are the times in ms",
+        "beat", beats(), beats(scale=1000), "time_unit", "40 items in 19500 s, one every 500 s: are the times in ms"
     ),
     "a drum of which a third is not in the map": Case(
-        "drums",
-        hits(36, 38, 42),
-        hits(36, 38, 22),
-        "map",
-        r"20 of 60 hits of the estimate \('22'\)",
+        "drums", hits(36, 38, 42), hits(36, 38, 22), "map", r"20 of 60 hits of the estimate \('22'\)"
     ),
     "percentages of tags": Case(
         "tagging",
@@ -235,11 +215,7 @@ MISTAKES = {
         }.items()
     },
     "lyrics with times": Case(
-        "lyrics",
-        "oh my love\n",
-        "0.0 1.0 oh my\n1.0 2.0 love\n",
-        "words",
-        "'0.0 1.0 oh my' begins with a time",
+        "lyrics", "oh my love\n", "0.0 1.0 oh my\n1.0 2.0 love\n", "words", "'0.0 1.0 oh my' begins with a time"
     ),
     "labels of another list": Case(
         "onset",

@@ -18,14 +18,7 @@ import xarray as xr
 from hypothesis import given, settings
 
 import mirflow
-from mirflow.errors import (
-    AnnotationError,
-    MetricError,
-    MirflowWarning,
-    QueryError,
-    ScoreError,
-    ScoringInterrupted,
-)
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning, QueryError, ScoreError, ScoringInterrupted
 
 from ..annotation_strategies import annotations
 from ..commands import listed_tasks

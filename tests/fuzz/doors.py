@@ -42,12 +42,7 @@ class Defect(AssertionError):
 
 
 def pass_through(
-    door: str,
-    task: str,
-    convention: str | None,
-    reference: Path,
-    estimate: Path,
-    options: Options = AS_FOUND,
+    door: str, task: str, convention: str | None, reference: Path, estimate: Path, options: Options = AS_FOUND
 ) -> str:
     """What came of a pair of files at a door.
 

@@ -7,14 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.intervals import (
-    NOTHING,
-    batches,
-    fragmentation,
-    frames_before,
-    merge,
-    paint,
-)
+from mirflow.kernels.intervals import NOTHING, batches, fragmentation, frames_before, merge, paint
 
 
 def test_sides_must_start_together() -> None:

@@ -187,11 +187,7 @@ class TestClean:
         pairs = np.zeros(3, dtype=np.int64), np.arange(3)
         assert CONVENTION.score(
             Pairs(references, estimates, *pairs), CONVENTION.select(), "union"
-        ).repairs.tolist() == [
-            0,
-            1,
-            0,
-        ]
+        ).repairs.tolist() == [0, 1, 0]
 
 
 class TestEvidence:

@@ -14,14 +14,7 @@ from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
 
 from .chord_pairs import to_rows
-from .segment_pairs import (
-    Segments,
-    exact_information,
-    messy_segments,
-    mir_eval_scores,
-    read_boundaries,
-    segments,
-)
+from .segment_pairs import Segments, exact_information, messy_segments, mir_eval_scores, read_boundaries, segments
 
 CONVENTION = get_task("segment").convention("mir_eval")
 DEFAULT = CONVENTION.select()
@@ -201,11 +194,7 @@ def explain(reference: Segments, estimate: Segments, text: str) -> dict[str, np.
     return dict(CONVENTION.explain(annotation(reference), annotation(estimate), CONVENTION.select([text])[0]))
 
 
-@given(
-    segments(min_size=1),
-    segments(),
-    st.sampled_from(["@0.5", "@3.0", "@0.5(trim=true)", "@3.0(matching=nearest)"]),
-)
+@given(segments(min_size=1), segments(), st.sampled_from(["@0.5", "@3.0", "@0.5(trim=true)", "@3.0(matching=nearest)"]))
 def test_the_score_can_be_recounted_from_it(reference: Segments, estimate: Segments, parameters: str) -> None:
     verdicts = explain(reference, estimate, f"recall{parameters}")["verdict"].tolist()
     hits, missed, extra = (verdicts.count(verdict) for verdict in ("hit", "missed", "extra"))

@@ -472,10 +472,7 @@ TABLES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
         {
             "task": "tempo",
             "reference": {"path": "truth.csv", "columns": {"track": "filename", "tempo": "bpm"}},
-            "estimates": {
-                "path": "preds.csv",
-                "columns": {"track": "filename", "system": "system", "tempo": "bpm"},
-            },
+            "estimates": {"path": "preds.csv", "columns": {"track": "filename", "system": "system", "tempo": "bpm"}},
         },
     ),
     "classes below unusual names, in folders whose names are two words": (

@@ -282,10 +282,7 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
     ("changes", "problem"),
     [
         ({"task": "chrod"}, "task: unknown task 'chrod'; did you mean 'chord'?"),
-        (
-            {"convention": "mir-eval"},
-            "convention: unknown chord convention 'mir-eval'; did you mean 'mir_eval'?",
-        ),
+        ({"convention": "mir-eval"}, "convention: unknown chord convention 'mir-eval'; did you mean 'mir_eval'?"),
         ({"metrics": ["majmim"]}, "metrics[0]: unknown metric 'majmim'; did you mean 'majmin'?"),
         ({"metrics": ["csr@"]}, "metrics[0]: not a metric: 'csr@'"),
         ({"metrics": []}, "metrics: names no metric; leave it out for the default ones"),

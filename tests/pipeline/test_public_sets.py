@@ -30,7 +30,7 @@ DRAFTED: dict[str, dict[str, tuple[Any, Any]]] = {
     "giantsteps-mtg-key": {"key": ("annotations/key/{track}.key", "estimates/{system}/{track}.key")},
     "giantsteps-tempo": {"tempo": ("annotations/tempo/{track}.bpm", "estimates/{system}/{track}.bpm")},
     "MDBDrums": {
-        "drums": ("MDB Drums/annotations/class/{track}_class.txt", "MDB Drums/estimates/{system}/{track}.txt"),
+        "drums": ("MDB Drums/annotations/class/{track}_class.txt", "MDB Drums/estimates/{system}/{track}.txt")
     },
     "medleydb melody": {"melody": ("references/{track}.csv", "estimates/{system}/{track}.csv")},
     "beat_this": {

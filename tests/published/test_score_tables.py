@@ -191,18 +191,12 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
             {"metrics": {"majmin": "majmin"}, "track": {}},
             r"names its tracks nowhere: write \{track\} in path, headings or key",
         ),
-        (
-            {"metrics": {"majmin": "majmin"}, "track": {"column": "track", "pattern": "x"}},
-            "expected one placeholder",
-        ),
+        ({"metrics": {"majmin": "majmin"}, "track": {"column": "track", "pattern": "x"}}, "expected one placeholder"),
         (
             {"metrics": {"majmin": "majmin"}, "track": {"column": "track", "name": "x"}},
             "expected either a column or a name",
         ),
-        (
-            {"metrics": {"majmin": "majmin"}, "delimiter": "||"},
-            "invalid delimiter '||': expected a character",
-        ),
+        ({"metrics": {"majmin": "majmin"}, "delimiter": "||"}, "invalid delimiter '||': expected a character"),
         ({"metrics": {"majmin": "majmin"}, "path": "{sys tem}.csv"}, "invalid placeholder"),
     ],
 )

@@ -105,10 +105,7 @@ def test_how_far_the_official_transcription_scores_are(shipped_store, shared_dat
     assert means.sel(metric="f_measure_no_offset").item() == pytest.approx(0.013, abs=5e-4)
 
 
-SCRIPTS = {
-    100: [0.0072, 0.9026, 1.4581, 1.0014, 1.0493],
-    1: [0.0074, 0.8857, 1.4401, 0.9820, 1.0291],
-}
+SCRIPTS = {100: [0.0072, 0.9026, 1.4581, 1.0014, 1.0493], 1: [0.0074, 0.8857, 1.4401, 0.9820, 1.0291]}
 
 
 @pytest.mark.slow

@@ -342,10 +342,7 @@ class TestForeignFiles:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            (
-                {},
-                r"a.csv:1: the header has no column time: unknown names .*'beat_ms', 'conf'; declare columns",
-            ),
+            ({}, r"a.csv:1: the header has no column time: unknown names .*'beat_ms', 'conf'; declare columns"),
             ({"columns": {"time": "beats_ms"}}, "a.csv:1: no column 'beats_ms' for 'time'; did you mean 'beat_ms'"),
             ({"columns": {"time": 1}}, "'beat_ms'; if this row is a header, declare header: true"),
         ],

@@ -207,11 +207,7 @@ TRANSPOSED = "<transpose><diatonic>-1</diatonic><chromatic>-2</chromatic></trans
     [
         (score(harmony("other")), "chord", r"unsupported chord kind 'other' \(.*\), in measure 1"),
         (score(harmony("Neapolitan")), "chord", "unsupported chord kind 'Neapolitan'"),
-        (
-            score(harmony("major", degrees=degree(7, -1, "add"))),
-            "chord",
-            "a seventh altered by -1, .* measure 1",
-        ),
+        (score(harmony("major", degrees=degree(7, -1, "add"))), "chord", "a seventh altered by -1, .* measure 1"),
         (score(""), "chord", "the score has no harmonies"),
         (score(harmony("major"), tempo=""), "chord", "declare score_tempo: 60 for times in quarter notes"),
         (score("", key="<key><fifths>0</fifths></key>"), "key", "the key signature has no mode, so the key is unknown"),

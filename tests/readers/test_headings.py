@@ -239,11 +239,7 @@ def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, tex
             "onset,offset,pitch\n0,1,440\n",
             "a column 'offset', which melody does not have; the file looks like trans",
         ),
-        (
-            "melody",
-            "time,f0,periodicity\n0,440,1\n",
-            "unknown column 'periodicity' in the header, which may be the",
-        ),
+        ("melody", "time,f0,periodicity\n0,440,1\n", "unknown column 'periodicity' in the header, which may be the"),
         ("melody", "time,zz\n0,1\n", "the header has no column frequency: only 'time' is known, not 'zz'"),
         (
             "melody",
@@ -265,11 +261,7 @@ def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, tex
             "start,end,pitch\n0,1,440\n",
             "'end', which is neither a time nor a pitch; the file looks like transcription",
         ),
-        (
-            "score_following",
-            "time,foo,bar\n0,1,60\n",
-            "the header has no column pos",
-        ),
+        ("score_following", "time,foo,bar\n0,1,60\n", "the header has no column pos"),
     ],
 )
 def test_a_header_with_unknown_names_is_never_read_by_position(

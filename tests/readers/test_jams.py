@@ -104,8 +104,7 @@ def several(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("annotator", "label"),
-    [("A1", "C"), ("Eve", "D"), ("2", "E"), ("A1 (2)", "F"), (0, "C"), (1, "D"), (3, "F")],
+    ("annotator", "label"), [("A1", "C"), ("Eve", "D"), ("2", "E"), ("A1 (2)", "F"), (0, "C"), (1, "D"), (3, "F")]
 )
 def test_an_annotator_is_chosen_by_id_name_or_position(several: Path, annotator: str | int, label: str) -> None:
     assert read(several, task="chord", annotator=annotator).labels == [label]

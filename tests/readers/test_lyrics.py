@@ -156,11 +156,7 @@ def test_jams_lyrics_are_words_or_lines(tmp_path: Path) -> None:
             r"a.srt:7: invalid times of a subtitle: '-00:00:03,000 -->",
         ),
         ("a.srt", SRT.replace("00:04,", "00:0x,"), r"a.srt:7: invalid times of a subtitle: '00:00:03,000 --> 00:00:0x"),
-        (
-            "a.srt",
-            SRT.replace("my", "00:00:01,000 00:00:02,000"),
-            r"a.srt: has 2 lines with --> and two times, but 3",
-        ),
+        ("a.srt", SRT.replace("my", "00:00:01,000 00:00:02,000"), r"a.srt: has 2 lines with --> and two times, but 3"),
     ],
 )
 def test_what_is_no_such_file_is_refused_with_its_line(tmp_path: Path, name: str, text: str, message: str) -> None:

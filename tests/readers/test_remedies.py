@@ -56,12 +56,7 @@ WORKING = {
     "another task of JAMS": ("beat", "a.jams", json.dumps({"annotations": [CHORD]}), "--task chord"),
     "several keys": ("key", "a.txt", "0.0 1.0 Key\tC\n1.0 5.0 Key\tG\n", "--task local_key"),
     "JAMS of another suffix": ("chord", "a.json", json.dumps({"annotations": [CHORD]}), "--input-format jams"),
-    "subtitles": (
-        "lyrics",
-        "a.txt",
-        "1\n00:00:01,000 --> 00:00:02,000\nhello you\n",
-        "--input-format srt",
-    ),
+    "subtitles": ("lyrics", "a.txt", "1\n00:00:01,000 --> 00:00:02,000\nhello you\n", "--input-format srt"),
     "point labels": ("onset", "a.txt", "0.5\t0.5\tkick\n1.0\t1.0\tsnare\n", "--columns time=0,label=2"),
     "regions": (
         "segment",

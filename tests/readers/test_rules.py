@@ -57,11 +57,7 @@ FILES: dict[str, tuple[str, str, bytes | str]] = {
     "unended": ("transcription", "a.mid", midi(ON, OFF, ON)),
     "chunks": ("transcription", "a.mid", midi(ON, OFF, chunk=b"XXXX\x00\x00\x00\x00")),
     "namespaces": ("chord", "a.jams", jams(namespace="chord_harte2", data=CHORDS)),
-    "pedal": (
-        "transcription",
-        "a.mid",
-        midi(ON, mido.Message("control_change", control=64, value=127, time=9), OFF),
-    ),
+    "pedal": ("transcription", "a.mid", midi(ON, mido.Message("control_change", control=64, value=127, time=9), OFF)),
 }
 """Task, name and content of a file of which a rule is reported."""
 

@@ -61,10 +61,7 @@ def rows(notes: Annotation) -> list[Row]:
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("pedal", "column"),
-    [("extend", "mirex_text_rule ["), ("ignore", "raw(pretty_midi")],
-)
+@pytest.mark.parametrize(("pedal", "column"), [("extend", "mirex_text_rule ["), ("ignore", "raw(pretty_midi")])
 def test_files_are_read_by_the_text_of_mirex_2024_or_as_by_pretty_midi(
     pedal: str, column: str, shared_data: Path
 ) -> None:

@@ -91,14 +91,7 @@ def beats(*times: float) -> str:
 def test_events_that_all_systems_have_or_lack_are_runs(tmp_path: Path) -> None:
     grid = np.arange(6, 30, 0.5)
     without = np.delete(grid, [10, 11, 30])
-    write(
-        tmp_path,
-        {
-            "ref": beats(*without, 28.25),
-            "one": beats(*grid + 0.02),
-            "two": beats(*grid - 0.03),
-        },
-    )
+    write(tmp_path, {"ref": beats(*without, 28.25), "one": beats(*grid + 0.02), "two": beats(*grid - 0.03)})
     (ds,) = mirflow.consensus(run(tmp_path, "beat", "f_measure"))
     found = list(
         zip(*(ds[name].values.tolist() for name in ("start", "reference", "consensus", "weight")), strict=True)

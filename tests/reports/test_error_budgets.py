@@ -187,8 +187,7 @@ def test_planted_errors_of_segments_are_named(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "key"),
-    [("fifth", "G major"), ("relative", "A minor"), ("parallel", "C minor"), ("other", "F# minor")],
+    ("kind", "key"), [("fifth", "G major"), ("relative", "A minor"), ("parallel", "C minor"), ("other", "F# minor")]
 )
 def test_planted_errors_of_keys_are_named(kind: str, key: str) -> None:
     assert [*losses("key", "C major", key)] == [kind]

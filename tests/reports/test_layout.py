@@ -331,11 +331,7 @@ class TestMatrices:
     def test_percentages_are_shares_of_what_the_reference_says(self):
         values = [[4.0, 0.0, 0.5], [0.0, 0.0, 0.0], [1.0, 0.5, 2.5]]
         (table,) = readable_tables(confusion_of(values, ["C", "D", "N"]), percent=True)
-        assert table.rows == (
-            ("C", "88.89", "0.00", "11.11"),
-            ("D", "-", "-", "-"),
-            ("N", "25.00", "12.50", "62.50"),
-        )
+        assert table.rows == (("C", "88.89", "0.00", "11.11"), ("D", "-", "-", "-"), ("N", "25.00", "12.50", "62.50"))
         assert "[s]" not in table.title
         assert table.notes[-1] == "in percent of the sum of each row (ref_class)"
 

@@ -15,13 +15,7 @@ from mirflow.analysis.scores import Results, as_scores, names_of
 from mirflow.errors import QueryError
 from mirflow.metrics.aggregates import AGGREGATES
 from mirflow.reports.layout import readable_tables
-from mirflow.reports.results import (
-    COLUMNS,
-    column_of,
-    count_tracks,
-    counts_of,
-    values_of,
-)
+from mirflow.reports.results import COLUMNS, column_of, count_tracks, counts_of, values_of
 from mirflow.reports.tables import to_latex, to_text
 from mirflow.store.cells import GroupContent
 from mirflow.store.read import dataset_of

@@ -92,11 +92,7 @@ def test_chunks_of_few_tracks_have_several_metrics(tmp_path, tracks, metrics, ch
 def test_all_doors_read_the_scores_that_were_written(store, scores):
     cells = read_group(store, "chord").cells
     np.testing.assert_array_equal(cells.score, scores.score.values.reshape(-1, METRICS))
-    for ds in (
-        read_tree(store)["chord"].to_dataset(),
-        read_scores(store)["chord"],
-        xr.open_zarr(store, group="chord"),
-    ):
+    for ds in (read_tree(store)["chord"].to_dataset(), read_scores(store)["chord"], xr.open_zarr(store, group="chord")):
         for name in ("score", "weight", "status", "duration"):
             np.testing.assert_array_equal(ds[name].values, scores[name].values, err_msg=name)
         np.testing.assert_array_equal(ds.score[1, 5:900:7, [2, 0]].values, scores.score[1, 5:900:7, [2, 0]].values)

@@ -20,16 +20,7 @@ from mirflow.store.cells import Cells, concatenate_cells, no_cells
 from mirflow.store.format import loaded
 from mirflow.store.stored import StoredGroup
 
-from .example import (
-    CREATED,
-    SYSTEMS,
-    TRACKS,
-    all_pairs,
-    assert_same_cells,
-    files_of,
-    make_cells,
-    make_content,
-)
+from .example import CREATED, SYSTEMS, TRACKS, all_pairs, assert_same_cells, files_of, make_cells, make_content
 
 BY_SYSTEM = ("score", "weight", "status", "repairs", "message", "digest", "stamp")
 

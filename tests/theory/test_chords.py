@@ -10,13 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.theory.chords import (
-    EXTENDED_QUALITY_REDUX,
-    NO_CHORD_CODE,
-    QUALITIES,
-    ChordTable,
-    encode_vocabulary,
-)
+from mirflow.theory.chords import EXTENDED_QUALITY_REDUX, NO_CHORD_CODE, QUALITIES, ChordTable, encode_vocabulary
 from mirflow.theory.harte import QUALITY_NAMES
 from tests.chord_strategies import labels
 from tests.real_labels import distinct_chords

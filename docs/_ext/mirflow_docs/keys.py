@@ -30,12 +30,7 @@ _MAPPING = {
     "Names": "`track`, `system`",
     "Tracks": "`tracks`",
 }
-_BENCHMARK = {
-    "Benchmark": "The file",
-    "BenchmarkData": "`data`",
-    "Headline": "`headline`",
-    "Baseline": "`baselines[]`",
-}
+_BENCHMARK = {"Benchmark": "The file", "BenchmarkData": "`data`", "Headline": "`headline`", "Baseline": "`baselines[]`"}
 _CAMPAIGN = {
     "Campaign": "The file",
     "Split": "`splits`",

@@ -12,15 +12,7 @@ import numpy as np
 from ...errors import QueryError, counted
 from ...metrics.aggregates import RATIOS
 from ...ragged import Bool, Float, Int
-from ..aggregation import (
-    EVERY,
-    POLICIES,
-    UNTESTED,
-    add_variables,
-    aggregate_in_blocks,
-    origin_of,
-    select_scores,
-)
+from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, aggregate_in_blocks, origin_of, select_scores
 from ..per_class import rated_kind
 from ..policies import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, alpha_of
 from ..queries import is_deviation, names_across

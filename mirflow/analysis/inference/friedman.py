@@ -70,12 +70,7 @@ class Ranks:
 
 
 def friedman(
-    ds: xr.Dataset,
-    query: Query | None = None,
-    *,
-    unit: str = TRACK,
-    level: float = 0.95,
-    group: str = "",
+    ds: xr.Dataset, query: Query | None = None, *, unit: str = TRACK, level: float = 0.95, group: str = ""
 ) -> xr.Dataset:
     """Rank the systems on each unit, test whether the ranks differ at all, and which systems' mean ranks do.
 

@@ -409,10 +409,7 @@ OPERATIONS = (
         f"{_OF_STORE}/leaderboard",
         _leaderboard,
         "Systems ranked by the headline metric, in the schema of `mirflow export`.",
-        {
-            "evaluation": SHARED["group"],
-            "intervals": QueryOption("false: omit intervals and comparisons.", kind=bool),
-        },
+        {"evaluation": SHARED["group"], "intervals": QueryOption("false: omit intervals and comparisons.", kind=bool)},
     ),
 )
 """All operations; routes and the OpenAPI description are generated from them."""
@@ -509,12 +506,7 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
 
 
 def _answer(
-    service: Service,
-    operation: Operation,
-    names: Sequence[str],
-    asked: Mapping[str, Any],
-    style: str,
-    seen: SeenStores,
+    service: Service, operation: Operation, names: Sequence[str], asked: Mapping[str, Any], style: str, seen: SeenStores
 ) -> Content:
     """Compute the content of a response. Errors are cached too, as they take as long to find."""
     try:

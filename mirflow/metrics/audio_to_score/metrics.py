@@ -171,12 +171,7 @@ METRICS = metrics_in(globals())
 
 
 def score(
-    pairs: Pairs,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-    *,
-    unaligned: bool = False,
-    as_program: bool = True,
+    pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, unaligned: bool = False, as_program: bool = True
 ) -> Scores:
     """Score pairs of notations; a `Scorer` once the last two arguments are bound.
 

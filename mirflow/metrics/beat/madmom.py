@@ -524,13 +524,7 @@ def _bins(measure: Measure) -> int:
 
 
 @_of_errors(
-    "Information gain",
-    _TRACKS,
-    aliases=("D",),
-    range=(0.0, float("inf")),
-    unit="bit",
-    pooling="none",
-    perfect=None,
+    "Information gain", _TRACKS, aliases=("D",), range=(0.0, float("inf")), unit="bit", pooling="none", perfect=None
 )
 def _information_gain(beats: BeatPairs, measure: Measure) -> Scored:
     """Distance of the histogram of beat errors from a uniform one, in bits, for the worse of both directions."""

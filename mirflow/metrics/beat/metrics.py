@@ -36,10 +36,7 @@ _WINDOW = Parameter(
     "window", 0.07, "s", help="largest distance of matched beats", least=0.0, mir_eval="f_measure_threshold"
 )
 _MATCHING = Parameter(
-    "matching",
-    "optimal",
-    choices=("optimal", "greedy"),
-    help="a largest matching, or MIREX's greedy one",
+    "matching", "optimal", choices=("optimal", "greedy"), help="a largest matching, or MIREX's greedy one"
 )
 _LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="metrical levels of which the best is taken")
 _SIGMA = Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0, mir_eval="cemgil_sigma")

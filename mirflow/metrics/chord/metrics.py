@@ -250,12 +250,7 @@ def csr_framewise(totals: Totals, measure: Measure) -> Scored:
     return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
 
-@_on_request(
-    "Overlap score over 25 classes",
-    _LENGTH,
-    needs=_CONFUSIONS,
-    literature="equation 12 of @downie2010",
-)
+@_on_request("Overlap score over 25 classes", _LENGTH, needs=_CONFUSIONS, literature="equation 12 of @downie2010")
 def overlap_2008(totals: Totals, measure: Measure) -> Scored:
     """Share of the reference's length on which both sides have the same of 25 classes: 24 triads and no chord."""
     cells = totals.confusions["25"]

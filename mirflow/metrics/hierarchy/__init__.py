@@ -32,10 +32,4 @@ if TYPE_CHECKING:
     from .mir_eval import evaluate, lmeasure, tmeasure, validate_hier_intervals
 
 __getattr__, __dir__ = names_on_use(__name__, "mir_eval")
-__all__ = [
-    "TASK",
-    "evaluate",
-    "lmeasure",
-    "tmeasure",
-    "validate_hier_intervals",
-]
+__all__ = ["TASK", "evaluate", "lmeasure", "tmeasure", "validate_hier_intervals"]

@@ -220,10 +220,7 @@ _FRAMES = Weight("frames of the reference, in seconds", "s")
 
 _EXCEPTIONS = "a reference with voicing other than 0 and 1"
 _RESAMPLING = Parameter(
-    "resampling",
-    "linear",
-    choices=kernel.RESAMPLINGS,
-    help="interpolation between samples: kind in mir_eval",
+    "resampling", "linear", choices=kernel.RESAMPLINGS, help="interpolation between samples: kind in mir_eval"
 )
 _PITCHED = (
     Parameter(
@@ -237,10 +234,7 @@ _PITCHED = (
     _RESAMPLING,
     Parameter("base_frequency", 10.0, "Hz", help="frequency of 0 cents, which counts as no pitch", above=0.0),
 )
-_metric = partial(
-    metric,
-    literature="@salamon2014; @poliner2007; with continuous voicing @bittner2019",
-)
+_metric = partial(metric, literature="@salamon2014; @poliner2007; with continuous voicing @bittner2019")
 
 
 @_metric(

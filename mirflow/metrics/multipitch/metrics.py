@@ -78,10 +78,7 @@ def _in_order(rows: Ragged) -> Ragged:
     order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
     first = np.cumsum(rows.counts[1]) - rows.counts[1]
     inner = rows.counts[1][order]
-    columns = {
-        "time": rows.columns["time"][order],
-        "frequency": rows.columns["frequency"][ranges(first[order], inner)],
-    }
+    columns = {"time": rows.columns["time"][order], "frequency": rows.columns["frequency"][ranges(first[order], inner)]}
     return Ragged(columns, (rows.counts[0], inner), rows.labels, rows.depths)
 
 

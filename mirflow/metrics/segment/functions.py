@@ -186,12 +186,7 @@ def _iou(times: LabelTimes, measure: Measure) -> Scored:
     return divide(same, union), _seconds(measure, union)
 
 
-@_of_each(
-    "Time by label",
-    Weight("none", "s"),
-    dims=("label", "count"),
-    literature="@hao2025",
-)
+@_of_each("Time by label", Weight("none", "s"), dims=("label", "count"), literature="@hao2025")
 def by_label(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds of each label in the reference, in the estimate, and in both at once."""
     stretches = times.stretches(measure)
@@ -223,12 +218,7 @@ def _added_up(
     return Sparse(dims, coords, index[first], sum_by(place_of, value, len(distinct)), attrs)
 
 
-@_of_each(
-    "Confusion of labels",
-    Weight("none", "s"),
-    dims=("ref_class", "est_class"),
-    literature="@kohavi1998",
-)
+@_of_each("Confusion of labels", Weight("none", "s"), dims=("ref_class", "est_class"), literature="@kohavi1998")
 def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds by label of the reference and of the estimate."""
     stretches, names = times.stretches(measure), (*times.names, NONE)

@@ -210,8 +210,7 @@ def deviation(index: int, scores: kernel.PairScores, measure: Measure) -> Scored
         Weight("pairs of frames with one label in the estimate", "pairs of frames"),
         Weight("pairs of frames with one label in the reference", "pairs of frames"),
         Weight(
-            "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)",
-            "pairs of frames",
+            "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)", "pairs of frames"
         ),
     ),
     _members(
@@ -545,10 +544,7 @@ _DETECTION = _of_mirex(
     "0 if all labels are silence",
 )
 _DEVIATION = _of_mirex(
-    deviation,
-    ("medianTrue2claim", "medianClaim2true"),
-    (_MEDIAN, _SILENCE, _EXTENT),
-    "NaN if all labels are silence",
+    deviation, ("medianTrue2claim", "medianClaim2true"), (_MEDIAN, _SILENCE, _EXTENT), "NaN if all labels are silence"
 )
 
 

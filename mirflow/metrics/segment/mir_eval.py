@@ -153,11 +153,7 @@ _scores = PairFunctions(METRICS, _score, _check)
 
 @_documented
 def detection(
-    reference_intervals: Array,
-    estimated_intervals: Array,
-    window: float = 0.5,
-    beta: float = 1.0,
-    trim: bool = False,
+    reference_intervals: Array, estimated_intervals: Array, window: float = 0.5, beta: float = 1.0, trim: bool = False
 ) -> tuple[float, float, float]:
     """Precision, recall and F-measure of boundaries within a window.
 

@@ -95,11 +95,7 @@ def _length_variation(sides: OneSide, measure: Measure) -> Scored:
     return variation, np.where(np.isnan(variation), 0.0, lengths.counts.astype(np.float64))
 
 
-@_of_one(
-    "Balance of labels",
-    Weight("length of the segments", "s"),
-    literature="evenness of @pielou1966",
-)
+@_of_one("Balance of labels", Weight("length of the segments", "s"), literature="evenness of @pielou1966")
 def _label_balance(sides: OneSide, measure: Measure) -> Scored:
     """Entropy of the labels' shares of time over its largest value: 1 if all have equal shares."""
     lengths = sides.lengths(measure)

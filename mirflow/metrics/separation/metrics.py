@@ -619,14 +619,7 @@ def _museval_metrics() -> tuple[Metric, ...]:
     return (*scalars, *_invariant_metrics(False), *by_source, *by_frame, *_whole_track_metrics(False))
 
 
-MIR_EVAL = Convention(
-    "mir_eval",
-    "mir_eval 0.8.2",
-    _mir_eval_metrics(),
-    clean,
-    score,
-    literature="@raffel2014",
-)
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score, literature="@raffel2014")
 _LENIENT: dict[str, Any] = {"clean": partial(clean, lenient=True), "score": partial(score, lenient=True)}
 MUSEVAL = Convention(
     "museval",

@@ -188,13 +188,7 @@ class NoteBatch(Shared):
     notes.
     """
 
-    def __init__(
-        self,
-        reference: Notes,
-        estimate: Notes,
-        with_velocity: Bool | None = None,
-        usual: str = "",
-    ) -> None:
+    def __init__(self, reference: Notes, estimate: Notes, with_velocity: Bool | None = None, usual: str = "") -> None:
         super().__init__()
         self.reference, self.estimate, self.with_velocity, self.usual = reference, estimate, with_velocity, usual
 
@@ -212,8 +206,7 @@ class NoteBatch(Shared):
         if not name:
             return self
         return self.once(
-            ("part", name),
-            lambda: NoteBatch(self.reference.part(name), self.estimate.part(name), self.with_velocity),
+            ("part", name), lambda: NoteBatch(self.reference.part(name), self.estimate.part(name), self.with_velocity)
         )
 
     @computed_once

@@ -97,11 +97,7 @@ def _read(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tuple[Fl
 
 
 _WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {
-        "start": ("onset", "onsets", "s"),
-        "end": ("offset", "offsets", "s"),
-        "velocity": ("velocity", "velocities", ""),
-    }
+    {"start": ("onset", "onsets", "s"), "end": ("offset", "offsets", "s"), "velocity": ("velocity", "velocities", "")}
 )
 
 
@@ -595,15 +591,7 @@ METRICS = (
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
 """Defaults of MIREX's program of 2015 that differ from mir_eval."""
 
-MIR_EVAL = Convention(
-    "mir_eval",
-    "mir_eval 0.8.2",
-    METRICS,
-    clean,
-    score,
-    explain=evidence,
-    literature="@raffel2014",
-)
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence, literature="@raffel2014")
 MIREX2015 = Convention(
     "mirex2015",
     "MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a minimum tolerance",

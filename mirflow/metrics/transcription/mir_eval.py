@@ -310,11 +310,7 @@ def precision_recall_f1_overlap(
 
 @_checked
 def onset_precision_recall_f1(
-    ref_intervals: Array,
-    est_intervals: Array,
-    onset_tolerance: float = 0.05,
-    strict: bool = False,
-    beta: float = 1.0,
+    ref_intervals: Array, est_intervals: Array, onset_tolerance: float = 0.05, strict: bool = False, beta: float = 1.0
 ) -> tuple[float, float, float]:
     """Precision, recall and F-measure of the notes that match in onset, regardless of pitch.
 

@@ -179,11 +179,7 @@ def decode_rows(rows: Ragged) -> Ragged:
     indices = np.flatnonzero((pitch >= PIANO[0]) & (pitch <= PIANO[1]))
     times = rows.columns["start"][indices], rows.columns["end"][indices]
     notes = decode(rows_of(rows.counts[0])[indices], pitch[indices], *times, velocity[indices])
-    columns: dict[str, Column] = {
-        "start": notes.first * HOP,
-        "end": notes.stop * HOP,
-        "pitch": midi_to_hz(notes.pitch),
-    }
+    columns: dict[str, Column] = {"start": notes.first * HOP, "end": notes.stop * HOP, "pitch": midi_to_hz(notes.pitch)}
     if "velocity" in rows.columns:
         columns["velocity"] = notes.velocity
     return Ragged(columns, (np.bincount(notes.row, minlength=len(rows)).astype(np.int64),))

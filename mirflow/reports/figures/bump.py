@@ -30,12 +30,7 @@ _ROW, _TAU = 0.2, 20
 
 
 @figure("ranks of the systems by several metrics, as lines", place=3)
-def bump(
-    scores: Stored,
-    metric: Names = None,
-    aggregate: str | None = None,
-    **options: Unpack[FigureOptions],
-) -> Axes:
+def bump(scores: Stored, metric: Names = None, aggregate: str | None = None, **options: Unpack[FigureOptions]) -> Axes:
     """Show whether the ranking of the systems depends on the metric: a line for each system, the best one on top.
 
     Parameters

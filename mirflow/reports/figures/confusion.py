@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 
 
 @figure("which classes a system confuses", place=7)
-def confusion(
-    scores: Stored,
-    metric: str | None = None,
-    *,
-    most: int = 26,
-    **options: Unpack[FigureOptions],
-) -> Axes:
+def confusion(scores: Stored, metric: str | None = None, *, most: int = 26, **options: Unpack[FigureOptions]) -> Axes:
     """Shares of the time, or the tracks, of each class of the reference by the classes of a system's estimates.
 
     Parameters

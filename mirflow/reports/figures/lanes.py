@@ -305,20 +305,9 @@ def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str,
             ("missed", {"color": GREY, "linewidth": 0.7, "linestyle": (0, (1, 0.7))}),
             ("reference", {"color": _NEUTRAL, "linewidth": 1.3}),
         ],
-        "marks": [
-            ("hit", _mark(RIGHT, "|")),
-            ("extra", _mark(WRONG, "x")),
-            ("missed", _mark(WRONG, "o")),
-        ],
-        "pitches": [
-            ("hit", _mark(RIGHT, "s")),
-            ("extra", _mark(WRONG, "x")),
-            ("missed", _mark(GREY, ".")),
-        ],
-        "patterns": [
-            ("match: same colour", _mark(BLUE, ".")),
-            ("no match", _mark(GREY, ".")),
-        ],
+        "marks": [("hit", _mark(RIGHT, "|")), ("extra", _mark(WRONG, "x")), ("missed", _mark(WRONG, "o"))],
+        "pitches": [("hit", _mark(RIGHT, "s")), ("extra", _mark(WRONG, "x")), ("missed", _mark(GREY, "."))],
+        "patterns": [("match: same colour", _mark(BLUE, ".")), ("no match", _mark(GREY, "."))],
     }
     return entries.get(form_of(kind, evidence), [])
 

@@ -15,16 +15,7 @@ from ...ragged import Float
 from ..drawing import CYCLE, PALE
 from ..results import column_of, values_of
 from .canvas import Look, Sheet, figure, label, looks, sheet
-from .track_scores import (
-    FigureOptions,
-    Stored,
-    board_of,
-    describe,
-    frame_of,
-    query_of,
-    rank_systems,
-    signer_of,
-)
+from .track_scores import FigureOptions, Stored, board_of, describe, frame_of, query_of, rank_systems, signer_of
 
 if TYPE_CHECKING:
     import xarray as xr

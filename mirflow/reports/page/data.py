@@ -418,12 +418,7 @@ def main_metrics(scores: xr.Dataset, asked: Sequence[str] = ()) -> list[int]:
 
 
 def describe_evaluation(
-    name: str,
-    scores: xr.Dataset,
-    main: Sequence[int],
-    parts: Parts,
-    shown: Shown = ALL,
-    number: int = 0,
+    name: str, scores: xr.Dataset, main: Sequence[int], parts: Parts, shown: Shown = ALL, number: int = 0
 ) -> dict[str, Any]:
     """Describe an evaluation for the page; its numbers become separate parts.
 

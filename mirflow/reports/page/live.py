@@ -92,10 +92,7 @@ class LivePage:
         self._able: dict[str, Sequence[str]] = {}
 
     def shell(
-        self,
-        assets: Mapping[str, str],
-        contents: str = "report/contents.json",
-        links: Sequence[tuple[str, str]] = (),
+        self, assets: Mapping[str, str], contents: str = "report/contents.json", links: Sequence[tuple[str, str]] = ()
     ) -> str:
         """The page as HTML without data, scripts and styles.
 

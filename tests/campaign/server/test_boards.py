@@ -24,8 +24,7 @@ from .accounts import BASE, Browser, program
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit
 
 FINAL = CAMPAIGN.replace(
-    "ladder: 0.005",
-    'ladder: 0.005, final: {frozen: "2027-01-10 23:59 AoE", published: "2027-02-01T09:00:00+01:00"}',
+    "ladder: 0.005", 'ladder: 0.005, final: {frozen: "2027-01-10 23:59 AoE", published: "2027-02-01T09:00:00+01:00"}'
 )
 JUNK, GOOD, HONEST = 0.54412, 0.91637, 0.81749
 """Scores that no text has by chance."""

@@ -419,8 +419,7 @@ def test_events_are_kept_once(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    "events",
-    [{}, [1], [{"number": 1, "kind": "hacked", "ago": 0}], [{"number": 1, "kind": "came"}], [{}] * 101],
+    "events", [{}, [1], [{"number": 1, "kind": "hacked", "ago": 0}], [{"number": 1, "kind": "came"}], [{}] * 101]
 )
 def test_what_are_no_events_is_refused(service: Service, events: Any) -> None:
     grader = Grader(service)

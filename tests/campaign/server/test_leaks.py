@@ -79,10 +79,7 @@ def test_no_answer_depends_on_a_score_that_is_not_released(service: Service, nam
     assert differing(service, Browser(service, name, "submitter"), paths) == []
 
 
-@pytest.mark.parametrize(
-    "module",
-    [views, pytest.param(submission_pages, marks=pytest.mark.slow)],
-)
+@pytest.mark.parametrize("module", [views, pytest.param(submission_pages, marks=pytest.mark.slow)])
 def test_a_score_that_one_page_shows_to_three_decimals_is_seen(
     service: Service, module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -215,10 +215,7 @@ def test_organisers_announce_what_they_do(tmp_path: Path, post: Post) -> None:
     with post.running():
         send_all(service)
     # Once, and not of what she did herself.
-    assert [mail["Subject"] for _, mail in post.got] == [
-        "Chords: oak was disqualified",
-        "Chords: elm was withdrawn",
-    ]
+    assert [mail["Subject"] for _, mail in post.got] == ["Chords: oak was disqualified", "Chords: elm was withdrawn"]
 
 
 def test_a_title_adds_no_header(tmp_path: Path, post: Post) -> None:

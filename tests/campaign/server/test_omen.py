@@ -32,10 +32,7 @@ from ...waiting import PATIENCE, until
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign
 from .processes import free_port
 
-LABELS = {
-    "dev": ("C:maj(9)", "G:7(#9)", "B:hdim7(*b3)"),
-    "test": ("C:maj6(11)", "G:9(13)", "Eb:sus4(b9)"),
-}
+LABELS = {"dev": ("C:maj(9)", "G:7(#9)", "B:hdim7(*b3)"), "test": ("C:maj6(11)", "G:9(13)", "Eb:sus4(b9)")}
 """Labels that the references alone have."""
 TIMES = {"dev": (0.37193, 10.04171, 20.73131, 30.29629), "test": (0.41413, 9.86557, 19.52347, 29.61139)}
 """Times of the references, in seconds, of which no difference and no sum is another one of them."""

@@ -25,12 +25,7 @@ from mirflow.campaign.file import Limits
 from mirflow.campaign.server.submissions import checking, uploads
 from mirflow.campaign.server.submissions.archives import ArchiveError, Unpacked, unpack
 from mirflow.campaign.server.submissions.checking import CheckAnswer, Expected, _track_problems, misfit
-from mirflow.campaign.server.submissions.confinement import (
-    Confinement,
-    Confines,
-    JobError,
-    JobMemoryError,
-)
+from mirflow.campaign.server.submissions.confinement import Confinement, Confines, JobError, JobMemoryError
 from mirflow.campaign.server.submissions.uploads import Upload, UploadError, receive, sweep
 from mirflow.pipeline.model import Evaluation
 

@@ -25,11 +25,7 @@ def nasty_group() -> Any:
     shape = (4, 40, 2)
     score, weight = rng.uniform(0, 1, shape), rng.uniform(1, 300, shape)
     status = np.full(shape[:2], "ok", dtype=object)
-    for cell, kind in {
-        (0, 1): "missing_estimate",
-        (2, 5): "invalid",
-        (3, 7): "unreadable",
-    }.items():
+    for cell, kind in {(0, 1): "missing_estimate", (2, 5): "invalid", (3, 7): "unreadable"}.items():
         status[cell] = kind
         score[cell] = np.nan
     status[:, 9], score[:, 9], weight[:, 9] = "missing_reference", np.nan, 0.0
