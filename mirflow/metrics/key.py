@@ -218,8 +218,15 @@ _documented = documented(
 def validate_key(key: str) -> None:
     """Check a key in mir_eval's syntax.
 
-    `key`: a tonic of `KEY_TO_SEMITONE` in any case, a space, and ``major``, ``minor`` or ``other``; or ``X``. Raises
-    `ValueError` for anything else.
+    Parameters
+    ----------
+    key : str
+        A tonic of `KEY_TO_SEMITONE` in any case, a space, and ``major``, ``minor`` or ``other``; or ``X``.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
 
     Examples
     --------
@@ -249,7 +256,16 @@ def validate(reference_key: str, estimated_key: str) -> None:
 def split_key_string(key: str) -> tuple[int | None, str | None]:
     """Split a key into tonic and mode.
 
-    Returns `tonic`: semitones above C; None for ``X``. `mode`.
+    Parameters
+    ----------
+    key : str
+        In mir_eval's syntax.
+
+    Returns
+    -------
+    tonic : int or None
+        Semitones above C; None for ``X``.
+    mode : str or None
 
     Examples
     --------

@@ -373,8 +373,15 @@ _documented = documented(
 def validate_tempi(tempi: Array, reference: bool = True) -> None:
     """Check for two tempi, of which a reference has one above 0.
 
-    `tempi` ((2,), beats per minute). Raises `ValueError` for another number of tempi, tempi that are negative or not
-    finite, and a reference of zeros.
+    Parameters
+    ----------
+    tempi : (2,), beats per minute
+    reference : bool
+
+    Raises
+    ------
+    ValueError
+        For another number of tempi, tempi that are negative or not finite, and a reference of zeros.
 
     Examples
     --------

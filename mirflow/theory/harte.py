@@ -89,8 +89,20 @@ def pitch_class_to_semitone(pitch_class: str) -> int:
 def scale_degree_to_semitone(scale_degree: str) -> int:
     """Convert a scale degree to semitones above the root, not wrapped into the octave.
 
-    `scale_degree`: a degree of the major scale from 1 to 13 with leading accidentals, such as ``b3`` or ``#11``. Raises
-    `InvalidChordException` for anything else.
+    Parameters
+    ----------
+    scale_degree : str
+        A degree of the major scale from 1 to 13 with leading accidentals, such as ``b3`` or ``#11``.
+
+    Returns
+    -------
+    int
+        Negative for a flattened root.
+
+    Raises
+    ------
+    InvalidChordException
+        For anything else.
 
     Examples
     --------

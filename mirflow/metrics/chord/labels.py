@@ -93,7 +93,15 @@ def quality_to_bitmap(quality: str) -> Int:
 def reduce_extended_quality(quality: str) -> tuple[str, set[str]]:
     """Reduce an extended quality to a simpler one and added degrees.
 
-    Returns `quality`: unchanged if it is not extended. `degrees`.
+    Parameters
+    ----------
+    quality : str
+
+    Returns
+    -------
+    quality : str
+        Unchanged if it is not extended.
+    degrees : set of str
 
     Examples
     --------
@@ -265,8 +273,22 @@ def rotate_bitmap_to_root(bitmap: npt.ArrayLike, chord_root: int) -> Int:
 def rotate_bitmaps_to_roots(bitmaps: npt.ArrayLike, roots: npt.ArrayLike) -> Int:
     """Rotate semitones above the roots of several chords to semitones above C.
 
-    `bitmaps` ((n, 12)): nonzero for each sounding semitone above the root. `roots` ((n,)): semitones above C. Returns
-    (n, 12): 1 for each sounding pitch class. Raises `ValueError` if the shapes do not match.
+    Parameters
+    ----------
+    bitmaps : (n, 12)
+        Nonzero for each sounding semitone above the root.
+    roots : (n,)
+        Semitones above C.
+
+    Returns
+    -------
+    (n, 12)
+        1 for each sounding pitch class.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match.
 
     Examples
     --------
