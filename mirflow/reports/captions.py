@@ -174,7 +174,7 @@ def missing_note(attrs: Mapping[str, Any], lost: str = "") -> str:
     --------
     >>> missing_note({"missing": "common", "costliest": "ash lacks 2; without it 6 count", "empty_estimates": "1"})
     'missing (common): only the tracks that every system has (ash lacks 2; without it 6 count); 1 empty estimate is \
-    scored'
+scored'
     """
     words = MISSING[attrs["missing"]]
     if UNCOUNTED in attrs:

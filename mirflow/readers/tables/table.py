@@ -52,7 +52,7 @@ def demand_one_key(
     Traceback (most recent call last):
         ...
     mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; keep \
-    one of them, or declare columns: {track: id, system: system, label: tag}
+one of them, or declare columns: {track: id, system: system, label: tag}
     """
     role = SEPARATING[heading(column)]
     named = {"track": columns["track"], **({role: column} if role else {}), **columns}
