@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+import mirflow
+
+from .datasets import write_dataset
 from .documentation import ROOT, blocks, run
 from .waiting import PATIENCE
 
@@ -39,6 +42,15 @@ def test_commands_options_and_choices_are_completed() -> None:
     assert {"run", "query", "report", "demo", "init", "cite"} <= set(complete("mirflow ", 1))
     assert complete("mirflow query --ag", 2) == ["--aggregate"]
     assert "wcsr" in complete("mirflow query x.zarr --aggregate ", 4)
+
+
+def test_names_in_the_store_of_the_line_are_completed(tmp_path: Path) -> None:
+    mirflow.run(write_dataset(tmp_path, tracks=1), scheduler="serial")
+    line = f"mirflow query {tmp_path / 'store.zarr'} "
+    assert complete(f"{line}-g ", 4) == ["chord"]
+    assert complete(f"{line}--group chord --system a", 6) == ["ada"]
+    assert {"majmin", "majmin_inv"} <= set(complete(f"{line}-m majmin", 4))
+    assert not any(complete(f"mirflow query {tmp_path} -m ", 4))
 
 
 def test_the_hook_takes_files_of_the_formats_that_are_checked() -> None:

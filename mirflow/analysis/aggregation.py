@@ -21,11 +21,12 @@ from ..metrics.aggregates import (
     table_aggregates,
 )
 from ..ragged import Bool, Float, Int
+from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .over_systems import over_systems, split_over
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
-from .scores import ANNOTATOR, Array, Scores, coords_of, group_tracks, members_of, names_of
+from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
 from .selected import CELLS, COSTLIEST, EMPTY_COUNTED, STORES, UNCOUNTED, VALUELESS, SelectedScores, SelectionTotals
 from .selection import (
     CHOSEN,
@@ -102,6 +103,7 @@ LONG_NAMES = {
     "n": "number of scores that count",
     "n_missing": "number of cells without a score",
     "n_undefined": "number of scores with nothing to measure",
+    "n_empty": "number of scores of empty estimates that count",
     "n_tracks": "number of tracks asked for",
 }
 
@@ -268,7 +270,8 @@ def _aggregate_blocks(
     for systems in blocks:
         cells = selected.cells(systems, shared)
         totals.add(cells, systems)
-        parts.append(aggregate_cells(cells, selected.duration, selected.aggregates, codes, groups))
+        status = selected.status[systems]
+        parts.append(aggregate_cells(cells, status, selected.duration, selected.aggregates, codes, groups))
         if selected.first is not None:
             deciding.append(_single_value(cells, selected.duration, selected.aggregates, selected.first))
     return parts, deciding, totals
@@ -282,19 +285,22 @@ def _single_value(cells: Mapping[str, Array], duration: Float, kinds: Sequence[s
 
 
 def aggregate_cells(
-    cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], codes: Int, groups: int = 1
+    cells: Mapping[str, Array], status: Status8, duration: Float, kinds: Sequence[str], codes: Int, groups: int = 1
 ) -> dict[str, Array]:
     """Aggregate scores over the tracks of each group.
 
-    `cells` (mapping of str to array (systems, tracks, metrics)): those of `CELLS`. `duration` (float64 (tracks,),
-    seconds), `codes` (int64 (tracks,)): the group of each track. Returns dict of str to array (systems, metrics,
-    groups): ``value`` float64; ``n``, ``n_missing`` and ``n_undefined`` int64.
+    `cells` (mapping of str to array (systems, tracks, metrics)): those of `CELLS`. `status` (int8 (systems,
+    tracks)), `duration` (float64 (tracks,), seconds), `codes` (int64 (tracks,)): the group of each track. Returns dict
+    of str to array (systems, metrics, groups): ``value`` float64; ``n``, ``n_missing``, ``n_undefined`` and ``n_empty``
+    int64.
     """
     score, weight, included, missing, undefined = (cells[name] for name in CELLS)
     shape = (score.shape[0], score.shape[2], groups)
     arrays: dict[str, Array] = {"value": np.full(shape, np.nan)}
     flags = dict(zip(COUNTS, (included, missing, undefined), strict=True))
-    arrays |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
+    arrays |= {name: np.zeros(shape, dtype=np.int64) for name in (*flags, "n_empty")}
+    empty = status == Status.empty_estimate
+    flags |= {"n_empty": included & empty[..., np.newaxis]} if empty.any() else {}
     every: Mapping[int, Int | slice] = {0: slice(None)} if groups == 1 else members_of(codes)
     for group, members in every.items():
         parts = [one[:, members] for one in (score, weight, included)]
@@ -366,15 +372,16 @@ _ORIGIN = ("task", "convention", "grid")
 def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.Dataset:
     """Aggregate selected scores over the tracks of each group that some coordinates make.
 
-    `group`: a name of the evaluation to carry along. Returns ``value`` float64, ``n``, ``n_missing`` and
-    ``n_undefined`` int64 over (system, metric, and a dim for each grouping), ``n_tracks`` over the groupings. A
-    grouping that has the name of something else is ``track_<name>``; a coordinate of systems that has the name of a
-    grouping is ``system_<name>``. Raises `QueryError` for a coordinate that does not lie along the tracks. Raises
+    `group`: a name of the evaluation to carry. Returns ``value`` float64, ``n``, ``n_missing``, ``n_undefined`` and
+    ``n_empty`` int64 over (system, metric, and a dim for each grouping), ``n_tracks`` over the groupings. A grouping
+    that has the name of something else is ``track_<name>``; a coordinate of systems that has the name of a grouping is
+    ``system_<name>``. Raises `QueryError` for a coordinate that does not lie along the tracks. Raises
     `UnknownNameError` for a coordinate that is not there, with a suggestion.
     """
     groupings, codes = _groups(part, by)
     cells, kinds = {name: part[name].values for name in CELLS}, names_of(part, "_aggregate")
-    arrays = aggregate_cells(cells, part["duration"].values, kinds, codes, math.prod(map(len, groupings.values())))
+    states = part["status"].values, part["duration"].values
+    arrays = aggregate_cells(cells, *states, kinds, codes, math.prod(map(len, groupings.values())))
     gaps = {"missing_cells": cells["_missing"], "undefined_cells": cells["_undefined"]}
     attrs = {name: str(int(flag.any(axis=2).sum())) for name, flag in gaps.items()}
     return _result(part, arrays, groupings, codes, group, attrs)

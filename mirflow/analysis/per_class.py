@@ -27,6 +27,7 @@ from ..metrics.aggregates import (
 )
 from ..metrics.measures import Measure
 from ..ragged import Float, Int
+from ..store.cells import Status
 from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems, system_coordinates
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
 from .missing import are_apart, check_policies, find_gaps, has_score, included_scores
@@ -467,8 +468,8 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
     """Aggregate a metric with extra dims over the tracks: of counts the sum or the mean, of scores a mean or a median.
 
     `group`: a name of the evaluation to carry along. Returns ``value`` and ``n_values`` (tracks with a value) over
-    (system, a dim for each grouping, extra dims), ``n`` and ``n_missing`` over (system, groupings), ``n_tracks`` over
-    the groupings. Groupings and coordinates of systems are named as
+    (system, a dim for each grouping, extra dims), ``n``, ``n_missing`` and ``n_empty`` over (system, groupings),
+    ``n_tracks`` over the groupings. Groupings and coordinates of systems are named as
     :func:`mirflow.analysis.aggregation.aggregate_scores` does; ``metric``, ``aggregate`` and ``orientation`` are
     attributes, and ``nominal`` where numbers are names.
     """
@@ -480,10 +481,13 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
     shape = (part.sizes["system"], math.prod(sizes))
     value: Float = np.empty((*shape, *map(len, labels.values())))
     number: Int = np.empty(value.shape, dtype=np.int64)
-    counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_missing")}
+    counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_missing", "n_empty")}
+    included = part["_included"].values
+    empty = included & (part["status"].values == Status.empty_estimate)
+    flags = dict(zip(counts, (included, part["_missing"].values, empty), strict=True))
     for row in range(shape[0]):
-        for name, flag in (("n", part["_included"]), ("n_missing", part["_missing"])):
-            counts[name][row] = np.bincount(codes[flag.values[row]], minlength=shape[1])
+        for name, flag in flags.items():
+            counts[name][row] = np.bincount(codes[flag[row]], minlength=shape[1])
         value[row], number[row] = selection.over_tracks(row, codes, shape[1])
     if selection.is_ratio:
         outcomes, labels = selection.outcomes(value.reshape(shape[0] * shape[1], *value.shape[2:]))
@@ -499,7 +503,10 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         "n_values": ((*outer, *labels), number.reshape(whole), {"long_name": "number of tracks with a value"}),
         "value": ((*outer, *labels), value.reshape(whole), {"long_name": LONG_NAMES["value"], "units": units}),
         "n": (outer, counts["n"].reshape(whole[: len(outer)]), {"long_name": "number of tracks that count"}),
-        "n_missing": (outer, counts["n_missing"].reshape(whole[: len(outer)]), {"long_name": LONG_NAMES["n_missing"]}),
+        **{
+            name: (outer, counts[name].reshape(whole[: len(outer)]), {"long_name": LONG_NAMES[name]})
+            for name in ("n_missing", "n_empty")
+        },
         "n_tracks": (outer[1:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]}),
     }
     along = system_coordinates(part, groupings, (*LONG_NAMES, "n_values", *labels))

@@ -344,11 +344,12 @@ def aggregate(
     Returns
     -------
     xr.Dataset
-        ``value`` float64, ``n`` (scores that count), ``n_missing`` and ``n_undefined`` int64, all over (system, metric,
-        groups), and ``n_tracks`` over the groups. The coordinate ``aggregate`` along ``metric`` names what was
-        computed; the attributes ``missing`` and ``undefined`` name the policies, ``left_out`` the metrics that have no
-        such aggregate. Of a metric with extra dims: ``value`` over (system, groups, extra dims), ``n`` and
-        ``n_missing`` over (system, groups); metric and aggregate are attributes.
+        ``value`` float64, ``n`` (scores that count), ``n_missing``, ``n_undefined`` and ``n_empty`` (those of empty
+        estimates among ``n``) int64, over (system, metric, groups), and ``n_tracks`` over the groups. The coordinate
+        ``aggregate`` along ``metric`` names what was computed; the attributes ``missing`` and ``undefined`` name the
+        policies, ``left_out`` the metrics that have no such aggregate. Of a metric with extra dims: ``value`` over
+        (system, groups, extra dims), ``n``, ``n_missing`` and ``n_empty`` over (system, groups); metric and aggregate
+        are attributes.
 
     Raises
     ------

@@ -47,7 +47,7 @@ def across_runs(result: xr.Dataset, reductions: Reductions) -> xr.Dataset:
 
     `result`: of a query: each run is a system. `reductions`: those of :data:`mirflow.analysis.queries.ACROSS` that are
     asked for, such as ``mean`` and ``std``. Returns a model a system, with the dim ``run`` of their names in front of
-    all groups; ``n`` is the largest of the runs, ``n_missing`` and ``n_undefined`` are sums. The coordinate ``n_runs``
+    all groups; ``n`` is the largest of the runs, the other counts are sums. The coordinate ``n_runs``
     has the number of runs of each model.
     """
     return _grouped(result, MODEL, reductions)

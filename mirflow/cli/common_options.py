@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -116,6 +117,26 @@ def _kinds_of_names() -> tuple[str, ...]:
     return NAMES
 
 
+def _complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of evaluations, metrics or systems in the stores on the command line; none if these cannot be read."""
+    chosen, names = context.params.get("group"), list[str]()
+    with suppress(Exception):
+        from ..store.read import open_groups
+
+        for store in context.args:  # click reads no arguments where an option lacks its value
+            if is_url(store):  # a shell does not wait for another machine
+                continue
+            groups = open_groups(store)
+            content = [group for name, group in groups.items() if chosen in (None, name)]
+            if parameter.name == "group":
+                names += groups
+            elif parameter.name == "system":
+                names += [name for group in content for name in group.systems]
+            else:
+                names += [name for group in content for name in (*group.measures, *group.cells.extras)]
+    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
 def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict[str, Any]]:
     """Flags and settings of ``click.option`` for a declared option."""
     usual = f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}"
@@ -124,6 +145,8 @@ def settings_of(name: str, declared: QueryOption) -> tuple[tuple[str, ...], dict
     about = "" if silent else f" Default: {declared.default}."
     settings: dict[str, Any] = {"help": declared.help + about, "required": declared.needed}
     settings |= {"multiple": declared.many or declared.pairs, "metavar": declared.metavar}
+    if name in ("group", "metric", "system"):
+        settings["shell_complete"] = _complete_names
     if declared.values > 1:
         settings["nargs"] = declared.values
     if declared.pairs:

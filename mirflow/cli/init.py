@@ -15,12 +15,10 @@ from .output import echo
 @click.argument("folder", type=LocalPath(exists=True, file_okay=False), default=".")
 @click.option("--reference", multiple=True, metavar="FOLDER", help="A folder of references, by name or path. Repeat.")
 @click.option("--estimates", multiple=True, metavar="FOLDER", help="A folder of estimates, by name or path. Repeat.")
-@click.option(
-    "--output", "-o", type=LocalPath(dir_okay=False), help="The file, relative to FOLDER.", default="pipeline.yaml"
-)
+@click.option("--output", "-o", type=LocalPath(dir_okay=False), help="The file. Default: pipeline.yaml in FOLDER.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init_command(
-    folder: Path, reference: tuple[str, ...], estimates: tuple[str, ...], output: Path, force: bool
+    folder: Path, reference: tuple[str, ...], estimates: tuple[str, ...], output: Path | None, force: bool
 ) -> None:
     """Write a pipeline file for the references and estimates in FOLDER (default: the working directory).
 
@@ -28,7 +26,7 @@ def init_command(
     tasks by suffixes and the contents of some files. A few tracks are scored. Comments in the file say what was found
     and scored, what is uncertain, and what is not used and why.
     """
-    path = folder / output
+    path = folder / "pipeline.yaml" if output is None else output
     if path.exists() and not force:
         raise click.UsageError(f"{path} exists; overwrite it with --force, or choose another file with --output")
     if not path.parent.is_dir():

@@ -616,7 +616,9 @@ def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
         score, weight = with_surplus(score, weight, numerator, list(map(str, kinds)))
     counted_cells = count_scores(score, weight, cells.status[np.newaxis], "skip", "keep")
     codes = np.zeros(len(cells), dtype=np.int64)
-    found: Float = aggregate_cells(counted_cells, cells.duration, kinds, codes)["value"][0, :, 0]
+    found: Float = aggregate_cells(counted_cells, cells.status[np.newaxis], cells.duration, kinds, codes)["value"][
+        0, :, 0
+    ]
     return found
 
 

@@ -80,7 +80,7 @@ def long_table(ds: xr.Dataset, signatures: Callable[[], Sequence[Signature]] | N
     adds_up = has_dims and attrs["orientation"] == "none" and "nominal" not in attrs
     if has_dims and not adds_up:
         ds = ds.drop_vars("n").rename(n_values="n")
-    counts = [name for name in (*COUNTS, "n_tracks") if name in ds]
+    counts = [name for name in (*COUNTS, "n_empty", "n_tracks") if name in ds]
     policies = [name for name in ("missing", "undefined") if name in attrs]
     ends, marks = INTERVAL if "low" in ds else (), MARKS if "like_best" in ds else ()
     head = [*origin_names(attrs), "metric", "aggregate", "system"]

@@ -714,7 +714,19 @@ def _add_row(row: Mapping[str, Any], place: str, document: _SignedDocument) -> N
 _FIXED = frozenset(
     (
         *("group", "task", "convention", "grid", "metric", "aggregate", "system", VALUE, "unit", SIGNATURE),
-        *("n", "n_missing", "n_undefined", "n_tracks", "missing", "undefined", "low", "high", "level", "method"),
+        *(
+            "n",
+            "n_missing",
+            "n_undefined",
+            "n_empty",
+            "n_tracks",
+            "missing",
+            "undefined",
+            "low",
+            "high",
+            "level",
+            "method",
+        ),
         *("replicates", "resampled", "like_best", "test", "correction", "test_level", "stores", "references_differ"),
         *("where", "annotator", "param", "over", "across"),
         *("benchmark", "this_run", "letters", "source"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,14 @@ def test_beside_missing_files_they_are_distinguished(pipeline: Path) -> None:
         ("1", "missing_estimate", "no"),
         ("2", "empty_reference", "yes"),
     ]
+
+
+@pytest.mark.parametrize("metric", ["majmin", "confusion"])
+def test_rows_for_programs_count_the_empty_estimates_among_those_that_count(store: Path, metric: str) -> None:
+    rows = list(csv.DictReader(io.StringIO(invoke("query", store, "-m", metric, "--format", "csv").stdout)))
+    assert {(row["system"], row["n_empty"]) for row in rows} == {("ada", "1"), ("bob", "0")}
+    for row in json.loads(invoke("query", store, "-m", metric, "--by", "track", "--format", "json").stdout):
+        assert row["n_empty"] == (row["system"] == "ada" and row["track"] == "t01")
 
 
 def test_evaluating_two_folders_names_the_empty_file(pipeline: Path) -> None:

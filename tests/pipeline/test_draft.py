@@ -335,10 +335,11 @@ def test_real_collections(name: str, expected: dict[str, tuple[str, str]], share
     assert "# Problem" not in text
 
 
-def test_a_file_in_another_folder_names_the_root(tmp_path: Path) -> None:
+def test_a_file_in_another_folder_names_the_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     songs = lay_out(tmp_path / "songs", {f"{side}/{{t}}.txt": BEATS for side in ("ref", "est")})
     (tmp_path / "plans").mkdir()
-    invoke("init", songs, "--output", tmp_path / "plans" / "songs.yaml", code=0)
+    monkeypatch.chdir(tmp_path)
+    invoke("init", songs, "--output", "plans/songs.yaml", code=0)
     assert yaml.safe_load((tmp_path / "plans" / "songs.yaml").read_text())["root"] == "../songs"
     invoke("run", tmp_path / "plans" / "songs.yaml", code=0)
     invoke("init", songs, code=0)

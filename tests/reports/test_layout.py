@@ -63,6 +63,7 @@ class TestLong:
             "n": 2,
             "n_missing": 1,
             "n_undefined": 1,
+            "n_empty": 0,
             "n_tracks": 3,
             "missing": "common",
             "undefined": "keep",
@@ -383,6 +384,7 @@ class TestMatricesForPrograms:
             "unit": "s",
             "n": 2,
             "n_missing": 0,
+            "n_empty": 0,
             "n_tracks": 2,
             "missing": "skip",
         }
