@@ -26,6 +26,7 @@ def matrices(**keywords) -> xr.Dataset:
     score[1, 3] = np.nan
     status = np.full((2, 4), "ok", dtype=object)
     status[1, 3] = "missing_estimate"
+    status[0, 1] = "empty_estimate"
     ds = make_group(score, status=status, track_meta={"genre": ["rock", "", "pop", "rock"]}, **keywords)
     values = np.arange(2 * 4 * 9, dtype=float).reshape(2, 4, 3, 3)
     values[1, 3] = 0.0
@@ -40,7 +41,7 @@ class TestMatrix:
         assert answer["value"].dims == ("system", "ref_class", "est_class")
         np.testing.assert_array_equal(answer["value"], ds["confusion_majmin"].sum("track"))
         assert answer["n"].values.tolist() == [4, 3]
-        assert answer["n_missing"].values.tolist() == [0, 1]
+        assert (answer["n_missing"].values.tolist(), answer["n_empty"].values.tolist()) == ([0, 1], [1, 0])
         assert (answer.attrs["metric"], answer.attrs["aggregate"]) == ("confusion", "sum")
         assert answer["value"].attrs["units"] == "s"
 
