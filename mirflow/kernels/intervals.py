@@ -18,14 +18,7 @@ from .ragged_ops import sum_by
 
 
 def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
-    """Convert finite times of any number of columns to ranks: the distinct times, ascending, and indices into them.
-
-    Examples
-    --------
-    >>> times, (a, b) = rank(np.array([0.5, 2.0]), np.array([2.0, 1.5]))
-    >>> times.tolist(), a.tolist(), b.tolist()
-    ([0.5, 1.5, 2.0], [0, 2], [2, 1])
-    """
+    """Convert finite times of any number of columns to ranks: the distinct times, ascending, and indices into them."""
     every = np.concatenate(columns) if columns else np.zeros(0)
     order = np.argsort(every)
     ascending = every[order]
@@ -62,13 +55,7 @@ class Timeline:
 
 
 def steps_between(times: Float, counts: Int) -> Float:
-    """Differences of neighbouring times of concatenated rows; 0 at the end of each row.
-
-    Examples
-    --------
-    >>> steps_between(np.array([0.0, 1.5, 7.0, 8.0]), np.array([2, 2])).tolist()
-    [1.5, 0.0, 1.0, 0.0]
-    """
+    """Differences of neighbouring times of concatenated rows; 0 at the end of each row."""
     steps = np.empty_like(times)
     np.subtract(times[1:], times[:-1], out=steps[:-1])
     steps[np.cumsum(counts)[counts > 0] - 1] = 0.0
@@ -80,17 +67,6 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
 
     Ranks of the points of each side are not descending within a pair. Each side of a pair has at least one point, and
     both start at the same rank.
-
-    Examples
-    --------
-    Two pairs: the first has the points 0, 2, 4 and 0, 3, the second 1, 2 and 1.
-
-    >>> left, right = np.array([0, 2, 4, 1, 2]), np.array([0, 3, 1])
-    >>> line = merge(left, np.array([3, 2]), right, np.array([2, 1]))
-    >>> line.rank.tolist(), line.counts.tolist()
-    ([0, 0, 2, 3, 4, 1, 1, 2], [5, 3])
-    >>> left[line.left].tolist(), right[line.right].tolist()
-    ([0, 0, 2, 2, 4, 1, 1, 2], [1, 0, 0, 3, 3, 3, 1, 1])
     """
     if not (left_counts.all() and right_counts.all()):
         raise ValueError("every pair needs at least one point on each side")
@@ -114,13 +90,7 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
 
 
 def batches(sizes: Int, limit: int) -> Iterator[slice]:
-    """Consecutive slices with a total size of at most `limit`, unless a single item is larger.
-
-    Examples
-    --------
-    >>> [(s.start, s.stop) for s in batches(np.array([3, 4, 9, 1]), 8)]
-    [(0, 2), (2, 3), (3, 4)]
-    """
+    """Consecutive slices with a total size of at most `limit`, unless a single item is larger."""
     if len(sizes) == 1:
         yield slice(0, 1)
         return
@@ -138,13 +108,7 @@ MOST_FRAMES = 2**22
 
 
 def grid_frames(end: float, hop: float) -> int:
-    """Number of frames from 0 s to before an end.
-
-    Examples
-    --------
-    >>> grid_frames(0.3, 0.1)
-    3
-    """
+    """Number of frames from 0 s to before an end."""
     if not end <= MOST_FRAMES * hop:
         message = f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}"
         raise AnnotationError(f"{message}; choose a longer hop, or check whether {end:g} is in seconds")
@@ -155,11 +119,6 @@ def frames_before(start: Float, hop: float, time: Float) -> Int:
     """Number of frames of a grid before a time, which is the index of the first frame at or after it: int64 (n,).
 
     Frame k is at ``start + k * hop`` seconds, computed in this way.
-
-    Examples
-    --------
-    >>> frames_before(np.array([0.0, 0.0]), 0.1, np.array([0.3, 0.35])).tolist()
-    [3, 4]
     """
     guess = np.maximum(np.ceil((time - start) / hop), 0.0)
     # The rounded quotient may be off by a frame; the time of the frame decides.
@@ -190,13 +149,6 @@ def single_frames_before(time: Float, hop: float, including: bool) -> Int:
 
     Times are finite, from 0 to about 2**24 hops, the largest exact integer in single precision. A frame exactly at the
     time counts if `including`.
-
-    Examples
-    --------
-    >>> single_frames_before(np.array([0.0, 0.25, 0.5]), 0.25, False).tolist()
-    [0, 1, 2]
-    >>> single_frames_before(np.array([0.0, 0.25, 0.5]), 0.25, True).tolist()
-    [1, 2, 3]
     """
     step = np.float32(hop)
     before = np.less_equal if including else np.less
@@ -219,15 +171,6 @@ def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     An interval covers the frames from `first` to before `stop`; `counts` and `frames` are the numbers of intervals and
     of frames of each row. Intervals are cropped to the frames, and frames outside all intervals have the code
     `NOTHING`.
-
-    Examples
-    --------
-    The second interval covers the end of the first; no interval covers frame 6.
-
-    >>> two = np.array([2])
-    >>> seen = paint(np.array([0, 2]), np.array([4, 6]), np.array([1, 2]), two, np.array([7]))
-    >>> seen.first.tolist(), seen.code.tolist()
-    ([0, 2, 6], [1, 2, 0])
     """
     limit = frames if len(counts) == 1 else np.repeat(frames, counts)
     first, stop = np.minimum(first, limit), np.minimum(stop, limit)
@@ -286,14 +229,6 @@ def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Floa
     `times` are all points at which a row is cut, possibly repeated. At a point that opens, a stretch begins, which
     lasts until the next one of its row or the row's last point; the first one begins at the row's first time. A stretch
     counts (an interval) or not (a gap): `counted` is bool (stretches,).
-
-    Examples
-    --------
-    A stretch from 0 to 4 is cut at 1, and one from 4 to 6 is not: 1 s is outside the largest pieces.
-
-    >>> times, opens = np.array([0.0, 1.0, 4.0, 6.0]), np.array([True, False, True, False])
-    >>> fragmentation(times, np.array([4]), opens, np.array([True, True])).tolist()
-    [1.0]
     """
     start = np.flatnonzero(opens)
     if not len(start):
@@ -317,16 +252,8 @@ def directional_hamming(
     It is the total length of all intervals outside their largest pieces, over the span of the row; 0 without cuts. The
     intervals to cut are ascending and without overlap, at least one per row; those that cut are in any order.
 
-    References
-    ----------
-    C. Harte, "Towards automatic extraction of harmony information from music signals", PhD thesis, 2010, section 8.3.2.
-
-    Examples
-    --------
-    >>> one = np.array([1])
-    >>> directional_hamming(
-    ...     np.array([0.0]), np.array([4.0]), one, np.array([0.0, 1.0]), np.array([1.0, 4.0]), 2 * one).tolist()
-    [0.25]
+    Source: C. Harte, "Towards automatic extraction of harmony information from music signals", PhD thesis, 2010,
+    section 8.3.2.
     """
     times, (start_rank, end_rank, cut_start_rank, cut_end_rank) = rank(start, end, cut_start, cut_end)
     offsets = offsets_of(counts)

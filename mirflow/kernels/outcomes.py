@@ -26,14 +26,7 @@ NONE = "(none)"
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Numbers of true positives, false positives, false negatives and true negatives, float64 arrays of one shape.
-
-    Examples
-    --------
-    >>> both = Outcomes.of_confusion(np.array([[3.0, 1.0], [2.0, 4.0]]))
-    >>> both.recall().tolist(), both.precision().tolist()
-    ([0.75, 0.6666666666666666], [0.6, 0.8])
-    """
+    """Numbers of true positives, false positives, false negatives and true negatives, float64 arrays of one shape."""
 
     hit: Float
     false_alarm: Float

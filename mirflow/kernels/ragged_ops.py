@@ -35,11 +35,6 @@ def sum_by(index: Int, values: Float, size: int) -> Float:
 
     Values are added in order, so that sums are equal to the bit in any batch and with any zeros in between. For
     contiguous rows, `sum_rows` is ten times as fast.
-
-    Examples
-    --------
-    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 0.5]), 3).tolist()
-    [1.5, 0.0, 2.0]
     """
     return np.bincount(index, values, minlength=size).astype(np.float64, copy=False)
 
@@ -49,11 +44,6 @@ def sum_rows(values: Float, offsets: Int) -> Float:
 
     The order of additions depends only on the number of values in the row, so that sums are equal to the bit in any
     batch.
-
-    Examples
-    --------
-    >>> sum_rows(np.array([1.0, 2.0, 0.5]), np.array([0, 2, 2, 3])).tolist()
-    [3.0, 0.0, 0.5]
     """
     sums = np.zeros(len(offsets) - 1)
     filled = np.flatnonzero(offsets[1:] > offsets[:-1])
@@ -66,11 +56,6 @@ def ascending(values: Float) -> Int:
     """Stable argsort of finite numbers: int64 (n,).
 
     Equivalent to numpy's stable sort, but several times as fast.
-
-    Examples
-    --------
-    >>> ascending(np.array([0.5, 0.1, 0.5, 0.1])).tolist()
-    [1, 3, 0, 2]
     """
     order = np.argsort(values).astype(np.int64, copy=False)
     ordered = values[order]
@@ -92,12 +77,6 @@ def by_group_and_time(group: Int, times: Float) -> tuple[Int, Int, Float]:
 
     Group (from 0), time and index are packed into integers, which are sorted in a fraction of the time of
     ``np.lexsort``. The latter is only used if the packed times are too coarse.
-
-    Examples
-    --------
-    >>> order, group, times = by_group_and_time(np.array([1, 0, 1, 0]), np.array([0.5, 0.2, 0.1, 0.4]))
-    >>> order.tolist(), group.tolist(), times.tolist()
-    ([1, 3, 2, 0], [0, 0, 1, 1], [0.2, 0.4, 0.1, 0.5])
     """
     low, high = float(times.min(initial=0.0)), float(times.max(initial=0.0))
     places = len(times).bit_length()
@@ -128,12 +107,6 @@ def medians(values: Float, counts: Int, upper: bool = False) -> Float:
     """Median of each unsorted row: float64 (rows,), NaN if empty.
 
     With `upper`, the median of an even number of values is the upper of the middle two instead of their mean.
-
-    Examples
-    --------
-    >>> row = np.array([4.0, 1.0, 2.0, 9.0]), np.array([4])
-    >>> medians(*row).tolist(), medians(*row, upper=True).tolist()
-    ([3.0], [4.0])
     """
     result = np.full(len(counts), np.nan)
     offsets = offsets_of(counts)
@@ -157,11 +130,6 @@ def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
     """Sizes of the intersections of all sets on the left and on the right: float64 (left sets, right sets).
 
     Members of the sets are concatenated; repeated members count once.
-
-    Examples
-    --------
-    >>> common(np.array([1, 2, 2, 5]), np.array([3, 1]), np.array([2, 5, 1]), np.array([2, 1])).tolist()
-    [[1.0, 1.0], [1.0, 0.0]]
     """
     shared = np.intersect1d(left, right)
     sizes = np.zeros((len(left_counts), len(right_counts)))
@@ -191,14 +159,6 @@ def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, si
     Integers in nearly the same order as the values give an index that is never too large; the values themselves are
     compared from there on, so that the result is exact and independent of other rows. Times are finite and possibly
     repeated, queries in any order and possibly infinite. `side` is that of :func:`numpy.searchsorted`.
-
-    Examples
-    --------
-    >>> times = np.array([0.0, 1.0, 1.0, 0.5])
-    >>> search_rows(times, np.array([3, 1]), np.array([1.0, 2.0, 0.5]), np.array([2, 1])).tolist()
-    [1, 3, 3]
-    >>> search_rows(times, np.array([3, 1]), np.array([1.0, 2.0, 0.5]), np.array([2, 1]), "right").tolist()
-    [3, 3, 4]
     """
     if len(counts) == 1:  # a single row needs no keys
         return times.searchsorted(queries, side).astype(np.int64, copy=False)
@@ -225,12 +185,6 @@ def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> In
     """Move indices to the right, at most to their ends, past ascending values before a bound: int64 (n,).
 
     Stop before values equal to the bound with ``side="left"``, and after them with ``"right"``.
-
-    Examples
-    --------
-    >>> times = np.array([0.0, 1.0, 1.0, 3.0])
-    >>> advance(times, np.array([0, 0]), np.array([4, 4]), np.array([1.0, 2.0]), "left").tolist()
-    [1, 3]
     """
     before = np.less if side == "left" else np.less_equal
     times = np.append(times, np.nan)  # so that every index, including the last end, is valid
@@ -247,14 +201,7 @@ def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> In
 
 
 def retreat(times: Float, start: Int, place: Int, bounds: Float) -> Int:
-    """Move indices to the left, at most to their starts, while the previous value is not before a bound: int64 (n,).
-
-    Examples
-    --------
-    >>> times = np.array([0.0, 1.0, 1.0, 3.0])
-    >>> retreat(times, np.array([0, 0]), np.array([3, 3]), np.array([1.0, 2.0])).tolist()
-    [1, 3]
-    """
+    """Move indices to the left, at most to their starts, while the previous value is not before a bound: int64 (n,)."""
     if not len(times):
         return place
     step = times[np.maximum(place - 1, 0)] >= bounds
@@ -341,12 +288,6 @@ def holding(times: Float, counts: Int) -> SortedRows:
 
     Rows have at least one sample, followed by an infinite one that is not counted. The last of simultaneous samples
     holds.
-
-    Examples
-    --------
-    >>> axis = holding(np.array([0.0, 1.0, 2.0, np.inf, 0.0, np.inf]), np.array([3, 1]))
-    >>> axis.find(np.array([1, 0]), np.array([0.5, -1.0, 0.9, 1.0, 7.0]), np.array([1, 4])).tolist()
-    [4, 0, 0, 1, 2]
     """
     first = offsets_of(counts + 1)[:-1]
     last = first + counts - 1
@@ -357,12 +298,6 @@ def nearest(times: Float, counts: Int) -> SortedRows:
     """Make an axis on which the nearest sample is in force, the earlier of two equally near ones.
 
     The middle between two samples is computed as ``a / 2 + b / 2``. Parameters are those of :func:`holding`.
-
-    Examples
-    --------
-    >>> axis = nearest(np.array([0.0, 1.0, 2.0, np.inf]), np.array([3]))
-    >>> axis.find(np.array([0]), np.array([0.5, 0.6, 9.0]), np.array([3])).tolist()
-    [0, 1, 2]
     """
     first = offsets_of(counts + 1)[:-1]
     last = first + counts - 1

@@ -37,12 +37,6 @@ def meet_judged(
 
     Items are concatenated codes, distinct within a row; -1 is an item unknown to the other side. `judged_row` and
     `listed_row` are the rows of each pair.
-
-    Examples
-    --------
-    >>> both = meet_judged(np.array([4, 7]), np.array([2]), np.array([7, 5, 4]), np.array([3]), *np.zeros((2, 1), int))
-    >>> both.place.tolist(), both.judged.tolist()
-    ([0, 2], [1, 0])
     """
     # Judged items are numbered from 1, as columns of a table; all others are 0.
     used = np.zeros(max(int(judged.max(initial=-1)), int(listed.max(initial=-1))) + 2, dtype=np.bool_)
@@ -82,14 +76,7 @@ def _batches(sizes: Int, width: int) -> Iterator[slice]:
 
 
 def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
-    """Find repeated items of rows, and their first occurrences: indices into all items, int64 (n,) each.
-
-    Examples
-    --------
-    >>> again, first = repeated(np.array([3, 1, 3, 3]), np.array([3, 1]))
-    >>> again.tolist(), first.tolist()
-    ([2], [0])
-    """
+    """Find repeated items of rows, and their first occurrences: indices into all items, int64 (n,) each."""
     width = int(items.max(initial=-1)) + 1
     offsets = offsets_of(counts)
     parts: list[tuple[Int, Int]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
@@ -109,13 +96,7 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
 
 
 def ideal(values: Float, counts: Int) -> Float:
-    """Sort the values of each row in descending order: float64 (items,).
-
-    Examples
-    --------
-    >>> ideal(np.array([1.0, 3.0, 2.0, 5.0]), np.array([3, 1])).tolist()
-    [3.0, 2.0, 1.0, 5.0]
-    """
+    """Sort the values of each row in descending order: float64 (items,)."""
     return np.asarray(values[np.lexsort((-values, rows_of(counts)))])
 
 

@@ -16,13 +16,6 @@ def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, where: Bool
     """Divide arrays of shapes that broadcast; the result is `otherwise` where `whole` is not positive (or NaN).
 
     If given, `where` says instead which elements are divided, as in `numpy.divide`.
-
-    Examples
-    --------
-    >>> divide(np.array([1, 1, 0]), np.array([2, 0, 3])).tolist()
-    [0.5, 0.0, 0.0]
-    >>> divide(np.array([1, 1]), np.array([2, 0]), np.nan).tolist()
-    [0.5, nan]
     """
     part, whole = np.asarray(part), np.asarray(whole)
     shape = whole.shape if part.shape == whole.shape else np.broadcast_shapes(part.shape, whole.shape)
@@ -36,11 +29,6 @@ def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
     """Weighted harmonic mean of precision and recall: 0 if both are 0, NaN if one is NaN.
 
     `beta` is the weight of recall relative to precision.
-
-    Examples
-    --------
-    >>> harmonic_mean(np.array([0.5, 0.0]), np.array([1.0, 0.0])).tolist()
-    [0.6666666666666666, 0.0]
     """
     # The order of operations is that of mir_eval, so that results are equal to the bit.
     whole = (precision if beta == 1 else beta**2 * precision) + recall
@@ -48,13 +36,7 @@ def harmonic_mean(precision: Float, recall: Float, beta: float = 1.0) -> Float:
 
 
 def share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
-    """Divide as `divide` does, with the denominator as weight.
-
-    Examples
-    --------
-    >>> [column.tolist() for column in share(np.array([1, 0]), np.array([4, 0]))]
-    [[0.25, 0.0], [4.0, 0.0]]
-    """
+    """Divide as `divide` does, with the denominator as weight."""
     weight = np.asarray(whole, dtype=np.float64)
     return divide(part, weight, otherwise), weight
 
@@ -63,11 +45,6 @@ def open_share(part: Any, whole: Any, otherwise: float | Float = 0.0) -> Scored:
     """Divide as `share` does; where the denominator is 0, the weight is minus the numerator, which is so kept.
 
     Errors may be counted where nothing is there to count them against: words that were estimated where none is sung.
-
-    Examples
-    --------
-    >>> [column.tolist() for column in open_share(np.array([1, 3, 0]), np.array([4, 0, 0]))]
-    [[0.25, 0.0, 0.0], [4.0, -3.0, 0.0]]
     """
     score, weight = share(part, whole, otherwise)
     return score, np.where(weight > 0, weight, 0.0 - np.maximum(part, 0))
@@ -77,12 +54,6 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, *, otherwise: fl
     """Precision, recall or F-measure from numbers of matched events and of the events of either side, with its weight.
 
     `otherwise` is the precision without estimates and the recall without references.
-
-    Examples
-    --------
-    >>> one = np.array([1])
-    >>> rate("f_measure", one, 2 * one, one)
-    (array([0.66666667]), array([1.5]))
     """
     if what == "precision":
         return _rate(hits, estimates, otherwise)
@@ -125,13 +96,7 @@ def information_gain(histogram: Float) -> Float:
 
 
 def standard_deviation(moments: Float) -> Float:
-    """Standard deviations from numbers, sums and sums of squares of values, float64 (..., 3): NaN without values.
-
-    Examples
-    --------
-    >>> standard_deviation(np.array([2.0, 4.0, 10.0])).item()
-    1.0
-    """
+    """Standard deviations from numbers, sums and sums of squares of values, float64 (..., 3): NaN without values."""
     count, total, squares = np.moveaxis(moments, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(np.maximum(squares / count - (total / count) ** 2, 0.0)))

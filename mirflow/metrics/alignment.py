@@ -96,14 +96,6 @@ def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, 
 
     The total is the duration, or the time from the first to the last event of the reference. A duration adds the
     segments before the first event and after the last one.
-
-    Examples
-    --------
-    >>> stamps = Timestamps(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 4.0]), np.array([3]))
-    >>> [seconds.tolist() for seconds in segments(stamps)]
-    [[2.0], [3.0]]
-    >>> [seconds.tolist() for seconds in segments(stamps, 5.0)]
-    [[4.0], [5.0]]
     """
     offsets = offsets_of(stamps.counts)
     first, last = offsets[:-1], offsets[1:] - 1
@@ -123,12 +115,6 @@ def perceived_synchrony(stamps: Timestamps) -> Float:
 
     The judgement of an event is the density of a skewed normal distribution at its offset, divided by the maximum of
     that density. Early events are judged more kindly than late ones.
-
-    Examples
-    --------
-    >>> stamps = Timestamps(np.array([1.0, 1.0]), np.array([1.0, 1.3]), np.array([1, 1]))
-    >>> perceived_synchrony(stamps).round(3).tolist()
-    [0.961, 0.332]
     """
     from scipy.special import ndtr
 
@@ -455,12 +441,6 @@ def clean(rows: Ragged) -> Cleaned:
     """Find rows that cannot be aligned event by event; nothing is repaired, because the order pairs the events.
 
     Flaws are times that are negative, not finite or out of order. Repeated times are counted in `repairs`.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"time": np.array([1.0, 1.0, 2.0, 1.5])}, (np.array([2, 2]),)))
-    >>> cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1, 0], 'is at 1.5 s, before the row above it (2.0 s)')
     """
     _, problems, repeated = inspected("events", rows, (*NO_TIMES, "negative", "unsorted"), ("duplicate",))
     return set_aside(rows, problems, repeated)
@@ -471,16 +451,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Columns are ``reference``, ``estimate`` and ``deviation`` (estimate - reference) in seconds; for
     ``percentage_correct`` also ``verdict``, ``right`` or ``wrong``.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def events(*times):
-    ...     return Annotation("events", {"time": np.array(times)})
-    >>> measure = get_task("alignment").convention().select(["percentage_correct"])[0]
-    >>> found = evidence(events(1.0, 2.0), events(1.25, 1.5), measure)
-    >>> found["deviation"].tolist(), found["verdict"].tolist()
-    ([0.25, -0.5], ['right', 'wrong'])
     """
     left, right = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
     if len(left) != len(right):

@@ -59,16 +59,6 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     """Keep one class per row.
 
     Repeated labels are dropped and counted as repairs. Flaws are a second class, an empty name, and an unknown class.
-
-    Examples
-    --------
-    >>> rows = Ragged({"label": np.array([0, 0, 1, 0, 2])}, (np.array([2, 2, 1]),), ("jazz", "rock", "jzz"))
-    >>> cleaned = clean(rows, Classes(("jazz", "rock")))
-    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist()
-    ([1, 0, 0], [1, 0, 0])
-    >>> [flaw.message for flaw in cleaned.flaws.values()]  # doctest: +NORMALIZE_WHITESPACE
-    ["a track has one class, and this is another one: 'jazz'; the first is 'rock'",
-     "not a class here: 'jzz'; did you mean 'jazz'?"]
     """
     label, texts = rows.columns["label"], [*rows.labels, ""]
     first = np.repeat(label[rows.offsets[:-1][rows.counts[0] > 0]], rows.counts[0][rows.counts[0] > 0])
@@ -165,14 +155,6 @@ def evidence(
 
     Columns are ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (earns a credit) or ``wrong``,
     and ``credit``.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> measure = get_task("classification").convention().select(["accuracy"])[0]
-    >>> found = evidence(Annotation("labels", {}, ["jazz"]), Annotation("labels", {}, ["rock"]), measure)
-    >>> found["verdict"].tolist()
-    ['wrong']
     """
     if measure.metric.dims:
         raise MetricError(f"{measure} does not judge single tracks; ask for accuracy or hierarchical_accuracy")

@@ -36,15 +36,7 @@ class Detected:
 
     @classmethod
     def of(cls, reference: Events, estimate: Events, window: float) -> Detected:
-        """Match the events of each pair that are at most a window apart.
-
-        Examples
-        --------
-        >>> one, two = np.array([1]), np.array([2])
-        >>> found = Detected.of(Events(np.array([1.0, 2.0]), two), Events(np.array([1.5]), one), 0.5)
-        >>> found.hits.tolist(), found.total.tolist()
-        ([1], [0.5])
-        """
+        """Match the events of each pair that are at most a window apart."""
         sides = reference.times, reference.counts, estimate.times, estimate.counts
         matching = MATCHINGS[MADMOM](*sides, window)
         errors = estimate.times[matching.estimate] - reference.times[matching.reference]

@@ -47,13 +47,7 @@ from .measures import Measure
 
 
 def doubt_positions(annotation: Annotation) -> str:
-    """Report downbeats whose labels are positions in the bar, of which others than 1 count as downbeats, too.
-
-    Examples
-    --------
-    >>> doubt_positions(Annotation("events", {"time": np.arange(4.0)}, ["1", "2", "3", "1"]))  # doctest: +ELLIPSIS
-    "labels such as '2' are positions in the bar, but all 4 beats count as downbeats: keep those at position 1, ..."
-    """
+    """Report downbeats whose labels are positions in the bar, of which others than 1 count as downbeats, too."""
     labels = annotation.labels or ()
     names = set(labels)
     if not names or names == {"1"} or "1" not in names or not all(label.isdecimal() for label in names):

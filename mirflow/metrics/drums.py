@@ -120,13 +120,7 @@ def _classes_of(rows: Ragged, drums: DrumMap) -> Int:
 
 
 def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
-    """Insert a hit in the middle between neighbours.
-
-    Examples
-    --------
-    >>> _doubled(np.array([1.0, 2.0, 7.0]), np.array([2, 1, 0]))[0].tolist()
-    [1.0, 1.5, 2.0, 7.0]
-    """
+    """Insert a hit in the middle between neighbours."""
     more = np.maximum(2 * counts - 1, 0)
     offsets, row = offsets_of(more), rows_of(counts)
     position = offsets[row] + 2 * (np.arange(len(times)) - offsets_of(counts)[row])
@@ -264,12 +258,6 @@ def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
 
     Flaws are times that are not finite or later than 30000 s, hits without a drum, and unknown drums. Hits that are
     unordered or at negative times are counted in `repairs`. All hits are kept, including simultaneous ones.
-
-    Examples
-    --------
-    >>> rows = Ragged({"time": np.array([2.0, 1.0]), "label": np.array([0, 1])}, (np.array([1, 1]),), ("36", "300"))
-    >>> clean(rows).flaws[1].message
-    'not a General MIDI pitch (an integer from 0 to 127): 300'
     """
     times = rows.columns["time"]
     findings, problems, irregular = inspected("hits", rows, counted=("negative", "unsorted"))
@@ -308,15 +296,6 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
 
     Columns are ``reference`` and ``estimate`` (seconds; NaN if not matched), in order of time, ``class`` and
     ``verdict``: ``hit``, ``missed`` or ``extra``.
-
-    Examples
-    --------
-    >>> def hits(*rows):
-    ...     return Annotation("hits", {"time": np.array([time for time, _ in rows])}, [drum for _, drum in rows])
-    >>> measure = MIR_EVAL.select(["f_measure"])[0]
-    >>> found = evidence(None, hits((0.5, "36"), (0.5, "42")), hits((0.52, "35"), (0.5, "38")), measure)
-    >>> found["class"].tolist(), found["verdict"].tolist()
-    (['BD', 'SD', 'HH'], ['hit', 'extra', 'missed'])
     """
     refuse_unjudged(measure, METRICS, "hits")
     if measure["octave"]:
@@ -339,14 +318,7 @@ _FEW = 5
 
 
 def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a map that leaves out at least a third of the hits of a side.
-
-    Examples
-    --------
-    >>> kit = Annotation("hits", {"time": np.arange(8.0)}, ["22"] * 6 + ["36"] * 2)
-    >>> doubt_map(None, MIR_EVAL.select(["f_measure"]), kit, kit)
-    "6 of 8 hits of the estimate ('22') are not in the map adtof5 and left out: is it the right map?"
-    """
+    """Report a map that leaves out at least a third of the hits of a side."""
     maps = {str(measure["map"]): map_of(measure, own) for measure in measures if "map" in measure.parameters}
     for name, drums in maps.items():
         for side, annotation in (("estimate", estimate), ("reference", reference)):

@@ -39,12 +39,6 @@ def clean(rows: Ragged, sort: bool = True) -> Cleaned:
 
     Flaws are times that are not finite or later than `MAX_TIME`. Events that are unordered, negative or simultaneous
     with the previous one are counted in `repairs`; all events are kept.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"time": np.array([2.0, 1.0, np.nan])}, (np.array([2, 1]),)))
-    >>> cleaned.rows.columns["time"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1.0, 2.0], [1, 0], 'time is not finite: nan')
     """
     times = rows.columns["time"]
     findings, problems, irregular = inspected("events", rows, counted=("negative", "unsorted", "duplicate"))
@@ -78,13 +72,7 @@ class Events:
 
 
 def events_of(rows: Ragged, chosen: Int) -> Events:
-    """Take the events of rows.
-
-    Examples
-    --------
-    >>> events_of(Ragged({"time": np.array([0.5, 1.0])}, (np.array([1, 1]),)), np.array([1, 0])).times.tolist()
-    [1.0, 0.5]
-    """
+    """Take the events of rows."""
     times = rows.columns["time"]
     if len(chosen) == len(rows) == 1:
         return Events(times, rows.counts[0])
@@ -163,14 +151,7 @@ def _columns(counts: ClassCounts) -> tuple[Int, ...]:
 
 
 def count_keys(keys: Sequence[Int]) -> tuple[Int, list[Int]]:
-    """Distinct keys of several arrays, sorted, and the number of each in each array.
-
-    Examples
-    --------
-    >>> distinct, counts = count_keys([np.array([5, 3, 5]), np.array([3])])
-    >>> distinct.tolist(), [column.tolist() for column in counts]
-    ([3, 5], [[1, 2], [1, 0]])
-    """
+    """Distinct keys of several arrays, sorted, and the number of each in each array."""
     distinct = np.unique(np.concatenate(keys))
     return distinct, [np.bincount(np.searchsorted(distinct, key), minlength=len(distinct)) for key in keys]
 
@@ -204,18 +185,7 @@ def matched(references: Float, estimates: Float, window: float, matching: str, d
 def evidence(
     what: str, metrics: Sequence[Metric], reference: Annotation, estimate: Annotation, measure: Measure
 ) -> dict[str, Column]:
-    """Return the events of both sides with verdicts, see `matched`; `what` names them in messages.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def beats(*times):
-    ...     return Annotation("events", {"time": np.array(times)})
-    >>> convention = get_task("beat").convention()
-    >>> found = convention.explain(beats(6.0, 7.0), beats(6.02, 6.5), convention.select(["f_measure"])[0])
-    >>> found["verdict"].tolist(), found["estimate"].tolist()
-    (['hit', 'extra', 'missed'], [6.02, 6.5, nan])
-    """
+    """Return the events of both sides with verdicts, see `matched`; `what` names them in messages."""
     refuse_unjudged(measure, metrics, what)
     trim = float(measure.parameters.get("trim", -np.inf))
     sides = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))

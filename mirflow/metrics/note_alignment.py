@@ -63,13 +63,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Entries without a type are matches, insertions or deletions, depending on which notes they have. Flaws are unknown
     types, and entries that have not the notes of their type.
-
-    Examples
-    --------
-    >>> notes = {"score_id": np.array(["n1", "", "n1"]), "performance_id": np.array(["p1", "p2", "p1"])}
-    >>> cleaned = clean(Ragged({"label": np.zeros(3, dtype=np.int64), **notes}, (np.array([3]),), ("",)))
-    >>> [TYPES[code] for code in cleaned.rows.columns["label"].tolist()], cleaned.repairs.tolist()
-    (['match', 'insertion'], [1])
     """
     names: dict[str, int] = {}
     given, label, texts = number(rows, names), rows.columns["label"], [*rows.labels, ""]
@@ -101,13 +94,6 @@ def number(rows: Ragged, names: dict[str, int]) -> Ragged:
 
     `names` has the numbers of known notes, and grows. The type is -1 if it is unknown, and -2 if an entry has neither a
     type nor a note.
-
-    Examples
-    --------
-    >>> notes = {"score_id": np.array(["n1", "n2"]), "performance_id": np.array(["p1", "deletion"])}
-    >>> rows = Ragged({"label": np.zeros(2, dtype=np.int64), **notes}, (np.array([2]),), ("",))
-    >>> {name: column.tolist() for name, column in number(rows, {"n2": 0}).columns.items()}
-    {'type': [0, 2], 'score': [1, 0], 'performance': [2, -1]}
     """
     label, codes = rows.columns["label"], []
     for column in ("score_id", "performance_id"):
@@ -213,16 +199,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     Columns are ``entry`` (its type), ``score_id``, ``performance_id`` (names of notes, empty for none) and ``verdict``:
     ``hit`` for an entry of both sides, ``missed`` for one of the reference alone, ``extra`` for one of the estimate
     alone. Entries of the estimate alone come last.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def alignment(*notes):
-    ...     columns = {"score_id": np.array(["n1", "n2"]), "performance_id": np.array(notes)}
-    ...     return Annotation("note_alignment", columns, ["match", "match"])
-    >>> measure = get_task("note_alignment").convention().select(["f_measure"])[0]
-    >>> evidence(alignment("p1", "p2"), alignment("p1", "p3"), measure)["verdict"].tolist()
-    ['hit', 'missed', 'extra']
     """
     entries = Entries(Pairs.in_order(*usable_pair(reference, estimate, clean)))
     masks = [of_type(side, str(measure["entries"])) for side in entries.sides]

@@ -26,11 +26,6 @@ def combine(events: Events, distance: float) -> Events:
     """Replace close neighbours by their mean, from left to right, and continue with the mean.
 
     Events keep their order, which may be any. The distance is in seconds; 0: none are combined.
-
-    Examples
-    --------
-    >>> combine(Events(np.array([1.0, 1.5, 2.0, 2.5]), np.array([4])), 0.5).times.tolist()
-    [1.25, 2.25]
     """
     times, limit = events.times, distance + _SLACK
     if distance == 0 or len(times) < 2:

@@ -60,13 +60,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Stretches of zero length are dropped and counted in `repairs`. Flaws are unknown pedals, and invalid times as in
     transcription.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0]), "label": np.array([0, 1])}
-    >>> cleaned = clean(Ragged(columns, (np.array([1, 1]),), ("67", "organ")))
-    >>> cleaned.flaws[1].message
-    "not a pedal: 'organ'; known: sustain (64), sostenuto (66), soft (67)"
     """
     _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
     pedals = np.array([pedal_of(label) >= 0 for label in (*rows.labels, "")], dtype=np.bool_)
@@ -105,18 +98,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """Return the stretches of one pedal on both sides with verdicts, as in transcription: an `Explainer`.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def held(*times):
-    ...     table = np.array(times)
-    ...     return Annotation("pedals", {"start": table[:, 0], "end": table[:, 1]}, ["sustain"] * len(table))
-    >>> measure = get_task("pedal").convention().select(["recall_no_offset"])[0]
-    >>> evidence(held([0.0, 1.0], [2.0, 3.0]), held([0.02, 1.5]), measure)["verdict"].tolist()
-    ['hit', 'missed']
-    """
+    """Return the stretches of one pedal on both sides with verdicts, as in transcription: an `Explainer`."""
     pedal = str(measure["pedal"])
     sides = [of_pedal(rows, pedal) for rows in usable_pair(reference, estimate, clean)]
     if not sides[0].counts[0].sum():

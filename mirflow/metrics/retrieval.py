@@ -123,14 +123,6 @@ def judge(pairs: Pairs) -> JudgedRankings:
 
     References have a column label and optionally value (the grade, 1 by default) and left_out (1: the item is removed
     from rankings); estimates have a column label, in order of rank.
-
-    Examples
-    --------
-    >>> reference = Ragged({"label": np.array([0, 1])}, (np.array([2]),), ("x", "y"))
-    >>> estimate = Ragged({"label": np.array([1, 2, 0])}, (np.array([3]),), ("x", "y", "z"))
-    >>> judged = judge(Pairs.in_order(reference, estimate))
-    >>> judged.rank.tolist(), judged.hits(0.0).number.tolist()
-    ([1, 3], [1, 2])
     """
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, listed_counts = references.counts[0], estimates.counts[0]
@@ -168,12 +160,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Flaws are items without a name, repeated items, and values that are NaN or infinite; minus infinity is allowed as
     the lowest score.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"label": np.array([0, 1, 0, 1])}, (np.array([3, 1]),), ("x", "y")))
-    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[0].message
-    ([0, 1], "item 'x' occurs twice: as number 1 and number 3")
     """
     label = rows.columns["label"]
     names = [*rows.labels, ""]
@@ -206,13 +192,6 @@ def clean_by_score(rows: Ragged) -> Cleaned:
 
     Scores are compared in single precision. Ties are broken by the column tie or, if there is none, by the UTF-8 bytes
     of the names in descending order. Rows without scores keep their order.
-
-    Examples
-    --------
-    >>> rows = Ragged({"label": np.array([0, 1, 2]), "value": np.array([0.5, 0.5, 0.9])}, (np.array([3]),),
-    ...               ("x", "y", "z"))
-    >>> clean_by_score(rows).rows.columns["label"].tolist()
-    [2, 1, 0]
     """
     cleaned = clean(rows)
     rows = cleaned.rows
@@ -458,14 +437,6 @@ def evidence(
 
     Columns are ``item``, ``grade``, ``rank`` (not counting items that are left out; NaN if missed) and ``verdict``
     (``found`` or ``missed``); found items come first, in order of rank.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> measure = get_task("retrieval").convention().select(["average_precision"])[0]
-    >>> found = evidence(Annotation("ranking", {}, ["x", "y"]), Annotation("ranking", {}, ["z", "x"]), measure)
-    >>> found["item"].tolist(), found["rank"].tolist(), found["verdict"].tolist()
-    (['x', 'y'], [2.0, nan], ['found', 'missed'])
     """
     references, estimates = usable_pair(reference, estimate, cleaner)
     judged = judge(Pairs.in_order(references, estimates))
@@ -500,15 +471,7 @@ random one."""
 
 
 def doubt_order(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a ranking by numbers that has the relevant items far behind the others: it is of distances.
-
-    Examples
-    --------
-    >>> wanted = Annotation("ranking", {}, ["a", "b", "c", "d"])
-    >>> listed = Annotation("ranking", {"value": np.arange(20.0)[::-1]}, [*"efghijklmnopqrst", *"abcd"])
-    >>> doubt_order([], wanted, listed)
-    'all but 0 of the 4 relevant items are in the worse half of 20: are the numbers distances? Larger ones rank first'
-    """
+    """Report a ranking by numbers that has the relevant items far behind the others: it is of distances."""
     if np.isnan(estimate.columns.get("value", np.full(1, np.nan))).any():
         return ""
     grades = reference.columns.get("value", np.ones(len(reference)))

@@ -57,12 +57,6 @@ def clean(rows: Ragged) -> Cleaned:
     Rows have the columns time, position (float64, seconds), detected (seconds) and pitch (MIDI), NaN if missing. Flaws
     are onsets that are negative, not finite or too large for seconds, positions and times of detection that are not
     finite or too large, and infinite pitches.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"time": np.array([1.0, -0.5]), "position": np.array([0.0, 0.5])}, (np.array([1, 1]),)))
-    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
-    ([1, 0], 'time is negative: -0.5 s')
     """
     findings = inspect(KINDS["following"], rows)
     problems: list[Problem] = [(finding.items, partial(finding.describe, rows)) for finding in findings.values()]
@@ -119,15 +113,6 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
     A report belongs to the note of its pitch that is nearest in the score, within the tolerance in seconds; if a side
     has no pitches, to any such note. The first of several reports of a note counts. Several notes with equal pitch and
     position take one report each, in the order of the files.
-
-    Examples
-    --------
-    >>> notes = Ragged({"time": np.array([0.1, 1.2]), "detected": np.full(2, np.nan), "position": np.array([0.0, 1.0]),
-    ...                 "pitch": np.array([60.0, 62.0])}, (np.array([2]),))
-    >>> reports = Ragged({"time": np.array([1.3]), "detected": np.array([1.4]), "position": np.array([1.0004]),
-    ...                   "pitch": np.array([62.0])}, (np.array([1]),))
-    >>> follow(Pairs.in_order(notes, reports), 0.001).estimated.tolist()
-    [nan, 1.3]
     """
     notes, reports = pairs.lay_out()
     pair, other = rows_of(notes.counts[0]), rows_of(reports.counts[0])
@@ -180,13 +165,7 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
 
 
 def _occurrence(values: Int) -> Int:
-    """Count the earlier occurrences of each value in the array.
-
-    Examples
-    --------
-    >>> _occurrence(np.array([4, 2, 4, 4])).tolist()
-    [0, 0, 1, 2]
-    """
+    """Count the earlier occurrences of each value in the array."""
     order = np.argsort(values, kind="stable")
     ascending = values[order]
     fresh = np.ones(len(values), dtype=np.bool_)
@@ -198,13 +177,7 @@ def _occurrence(values: Int) -> Int:
 
 
 def within(distance: Float, threshold: float) -> Bool:
-    """True if a distance is within the threshold; False for NaN.
-
-    Examples
-    --------
-    >>> within(np.array([1.3 - 1.0, -0.31, np.nan]), 0.3).tolist()
-    [True, False, False]
-    """
+    """True if a distance is within the threshold; False for NaN."""
     return np.asarray(np.round(np.abs(distance), _DIGITS) <= threshold)
 
 
@@ -432,15 +405,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     Columns, in order of time: ``reference``, ``estimate``, ``detected`` and ``position`` (seconds; NaN for none),
     ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for an unmatched
     report.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def notes(*times):
-    ...     return Annotation("following", {"time": np.array(times), "position": np.array([0.0, 1.0])})
-    >>> measure = get_task("score_following").convention().select(["overall_precision"])[0]
-    >>> evidence(notes(0.5, 1.5), notes(0.75, 9.0), measure)["verdict"].tolist()
-    ['aligned', 'misaligned']
     """
     notes = follow(Pairs.in_order(*usable_pair(reference, estimate, clean)), float(measure["tolerance"]))
     judged = JudgedNotes(notes, float(measure.parameters.get("threshold", np.inf)), str(measure["by"]))

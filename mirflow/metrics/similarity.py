@@ -63,16 +63,6 @@ def clean(rows: Ragged) -> Cleaned:
     none). Flaws are a grader who judged a candidate twice, a candidate that occurs twice in a list, an unknown broad
     category, and judgements that are empty or not finite. Rows with graders or categories are judgements, in which
     candidates may recur.
-
-    Examples
-    --------
-    >>> rows = Ragged({"label": np.array([0, 0, 1]), "grader": np.array(["a", "b", "a"]),
-    ...                "broad": np.array(["NS", "vs", "VS"])}, (np.array([3]),), ("x", "y"))
-    >>> clean(rows).rows.columns["level"].tolist()
-    [0.0, 2.0, 2.0]
-    >>> twice = Ragged({"label": np.array([0, 0])}, (np.array([2]),), ("x",))
-    >>> clean(twice).flaws[0].message
-    "candidate 'x' occurs twice, at ranks 1 and 2"
     """
     size = len(rows.columns["label"])
     grader, broad = (rows.columns.get(name, np.full(size, "")) for name in ("grader", "broad"))
@@ -163,16 +153,7 @@ class JudgedCandidates:
 
 
 def gather(rows: Ragged) -> JudgedCandidates:
-    """Collect the judgements of each candidate from clean rows.
-
-    Examples
-    --------
-    >>> rows = Ragged({"label": np.array([0, 0, 1]), "level": np.array([0.0, 2.0, 2.0]),
-    ...                "value": np.array([1.0, 8.0, np.nan])}, (np.array([3]),), ("x", "y"))
-    >>> found = gather(rows)
-    >>> found.chosen.tolist(), found.fine.tolist(), found.broad((0.0, 1.0, 2.0)).tolist()
-    ([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]], [4.5, nan], [1.0, 2.0])
-    """
+    """Collect the judgements of each candidate from clean rows."""
     label, level, value = (rows.columns[name] for name in ("label", "level", "value"))
     owner = rows_of(rows.counts[0])
     width = max(len(rows.labels), 1)
@@ -202,12 +183,6 @@ def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
 
     The relevance of candidates of all rows is concatenated; -infinity marks those that are not relevant, before which
     -1 candidates count.
-
-    Examples
-    --------
-    >>> ahead, relevant = count_ahead(np.array([2.0, 1.0, 1.0, -np.inf, 2.0]), np.array([5]))
-    >>> ahead.tolist(), relevant.tolist()
-    ([0, 2, 2, -1, 0], [4])
     """
     owner = rows_of(counts)
     listed = relevance > -np.inf
@@ -405,16 +380,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     Columns are ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (numbers of graders),
     ``fine`` (mean or NaN) and ``verdict`` (``judged`` or ``unjudged``). For the average dynamic recall, ``verdict`` is
     ``relevant`` or ``not relevant``, and ``counts_from`` is the place from which a candidate counts (0: never).
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> judged = Annotation("judgements", {"broad": np.array(["VS", "NS"]), "value": np.array([9.0, 1.0])}, ["x", "y"])
-    >>> listed = Annotation("judgements", {}, ["y", "z"])
-    >>> measure = get_task("similarity").convention().select(["fine"])[0]
-    >>> found = evidence(judged, listed, measure)
-    >>> found["fine"].tolist(), found["verdict"].tolist()
-    ([1.0, nan], ['judged', 'unjudged'])
     """
     judgements, lists = usable_pair(reference, estimate, clean)
     judged, most = gather(judgements), int(measure["k"])

@@ -52,14 +52,6 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
 
     Repeated tags with equal numbers are dropped and counted as repairs. Flaws are tags without a name, unknown tags,
     repeated tags with different numbers, and tags without a number in a row with numbers.
-
-    Examples
-    --------
-    >>> rows = Ragged({"label": np.array([0, 1, 0, 0, 0]), "value": np.array([0.5, 1, 0.5, 0.1, 0.2])},
-    ...               (np.array([3, 2]),), ("guitar", "slow"))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([2, 0], [1, 0], "the tag 'guitar' occurs twice, with 0.1 and with 0.2")
     """
     label, texts, owner = rows.columns["label"], [*rows.labels, ""], rows_of(rows.counts[0])
     problems = label_problems(rows, classes, "tag")
@@ -331,15 +323,6 @@ def evidence(
 
     Columns are ``label``, ``affinity`` (minus infinity for tags that are not listed, infinity for tags without a
     number) and ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> measure = get_task("tagging").convention().select(["recall"])[0]
-    >>> tags = [Annotation("labels", {}, names) for names in (["slow", "guitar"], ["guitar", "loud"])]
-    >>> found = evidence(*tags, measure)
-    >>> dict(zip(found["label"].tolist(), found["verdict"].tolist()))
-    {'guitar': 'hit', 'loud': 'extra', 'slow': 'missed'}
     """
     refuse_unjudged(measure, METRICS, "tags")
     sides = usable_pair(reference, estimate, partial(clean, classes=classes))
@@ -367,14 +350,7 @@ def convention(classes: Classes | None = None) -> Convention:
 
 
 def doubt_affinities(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report affinities of an estimate outside [0, 1] if they are compared with a threshold between 0 and 1.
-
-    Examples
-    --------
-    >>> percent = Annotation("labels", {"value": np.array([60.0, 20.0])}, ["rock", "slow"])
-    >>> doubt_affinities(convention().select(["f_measure"]), percent, percent)  # doctest: +ELLIPSIS
-    'affinities from 20 to 60 are compared with the threshold 0.5: are they percentages? Divide them by 100, or ask ...'
-    """
+    """Report affinities of an estimate outside [0, 1] if they are compared with a threshold between 0 and 1."""
     value = estimate.columns.get("value")
     if value is None or not len(value) or not (np.nanmin(value, initial=0) < 0 or np.nanmax(value, initial=0) > 1):
         return ""

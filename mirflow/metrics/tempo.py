@@ -87,15 +87,7 @@ class Tempi:
 
 
 def lay_out(rows: Ragged) -> Tempi:
-    """Convert rows of one or two tempi, with or without saliences, to arrays.
-
-    Examples
-    --------
-    >>> rows = Ragged({"tempo": np.array([60.0, 120.0, 90.0]), "salience": np.array([0.5, 1.5, 0.3])},
-    ...               (np.array([2, 1]),))
-    >>> lay_out(rows).first_share.tolist(), lay_out(rows).main.tolist()
-    ([0.25, 1.0], [120.0, 90.0])
-    """
+    """Convert rows of one or two tempi, with or without saliences, to arrays."""
     counts = rows.counts[0]
     owner = rows_of(counts)
     position = np.arange(len(owner)) - rows.offsets[:-1][owner]
@@ -111,11 +103,6 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
     """Mark the tempi of the reference that were found: bool (n, 2).
 
     A reference of 0 is never found; NaN in an estimate matches nothing. `tol` is a share of the reference.
-
-    Examples
-    --------
-    >>> find_hits(np.array([[60.0, 120.0]]), np.array([[118.0, 240.0]]), 0.08).tolist()
-    [[False, True]]
     """
     positive = reference > 0
     divisor = np.where(positive, reference, 1.0)[:, :, np.newaxis]
@@ -128,11 +115,6 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
     """True if an estimate is close to the reference or one of its multiples, by a share of the multiple: bool (n,).
 
     0 means no tempo and is not close to anything.
-
-    Examples
-    --------
-    >>> is_near(np.array([60.0, 60.0]), np.array([61.0, 121.0]), 0.04, (1.0, 2.0)).tolist()
-    [True, True]
     """
     near = np.zeros(len(reference), dtype=np.bool_)
     for factor in factors:
@@ -146,13 +128,6 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
     """Octaves from the reference up to the estimate: float64 (n,), NaN if either is missing (0).
 
     The estimate may be multiplied by a factor first; the (first) error closest to 0 is returned.
-
-    Examples
-    --------
-    >>> octave_error(np.array([60.0]), np.array([120.0])).tolist()
-    [1.0]
-    >>> octave_error(np.array([60.0]), np.array([120.0]), FACTORS).tolist()
-    [0.0]
     """
     both = (reference > 0) & (estimate > 0)
     nearest = np.full(len(reference), np.nan)
@@ -466,12 +441,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Flaws are a third tempo, tempi that are negative or infinite, and saliences that are negative or infinite; NaN
     means that a tempo or a salience is missing.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"tempo": np.array([60.0, -1.0])}, (np.array([1, 1]),)))
-    >>> cleaned.flaws[1].message
-    'tempo is negative: -1.0 beats per minute'
     """
     tempo = np.where(np.isnan(rows.columns["tempo"]), 0.0, rows.columns["tempo"])
     rows = replace(rows, columns={**rows.columns, "tempo": tempo})
@@ -486,15 +455,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Columns are ``reference`` and ``estimate`` (the nearest one) in beats per minute; ``share`` of the salience;
     ``verdict``, ``right`` or ``wrong``.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def tempi(*values):
-    ...     return Annotation("tempo", {"tempo": np.array(values)})
-    >>> measure = get_task("tempo").convention().select(["p_score"])[0]
-    >>> evidence(tempi(60.0, 120.0), tempi(119.0), measure)["verdict"].tolist()
-    ['wrong', 'right']
     """
     refuse_unjudged(measure, METRICS, "tempi")
     sides = [lay_out(rows) for rows in usable_pair(reference, estimate, clean)]
@@ -531,15 +491,7 @@ def _are_unusual(measures: Sequence[Measure], annotations: Collection) -> Bool:
 
 
 def doubt_unit(annotation: Annotation) -> str:
-    """Report a tempo that is probably not in beats per minute, but a confidence, a period or a frequency.
-
-    Examples
-    --------
-    >>> doubt_unit(Annotation("tempo", {"tempo": np.array([120.0, 0.9])}))  # doctest: +ELLIPSIS
-    '0.9 next to 120 is hardly a tempo in beats per minute: is it a confidence? Give the tempo alone, ...'
-    >>> doubt_unit(Annotation("tempo", {"tempo": np.array([500.0])}))
-    'a tempo of 500 beats per minute: is it a period in ms? 60000 / 500 = 120 beats per minute'
-    """
+    """Report a tempo that is probably not in beats per minute, but a confidence, a period or a frequency."""
     tempo = annotation.columns["tempo"].tolist()
     odd = next((value for value in tempo if 0 < value < _SLOWEST or value > _FASTEST), None)
     if odd is None:

@@ -23,14 +23,7 @@ from .util import Array
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find rows that are not valid tempo annotations, and empty those of zeros; any number of tempi is allowed.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"tempo": np.array([60.0, 120.0, 180.0, -1.0])}, (np.array([3, 1]),)))
-    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
-    ([3, 0], 'tempo is negative: -1.0 beats per minute')
-    """
+    """Find rows that are not valid tempo annotations, and empty those of zeros; any number of tempi is allowed."""
     return without_zero_tempi(set_aside(rows, tempo_problems(rows)))
 
 
@@ -101,13 +94,7 @@ class Ranked:
 
 
 def is_near(reference: Float, estimate: Float, tolerance: float) -> Bool:
-    """True if an estimate deviates from the reference by at most a share of it; False for a reference of 0.
-
-    Examples
-    --------
-    >>> is_near(np.array([120.0, 120.0]), np.array([115.2, 124.8]), 0.04).tolist()
-    [True, False]
-    """
+    """True if an estimate deviates from the reference by at most a share of it; False for a reference of 0."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.asarray(np.abs(1 - estimate / reference) <= tolerance)
 

@@ -111,13 +111,6 @@ def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation
 
     Columns are ``time``, ``notated_start`` and ``notated_end`` in seconds, ``pitch`` as MIDI numbers and ``voice``;
     labels are ``note``, ``tatum``, ``meter 3 2 4 0``, ``key 7 major``, or ``chord G:maj``.
-
-    Examples
-    --------
-    >>> names = ("time", "notated_start", "notated_end", "pitch", "voice")
-    >>> columns = dict.fromkeys(names, np.zeros(2))
-    >>> notation_of(columns, ["tatum", "key 7 major"]).keys
-    {0: (7, True)}
     """
     whole = {
         name: np.rint(np.nan_to_num(column) * (1 if name in ("pitch", "voice") else 1000)).astype(np.int64).tolist()
@@ -334,13 +327,7 @@ def score_over_time(
 
 
 def key_score(estimate: Key, reference: Key) -> float:
-    """1 for the same key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel, else 0.
-
-    Examples
-    --------
-    >>> key_score((2, True), (7, True)), key_score((4, False), (7, True)), key_score((7, False), (7, True))
-    (0.5, 0.3, 0.2)
-    """
+    """1 for the same key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel, else 0."""
     if estimate == reference:
         return 1.0
     interval = (estimate[0] - reference[0]) % 12

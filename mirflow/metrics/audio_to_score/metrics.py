@@ -31,13 +31,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Flaws are times that are not finite or too large for seconds, notes without pitch or voice or with reversed times,
     and rows whose label is not a note, tatum, meter, key or chord.
-
-    Examples
-    --------
-    >>> columns = {"time": np.array([0.0, 1.0]), "label": np.array([0, 1])}
-    >>> cleaned = clean(Ragged(columns, (np.array([1, 1]),), ("tatum", "bar")))
-    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
-    ([1, 0], "neither note, tatum, meter, key nor chord: 'bar'")
     """
     label = rows.columns["label"]
     texts = [*rows.labels, ""]
@@ -175,9 +168,7 @@ def score(
 ) -> Scores:
     """Score pairs of notations; a `Scorer` once the last two arguments are bound.
 
-    References
-    ----------
-    A. McLeod and M. Steedman, "Evaluating automatic polyphonic music transcription", ISMIR 2018.
+    Source: A. McLeod and M. Steedman, "Evaluating automatic polyphonic music transcription", ISMIR 2018.
     """
     sides = []
     for rows, row in pairs.sides:
@@ -192,17 +183,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Columns, in order of time: ``reference`` and ``estimate`` (onsets in seconds; NaN if not matched), ``pitch`` (MIDI
     number) and ``verdict``: ``hit``, ``missed`` or ``extra``.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def notes(*pitches):
-    ...     times = np.arange(float(len(pitches)))
-    ...     columns = dict.fromkeys(("time", "notated_start", "notated_end", "voice"), times)
-    ...     return Annotation("sheet_music", columns | {"pitch": np.array(pitches)}, ["note"] * len(pitches))
-    >>> measure = get_task("audio_to_score").convention().select(["multipitch"])[0]
-    >>> evidence(notes(60.0, 62.0), notes(60.0, 64.0), measure)["verdict"].tolist()
-    ['hit', 'missed', 'extra']
     """
     refuse_unjudged(measure, METRICS, "notes")
     left, right = (notations_of(rows)[0] for rows in usable_pair(reference, estimate, clean))
@@ -225,17 +205,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 def doubt_harmony(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a side without keys and chords, for which harmony is 0 and MV2H at most 0.8.
-
-    Examples
-    --------
-    >>> notes = Annotation("sheet_music", {}, ["note", "tatum"])
-    >>> chords = Annotation("sheet_music", {}, ["note", "chord G:maj"])
-    >>> doubt_harmony(MV2H.select(), notes, chords)  # doctest: +ELLIPSIS
-    'the reference has neither keys nor chords, as MIDI files without key signatures: harmony is 0, ...'
-    >>> doubt_harmony(MV2H.select(), chords, notes)
-    'the estimate has no chords, the only harmony of the reference: harmony is 0, and mv2h at most 0.8'
-    """
+    """Report a side without keys and chords, for which harmony is 0 and MV2H at most 0.8."""
     if not any(measure.metric.name in ("harmony", "mv2h") for measure in measures):
         return ""
     wanted, given = (

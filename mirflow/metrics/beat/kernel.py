@@ -27,12 +27,6 @@ def variations(beats: Events) -> dict[str, Events]:
 
     They are ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of these; ``half_odd`` and
     ``half_even``, every second beat from the first or the second one.
-
-    Examples
-    --------
-    >>> found = variations(Events(np.array([0.0, 1.0, 3.0]), np.array([3])))
-    >>> found["double"].times.tolist(), found["half_even"].times.tolist()
-    ([0.0, 0.5, 1.0, 2.0, 3.0], [1.0])
     """
     times, counts, position = beats.times, beats.counts, place_in(beats)
     inner = np.ones(len(times), dtype=np.bool_)
@@ -329,11 +323,6 @@ def bin_edges(bins: int, edges: str) -> Float:
     """Edges of the bins of beat errors, from -0.5 to 0.5 intervals.
 
     ``uniform`` gives bins of equal width; ``half_ends`` gives one more, with the first and last of half the width.
-
-    Examples
-    --------
-    >>> bin_edges(2, "uniform").tolist(), bin_edges(2, "half_ends").tolist()
-    ([-0.5, 0.0, 0.5], [-0.5, -0.25, 0.25, 0.5])
     """
     if edges == "uniform":
         return np.linspace(-0.5, 0.5, bins + 1)

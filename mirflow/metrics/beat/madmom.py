@@ -35,13 +35,6 @@ def nearest_or_later(target: Events, beats: Events) -> Int:
 
     Indices are into the flat target, which is not empty in pairs with beats. Of equal nearest times, the second is
     chosen, or the last if no later ones follow.
-
-    Examples
-    --------
-    >>> two, three = np.array([2]), np.array([3])
-    >>> target, beats = Events(np.array([0.0, 1.0]), two), Events(np.array([0.4, 0.5, 9.0]), three)
-    >>> nearest_or_later(target, beats).tolist()
-    [0, 1, 1]
     """
     times, point = target.times, search_rows(target.times, target.counts, beats.times, beats.counts)
     first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
@@ -92,14 +85,6 @@ def levels_of(beats: Events, offbeat: bool, double: bool, triple: bool) -> list[
     """Beats at other metrical levels, some of which may be empty; there is at least one beat per pair.
 
     Levels are off-beats; double and half tempo; triple tempo and a third of it.
-
-    Examples
-    --------
-    >>> three = Events(np.array([0.0, 1.0, 2.0]), np.array([3]))
-    >>> [level.times.tolist() for level in levels_of(three, True, False, False)]
-    [[0.5, 1.5]]
-    >>> [len(level.times) for level in levels_of(three, False, True, True)]
-    [5, 2, 1, 7, 1, 1, 1]
     """
     levels = []
     by_two = variations(beats) if offbeat or double else {}

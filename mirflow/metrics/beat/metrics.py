@@ -358,14 +358,7 @@ def _are_early(measures: Sequence[Measure], annotations: Collection) -> Bool:
 
 
 def doubt_trim(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a reference, or both sides, with only beats that are so early that they are left out.
-
-    Examples
-    --------
-    >>> excerpt = Annotation("events", {"time": np.arange(0.5, 4.5)})
-    >>> doubt_trim([METRICS[0].measure()], excerpt, excerpt)  # doctest: +ELLIPSIS
-    'all beats of both sides are before 5 s and left out, so nothing is measured: trim=0 counts them, as in ...'
-    """
+    """Report a reference, or both sides, with only beats that are so early that they are left out."""
     trims = _trims(measures)
     trim = min(trims.values(), default=-np.inf)
     last = [float(side.columns["time"].max(initial=-np.inf)) for side in (reference, estimate)]

@@ -241,15 +241,7 @@ METRICS = metrics_in(globals())
 
 
 def texts_in(rows: Ragged) -> list[tuple[str, str]]:
-    """Text and language of each row; its pieces are lines, or words with line numbers.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.annotation import to_ragged
-    >>> columns = {"line": np.array([1.0, 1.0, 3.0])}
-    >>> texts_in(to_ragged([Annotation("text", columns, ["Oh", "my", "love"]), Annotation("text", {}, ["a", "b"])]))
-    [('Oh my\\n\\nlove', ''), ('a\\nb', '')]
-    """
+    """Text and language of each row; its pieces are lines, or words with line numbers."""
     offsets, labels = offsets_of(rows.counts[0]), [*rows.labels, ""]
     texts = []
     for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
@@ -272,13 +264,6 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
     """Tokenise the text of each row: ``label`` is the code of each token, ``tag`` its index in `TAGS`.
 
     Nothing is refused or repaired: other symbols, such as notes, are ignored.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.annotation import to_ragged
-    >>> cleaned = clean(to_ragged([Annotation("text", {}, ["Oh my", "love"])])).rows
-    >>> [cleaned.labels[code] for code in cleaned.columns["label"]], cleaned.columns["tag"].tolist()
-    (['Oh', 'my', '<L>', 'love'], [0, 0, 3, 0])
     """
     untouched = np.zeros(len(rows), dtype=np.int64)
     if "tag" in rows.columns:
@@ -437,13 +422,7 @@ def _convention(
 
 
 def doubt_form(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Report a line or word that is in the reference in another Unicode form, or with other blanks.
-
-    Examples
-    --------
-    >>> doubt_form((), Annotation("text", {}, ["oh caf\\u00e9"]), Annotation("text", {}, ["oh cafe\\u0301"]))
-    "'oh cafe\\\\u0301' and 'oh caf\\\\xe9' of the reference differ in Unicode form or blanks, which jiwer counts"
-    """
+    """Report a line or word that is in the reference in another Unicode form, or with other blanks."""
     sides = [list(side.labels or ()) for side in (reference, estimate)]
     if all(map(are_normal, sides)):
         return ""
@@ -499,15 +478,7 @@ _CHORD_PRO = re.compile(
 
 
 def doubt_words(annotation: Annotation) -> str:
-    """Report lines that contain more than words: times, section headings, ChordPro, JSON.
-
-    Examples
-    --------
-    >>> doubt_words(Annotation("text", {}, ["[Verse 1]", "Oh my love"]))
-    "'[Verse 1]' counts as words of the lyrics; remove section headings"
-    >>> doubt_words(Annotation("text", {}, ["[Am]Oh my [F]love"]))
-    "'[Am]Oh my [F]love' is ChordPro, whose directives and chords count as words; remove them"
-    """
+    """Report lines that contain more than words: times, section headings, ChordPro, JSON."""
     lines = [line for line in annotation.labels or () if line]
     if not lines:
         return ""

@@ -56,25 +56,13 @@ _TWO_LETTERS: Mapping[str, str] = MappingProxyType(
 
 
 def language_code(language: str) -> str:
-    """Return the code by which the rules of a language are found, with two letters if possible.
-
-    Examples
-    --------
-    >>> language_code("en-GB"), language_code("German"), language_code("")
-    ('en', 'de', 'en')
-    """
+    """Return the code by which the rules of a language are found, with two letters if possible."""
     code = language.strip().lower().replace("_", "-").partition("-")[0]
     return _TWO_LETTERS.get(code, code) or DEFAULT_LANGUAGE
 
 
 def plain_tokens(text: str, language: str = "") -> Tokens:
-    """Split text in Unicode's form NFC into words at whitespace, and breaks of lines and, at empty lines, sections.
-
-    Examples
-    --------
-    >>> plain_tokens("Oh, my\\n\\nlove")
-    (['Oh,', 'my', '<L>', '<S>', 'love'], [0, 0, 3, 4, 0])
-    """
+    """Split text in Unicode's form NFC into words at whitespace, and breaks of lines and, at empty lines, sections."""
     texts: list[str] = []
     tags: list[int] = []
     empty = False
@@ -92,13 +80,7 @@ def plain_tokens(text: str, language: str = "") -> Tokens:
 
 
 def jiwer_tokens(text: str, language: str = "") -> Tokens:
-    """Split text into words at spaces only, as jiwer does by default, followed by the text itself.
-
-    Examples
-    --------
-    >>> jiwer_tokens(" Oh  my\\nlove ")
-    (['Oh', 'my\\nlove', 'Oh  my\\nlove'], [0, 0, 5])
-    """
+    """Split text into words at spaces only, as jiwer does by default, followed by the text itself."""
     stripped = text.strip()
     if not stripped:
         return [], []
@@ -107,13 +89,7 @@ def jiwer_tokens(text: str, language: str = "") -> Tokens:
 
 
 def moses_tokens(text: str, language: str = DEFAULT_LANGUAGE) -> Tokens:
-    """Split text into Moses tokens, with the rules of alt-eval 1.2.0 for lyrics.
-
-    Examples
-    --------
-    >>> moses_tokens("Don't (go)!\\n\\nOh-oh")[0]
-    ['Don', "'t", '(', 'go', ')', '!', '<L>', '<S>', 'Oh', '-', 'oh']
-    """
+    """Split text into Moses tokens, with the rules of alt-eval 1.2.0 for lyrics."""
     expressions = _expressions()
     plain = unicodedata.normalize("NFC", expressions["symbol"].sub(" ", text.replace("\r\n", "\n").replace("\r", "")))
     texts: list[str] = []
@@ -202,12 +178,6 @@ def _line_tokens(line: str, language: str) -> Tokens:
 
 
 def moses_spellings(tokens: Sequence[str]) -> list[str]:
-    """Return the words of Moses tokens as compared: letters, digits and apostrophes.
-
-    Examples
-    --------
-    >>> moses_spellings(["*shh*", "'cause"])
-    ['shh', "'cause"]
-    """
+    """Return the words of Moses tokens as compared: letters, digits and apostrophes."""
     spelling = _expressions()["spelling"]
     return [spelling.sub("", token) for token in tokens]

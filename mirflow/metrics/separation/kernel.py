@@ -24,14 +24,7 @@ _LONGEST = 2**14
 
 @dataclass(frozen=True, slots=True)
 class SignalBlocks:
-    """Blocks of a signal for transforms, which only depend on its length and the number of lags.
-
-    Examples
-    --------
-    >>> blocks = SignalBlocks.of(40000, 512)
-    >>> blocks.block, list(blocks)
-    (13334, [(0, 13334), (13334, 26668), (26668, 40000)])
-    """
+    """Blocks of a signal for transforms, which only depend on its length and the number of lags."""
 
     frames: int
     lags: int
@@ -59,12 +52,6 @@ def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
     """Correlate all rows of two recordings, as if silence preceded and followed them.
 
     Element ``[i, j, k]`` of the result is the sum over n of ``first[i, n] * second[j, n + k]``.
-
-    Examples
-    --------
-    >>> one, other = np.array([[1.0, 2.0, 0.0]]), np.array([[0.0, 1.0, 3.0]])
-    >>> correlate(lambda a, b: one[:, a:b], lambda a, b: other[:, a:b], 3, 3).round(9).tolist()
-    [[[2.0, 7.0, 3.0]]]
     """
     from scipy.fft import irfft, rfft
 
@@ -92,13 +79,6 @@ class Filters:
     """Banks of filters for recordings of one length, transformed once.
 
     Banks are slices of input rows with filters, float64 (outputs, inputs, taps), of equal numbers of taps.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 0.0, 2.0]])
-    >>> filters = Filters(3, [(slice(0, 1), np.array([[[1.0, 0.5]]]))])
-    >>> [(start, out[0].round(9).tolist()) for start, _, (out,) in filters.run(lambda a, b: x[:, a:b])]
-    [(0, [[1.0, 0.5, 2.0, 1.0]])]
     """
 
     def __init__(self, frames: int, banks: Sequence[Bank]) -> None:
@@ -153,13 +133,6 @@ class DelaySpan:
     unique, but the projection is.
 
     `correlations` are those of the signals with themselves, see `correlate`.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 0.0, 0.5, 0.0], [1.0, 0.0, 0.5, 0.0]])
-    >>> span = DelaySpan(correlate(lambda a, b: x[:, a:b], lambda a, b: x[:, a:b], 4, 2))
-    >>> span.rank
-    2
     """
 
     def __init__(self, correlations: Float) -> None:
@@ -206,13 +179,7 @@ class DelaySpan:
 
 
 def to_gram(correlations: Float) -> Float:
-    """Inner products of all delays of all signals: a symmetric matrix of Toeplitz blocks, in Fortran's order.
-
-    Examples
-    --------
-    >>> to_gram(np.array([[[2.0, 1.0]]])).tolist()
-    [[2.0, 1.0], [1.0, 2.0]]
-    """
+    """Inner products of all delays of all signals: a symmetric matrix of Toeplitz blocks, in Fortran's order."""
     rows, _, lags = correlations.shape
     gram = np.empty((rows * lags, rows * lags), order="F")
     for i in range(rows):
@@ -233,14 +200,7 @@ _BLOCK = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """An excerpt of several sources with equal numbers of channels.
-
-    Examples
-    --------
-    >>> recording = from_arrays(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
-    >>> recording.window(1, 3).read(0, 2).tolist()
-    [[2.0, 3.0], [5.0, 6.0]]
-    """
+    """An excerpt of several sources with equal numbers of channels."""
 
     signals: tuple[Signal, ...]
     channels: int
@@ -427,13 +387,7 @@ _FEW = 7
 
 
 def decibels(over: Float, under: Float) -> Float:
-    """Convert ratios of energies to dB: infinite if the denominator is 0, minus infinity if the numerator is.
-
-    Examples
-    --------
-    >>> decibels(np.array([10.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0])).tolist()
-    [10.0, inf, -inf]
-    """
+    """Convert ratios of energies to dB: infinite if the denominator is 0, minus infinity if the numerator is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Float = 10 * np.log10(over / under)
     return np.where(under == 0, np.inf, ratio)
@@ -457,11 +411,6 @@ def best_order(scores: Float) -> Int:
 
     Scores are those of each estimated source (rows) with each reference source (columns). With up to 7 sources, it is
     the first of several equally good permutations. If a score is NaN, it is the identity.
-
-    Examples
-    --------
-    >>> best_order(np.array([[1.0, 9.0], [8.0, 2.0]])).tolist()
-    [1, 0]
     """
     count = len(scores)
     columns = np.arange(count)
@@ -571,14 +520,7 @@ def measure_frames_with_one_filter(
 
 
 def whole_track_ratios(references: Recording, estimates: Recording, eps: float) -> Float:
-    """Ratios of energies of sources and of differences from estimates, with `eps` added: float64 (sources,), dB.
-
-    Examples
-    --------
-    >>> source = np.array([[1.0, 0.0, -1.0, 0.0]])
-    >>> whole_track_ratios(from_arrays(source), from_arrays(0.9 * source), 0.0).round(9).tolist()
-    [20.0]
-    """
+    """Ratios of energies of sources and of differences from estimates, with `eps` added: float64 (sources,), dB."""
     energy, error = np.zeros(len(references)), np.zeros(len(references))
     for start in range(0, references.frames, _GAIN_BLOCK):
         stop = min(start + _GAIN_BLOCK, references.frames)
@@ -604,13 +546,6 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
 
     Both sides have equal numbers of sources, channels and samples. With `zero_mean`, the mean of each channel is
     subtracted first. NaN if a reference is 0 after that.
-
-    Examples
-    --------
-    >>> source, noise = np.array([1.0, 0.0, -1.0, 0.0]), np.array([0.0, 0.1, 0.0, -0.1])
-    >>> estimate = from_arrays(np.array([0.5 * source + 0.5 * noise]))
-    >>> scale_invariant(from_arrays(source[None]), estimate, zero_mean=False).round(9).tolist()
-    [[20.0]]
     """
     sides = references, estimates
     means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]

@@ -39,14 +39,6 @@ def clean(rows: Ragged, *, lenient: bool = False) -> Cleaned:
 
     Flaws are sources that have no samples or cannot be read, more than 100 sources and, unless `lenient`, silent
     sources.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.audio import HeldSignal
-    >>> column = np.empty(1, dtype=object)
-    >>> column[0] = HeldSignal(np.zeros((1, 100)), 8000.0)
-    >>> clean(Ragged({"signal": column}, (np.array([1]),))).flaws[0].message
-    'source 0 is silent: all its samples are 0'
     """
     flaws: dict[int, Flaw] = {}
     for row, (first, last) in enumerate(zip(rows.offsets[:-1].tolist(), rows.offsets[1:].tolist(), strict=True)):
@@ -321,13 +313,7 @@ def _spectral(pair: PairCache, measure: Measure) -> Float:
 
 
 def median_over_frames(ratios: Float) -> Float:
-    """Median over the frames of each source, ignoring NaN: float64 (sources,).
-
-    Examples
-    --------
-    >>> median_over_frames(np.array([[1.0, np.nan, 3.0], [np.nan] * 3])).tolist()
-    [2.0, nan]
-    """
+    """Median over the frames of each source, ignoring NaN: float64 (sources,)."""
     frames = [row[~np.isnan(row)] for row in ratios]
     with np.errstate(invalid="ignore"):  # the mean of both infinities is undefined
         return np.array([np.median(row) if len(row) else np.nan for row in frames])

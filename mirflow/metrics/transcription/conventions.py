@@ -116,14 +116,7 @@ _ORDER = "are velocities and pitches swapped? Declare the order (columns), or sw
 
 
 def doubt_velocities(annotation: Annotation) -> str:
-    """Report velocities outside the range of MIDI, such as pitches in Hz.
-
-    Examples
-    --------
-    >>> notes = {"start": np.zeros(2), "end": np.ones(2), "pitch": np.array([80.0, 90.0])}
-    >>> doubt_velocities(Annotation("notes", {**notes, "velocity": np.array([440.0, 220.0])}))  # doctest: +ELLIPSIS
-    'velocities range from 220 to 440, but from 0 to 127 in MIDI: are velocities and ...swapped? ...'
-    """
+    """Report velocities outside the range of MIDI, such as pitches in Hz."""
     velocity = annotation.columns.get("velocity")
     if velocity is None or not len(velocity) or not np.nanmax(velocity, initial=0) > HIGHEST_MIDI:
         return ""
@@ -132,14 +125,7 @@ def doubt_velocities(annotation: Annotation) -> str:
 
 
 def doubt_channels(annotation: Annotation) -> str:
-    """Report velocities that are one small whole number: probably the channel or the program of the notes.
-
-    Examples
-    --------
-    >>> notes = {"start": np.arange(6.0), "end": np.arange(1.0, 7.0), "pitch": np.full(6, 220.0)}
-    >>> doubt_channels(Annotation("notes", {**notes, "velocity": np.full(6, 9.0)}))
-    'all 6 velocities are 9: are they channels or programs? Velocities are numbers from 0 to 127'
-    """
+    """Report velocities that are one small whole number: probably the channel or the program of the notes."""
     velocity = annotation.columns.get("velocity")
     if velocity is None or len(velocity) < _PLAYED or not 1 <= velocity[0] <= _CHANNELS:
         return ""

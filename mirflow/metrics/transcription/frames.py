@@ -74,14 +74,6 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
     """Find the times at which pitches are active on each side, and on both; stretches are sorted by pair.
 
     If `contained`, a pitch stays active after a stretch that is contained in a longer one.
-
-    Examples
-    --------
-    >>> zero, one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
-    >>> sides = compare(Spans(zero, one, np.array([0.0]), np.array([2.0])),
-    ...                 Spans(zero, one, np.array([1.5]), np.array([3.0])))
-    >>> [side.shared.tolist() for side in sides]
-    [[0.0], [0.5]]
     """
     pair, pitch, start, end = _joined((reference, estimate))
     order, voice, start = by_group_and_time(voices_of(pair, pitch), start)

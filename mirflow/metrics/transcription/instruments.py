@@ -54,13 +54,6 @@ def number_programs(rows: Ragged) -> dict[str, Column]:
     """Number the programs of notes under each granularity, int64, and mark percussion (``drum``).
 
     Programs of percussion, which are kits, follow all others. Invalid programs are 0.
-
-    Examples
-    --------
-    >>> columns = {"start": np.zeros(3), "program": np.array([0.0, 41.0, 0.0]), "drum": np.array([0.0, 0.0, 1.0])}
-    >>> found = number_programs(Ragged(columns, (np.array([3]),)))
-    >>> [found[name].tolist() for name in GRANULARITIES], found["drum"].tolist()
-    ([[0, 0, 128], [0, 40, 128], [0, 41, 128]], [False, False, True])
     """
     drum = are_drums(rows)
     program = np.clip(np.nan_to_num(programs_of(rows)), 0, len(PROGRAMS) - 1).astype(np.int64)
@@ -97,13 +90,7 @@ def _column(rows: Ragged, name: str) -> Float:
 
 @cache
 def program_names(granularity: str) -> tuple[str, ...]:
-    """Names of the numbers of `number_programs`.
-
-    Examples
-    --------
-    >>> program_names("midi_class")[40], program_names("full")[40], program_names("full")[128:130]
-    ('Strings', 'Violin', ('Drums', 'Drums (program 1)'))
-    """
+    """Names of the numbers of `number_programs`."""
     families = tuple(FAMILIES[program // 8] for program in range(len(PROGRAMS)))
     pitched = {FLAT: ("Pitched",) * len(PROGRAMS), FULL: PROGRAMS}.get(granularity, families)
     return (*pitched, DRUMS, *(f"{DRUMS} (program {kit})" for kit in range(1, len(PROGRAMS))))

@@ -387,9 +387,7 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
     differ by less than 1), and those of the estimate are mapped to them by a line fitted to the matched notes by least
     squares. The results must differ by less than the tolerance.
 
-    References
-    ----------
-    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
+    Source: C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
     wanted = _scale(reference.extra["velocity"] / scale, reference.counts)[matches.reference]
     scaled = estimate.extra["velocity"][matches.estimate] / scale

@@ -26,13 +26,6 @@ def clean(rows: Ragged) -> Cleaned:
     """Clean rows of notes, keeping those of zero length.
 
     Flaws are times that are not finite or too large for seconds, and pitches that are not finite or not above 0.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 1.0]), "end": np.array([0.0, 2.0]), "pitch": np.array([440.0, 0.0])},
-    ...               (np.array([1, 1]),))
-    >>> clean(rows).rows.counts[0].tolist(), clean(rows).flaws[1].message
-    ([1, 0], 'pitch is not above 0 Hz: 0.0')
     """
     pitch = rows.columns["pitch"]
     _, problems, irregular = inspected("notes", rows, NO_TIMES, ("negative", "reversed", "zero_length"))

@@ -62,13 +62,7 @@ _STATISTIC = Parameter(
 
 
 def statistic_of(differences: Float, pair: Int, number: Int, statistic: str) -> Float:
-    """Compute a statistic of the differences of each pair, sorted by pair: float64 (pairs,), NaN without differences.
-
-    Examples
-    --------
-    >>> statistic_of(np.array([0.1, -0.3]), np.zeros(2, dtype=np.int64), np.array([2, 0]), "mean_absolute").tolist()
-    [0.2, nan]
-    """
+    """Statistic of the differences of each pair, sorted by pair: float64 (pairs,), NaN without differences."""
     if statistic == "median_absolute":
         return medians(np.abs(differences), number)
 
@@ -143,14 +137,6 @@ def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
     Notes of zero length are counted in `repairs` and, with `drop`, removed; the order of notes is kept but irrelevant.
     Flaws are times that are not finite, negative or too large for seconds, reversed notes, and pitches that are not
     finite or not above 0. Velocities are only checked by metrics that need them.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 1.0, 2.0]), "end": np.array([1.0, 1.0, 3.0]),
-    ...                "pitch": np.array([440.0, 440.0, 0.0])}, (np.array([2, 1]),))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1, 0], [1, 0], 'pitch is not above 0 Hz: 0.0')
     """
     pitch = rows.columns["pitch"]
     _, problems, short = inspected("notes", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
@@ -175,9 +161,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
 
     `part` is the default part of the notes for measures that do not define one; empty: all notes.
 
-    References
-    ----------
-    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
+    Source: C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = {measure: parts_of(measure, part) for measure in measures if measure.metric.dims}
@@ -372,16 +356,6 @@ def evidence(
     ``reference_end`` and ``estimate_end`` (seconds), ``reference_pitch`` and ``estimate_pitch`` (Hz),
     ``reference_program`` and ``estimate_program`` for measures of programs, and ``verdict``: ``hit``, ``missed`` or
     ``extra``. For active pitches, see `frames.evidence`.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def notes(start, pitch):
-    ...     return Annotation("notes", {"start": np.array(start), "end": np.array(start) + 1, "pitch": np.array(pitch)})
-    >>> measure = get_task("transcription").convention().select(["recall"])[0]
-    >>> found = evidence(notes([0.0, 1.0], [440.0, 220.0]), notes([0.02, 1.0], [441.0, 330.0]), measure)
-    >>> found["verdict"].tolist(), found["estimate"].tolist()
-    (['hit', 'missed', 'extra'], [0.02, nan, 1.0])
     """
     if measure.metric.dims or measure.metric.needs == VELOCITY:
         raise MetricError(f"{measure} does not judge notes one by one; ask for f_measure or onset_recall, for example")

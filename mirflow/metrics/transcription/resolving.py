@@ -20,24 +20,12 @@ _FIRST, _LAST, _NEXT = 3, 2, 1
 
 
 def rate_of(hop: float) -> float:
-    """Frames per second, such that the hop is the nearest double to their inverse.
-
-    Examples
-    --------
-    >>> rate_of(0.016)
-    62.5
-    """
+    """Frames per second, such that the hop is the nearest double to their inverse."""
     return round(1 / hop, 9)
 
 
 def voices_of(row: Int, pitch: Int) -> Int:
-    """Integers from 0 that ascend with the row, and with the pitch within a row: int64 (notes,).
-
-    Examples
-    --------
-    >>> voices_of(np.array([0, 0, 1]), np.array([60, 62, 60])).tolist()
-    [0, 2, 3]
-    """
+    """Integers from 0 that ascend with the row, and with the pitch within a row: int64 (notes,)."""
     if not len(pitch):
         return pitch
     low, high = int(pitch.min()), int(pitch.max())
@@ -51,12 +39,6 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
     """Cut the ends of notes at the start of the next note of the same pitch: float64 (notes,).
 
     Simultaneous notes are ordered by their ends, so that all but the last have zero length.
-
-    Examples
-    --------
-    >>> zeros = np.zeros(2, dtype=np.int64)
-    >>> cut_overlaps(zeros, zeros, np.array([0.0, 1.0]), np.array([3.0, 2.0])).tolist()
-    [1.0, 2.0]
     """
     order, voice, starts = by_group_and_time(voices_of(row, pitch), start)
     ends = end[order]
@@ -98,16 +80,7 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
 
     Notes of a row are written in order; times and hop are in seconds.
 
-    References
-    ----------
-    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
-
-    Examples
-    --------
-    >>> zeros = np.zeros(2, dtype=np.int64)
-    >>> found = decode(zeros, zeros, np.array([0.0, 0.3]), np.array([0.3, 0.6]), np.array([64.0, 64.0]), 0.1)
-    >>> found.first.tolist(), found.stop.tolist()
-    ([0, 3], [6, 6])
+    Source: C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
     _, index, voice = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
     left, right = (np.rint(times * rate_of(hop)).astype(np.int64) for times in (start, end))
