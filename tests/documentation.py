@@ -230,9 +230,8 @@ def signed_webhook(campaign: str) -> tuple[str, dict[str, str], bytes]:
     from http.server import BaseHTTPRequestHandler, HTTPServer
 
     from mirflow.campaign.file import Webhook
-    from mirflow.campaign.server.delivery import WebhookCourier
     from mirflow.campaign.server.service import open_service
-    from mirflow.campaign.server.submissions.notifications import Message
+    from mirflow.campaign.server.submissions.notifications import Message, WebhookCourier
 
     requests: list[tuple[dict[str, str], bytes]] = []
 

@@ -194,7 +194,7 @@ def pool_command(
 @_force
 def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to: str | None, force: bool) -> None:
     """Cut the middle of each recording into a folder, under the same name; shorter recordings are copied."""
-    from ..grading.clips import clip
+    from ..grading.query_draw import clip
 
     clips = [output / (f"{path.stem}.{to}" if to else path.name) for path in recordings]
     twice = next((path for path, many in Counter(clips).items() if many > 1), None)
@@ -509,7 +509,7 @@ def groups_command(
     JUDGEMENTS is a table written by close, with several graders per pair. A pipeline reads OUTPUT as the
     reference of average_dynamic_recall@0(by=fine).
     """
-    from ..grading.ground_truth import group_candidates, write_ground_truth
+    from ..grading.rater_agreement import group_candidates, write_ground_truth
 
     _refuse_existing(output, force=force)
     options: dict[str, Any] = {"by": by, "test": test, "differs_from": differs_from, "above": above}

@@ -323,8 +323,8 @@ def revoke_command(campaign: Path, name: str) -> None:
 @click.confirmation_option(prompt="Delete the account and its personal data?")
 def delete_command(campaign: Path, name: str) -> None:
     """Delete an account and its personal data; scored submissions that others can see stay, without its name."""
+    from ..server.account_pages import delete_account
     from ..server.accounts import find_user
-    from ..server.deletion import delete_account
 
     with _accounts(campaign) as (service, session):
         delete_account(service, session, find_user(session, name), operator())
@@ -337,8 +337,8 @@ def delete_command(campaign: Path, name: str) -> None:
 def notify_command(campaign: Path, mail: str) -> None:
     """Send a test message to the webhook of CAMPAIGN, with the secrets of this environment."""
     demand_packages()
-    from ..server.delivery import send_test
     from ..server.service import open_service
+    from ..server.submissions.notifications import send_test
 
     service = open_service([campaign])
     settings = None if service.campaign is None else service.campaign.notifications

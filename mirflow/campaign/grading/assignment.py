@@ -15,7 +15,7 @@ import numpy as np
 from ...analysis.judgements import LIMIT
 from ...errors import GradingError, InvalidAnnotationError, counted
 from ...ragged import Bool, Int
-from .csv_tables import read_table, write_table
+from .query_draw import read_table, write_table
 
 By = Literal["query", "pair"]
 APART = 10

@@ -18,8 +18,8 @@ from ...metrics.similarity import BROAD
 from ...readers.content import decode, read_bytes
 from ...readers.options import MAX_BYTES
 from .assignment import Pair
-from .csv_tables import read_table, write_table
 from .pool import JUDGED_AS, Pool
+from .query_draw import read_table, write_table
 
 Known = Literal["keep", "leave out"]
 Unjudged = Literal["refuse", "zero", "skip"]

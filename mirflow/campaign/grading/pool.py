@@ -20,8 +20,7 @@ from ...readers.patterns import Match, Pattern
 from ...readers.sources import matched_file
 from ...readers.tables.table import holds_tracks, open_table, spread_table
 from .assignment import Pair
-from .csv_tables import FORMULA, CsvTable, read_table, write_table
-from .query_draw import PieceTable
+from .query_draw import FORMULA, CsvTable, PieceTable, read_table, write_table
 
 SYSTEM = "system"
 _POOL = ("query", "candidate")

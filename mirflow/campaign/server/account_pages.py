@@ -1,23 +1,42 @@
-"""Account pages: log in with a personal link, log out, manage links, sessions and tokens; and all accounts."""
+"""Account pages: log in with a personal link, log out, manage links, sessions and tokens; and all accounts.
+
+Personal data are deleted here too: accounts on request, and old addresses in the audit log.
+"""
 
 from __future__ import annotations
 
 import datetime as dt
+import logging
+import threading
+import time
 
+from sqlalchemy import delete as delete_rows
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from .accounts import LIFETIMES, ROLES, AccountError, Viewer, find_viewer, issue, log_in, revoke_token, valid_tokens
-from .database import Database, User
-from .deletion import delete_account
+from .accounts import (
+    DELETED,
+    LIFETIMES,
+    ROLES,
+    AccountError,
+    Viewer,
+    find_viewer,
+    issue,
+    log_in,
+    revoke_token,
+    valid_tokens,
+)
+from .audit import AuditError
+from .database import Database, Token, User
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
 from .submissions.entries import quotas
-from .submissions.notifications import change_mail
-from .submissions.submission_tables import Submission
+from .submissions.notifications import announce, change_mail, forget_mail
+from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
 
 MOST_DAYS = 366
@@ -230,3 +249,76 @@ def _of(request: Request) -> tuple[Service, Database]:
     service: Service = request.app.state.service
     assert service.database is not None
     return service, service.database
+
+
+EVERY = 6 * 3600.0
+"""Seconds between two searches for old addresses."""
+_FORGOTTEN = "the reason was deleted with the account"
+"""Text that replaces the reason for a disqualification; the disqualification itself stays."""
+_LOG = logging.getLogger("mirflow.server")
+
+
+def delete_account(service: Service, session: Session, user: User, actor: str = "") -> None:
+    """Delete an account with its personal data in the database and in the audit log.
+
+    This removes its name, mail address, links, sessions, tokens, findings and unsent mail, and the descriptions and
+    reasons for disqualification of its submissions. Scored submissions that others can see are kept under an anonymous
+    account; all others are withdrawn. Judgements are kept, as they do not name the grader, and so is the lab, which
+    quotas need.
+
+    `actor`: name for the audit log; empty: the owner of the account.
+    """
+    now, name = service.clock(), user.name
+    user.mail = ""
+    forget_mail(session, user.id)
+    sent = session.scalars(select(Submission).where(Submission.user_id == user.id)).all()
+    for submission in sent:
+        unseen = submission.state in OPEN or (submission.state == "scored" and submission.visibility == "private")
+        if unseen and submission.withdrawn is None:
+            submission.withdrawn, submission.held = now, False
+            if service.campaign is not None:
+                announce(session, service.campaign, submission, "withdrawn", now, mail=False)
+        submission.description = submission.paper = submission.code = ""
+        if submission.state in ("refused", "failed"):
+            submission.reason = ""
+        if submission.disqualified:
+            submission.disqualified = _FORGOTTEN
+    ids = {submission.id for submission in sent}
+    numbers = [submission.number for submission in sent]
+    session.execute(delete_rows(SubmissionFinding).where(SubmissionFinding.submission_id.in_(numbers)))
+    session.execute(delete_rows(Token).where(Token.user_id == user.id))
+    session.expire(user, ["tokens"])
+    user.name, user.revoked = f"{DELETED}{user.id}", user.revoked or now
+    session.flush()
+    service.audit.mask(
+        lambda line: [
+            *(["actor", "address"] if line.get("actor") == name else []),
+            *(["account"] if line.get("account") == name else []),
+            *(["reason"] if line.get("submission") in ids else []),
+        ]
+    )
+    service.audit.record(actor or user.name, "delete account", account=user.name)
+
+
+def forget_addresses(service: Service) -> None:
+    """Mask addresses in the audit log that are older than the campaign allows."""
+    if service.campaign is None:
+        return
+    oldest = service.clock() - dt.timedelta(days=service.campaign.keep_addresses)
+    service.audit.mask(
+        lambda line: ["address"] if "address" in line and dt.datetime.fromisoformat(str(line["time"])) < oldest else []
+    )
+
+
+def forget_addresses_daily(service: Service) -> None:
+    """Mask old addresses now and then every few hours, in a daemon thread."""
+
+    def forget() -> None:
+        while True:
+            try:
+                forget_addresses(service)
+            except AuditError as error:
+                _LOG.error("%s", error)
+            time.sleep(EVERY)
+
+    threading.Thread(target=forget, name="addresses", daemon=True).start()

@@ -33,8 +33,7 @@ from ...reports.tables import to_json as table_to_json
 from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
 from .accounts import Viewer
-from .cache import Content
-from .negotiation import choose_kind
+from .cache import Content, choose_kind
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot

@@ -31,10 +31,9 @@ from ..site import page_contents
 from ..site.archive import Archive, join_years, years_of
 from ..site.build import NEWS
 from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
-from ..site.front_page import front, news_of
+from ..site.front_page import SearchIndex, entries_of, front, news_of
 from ..site.page_contents import StoreContents
 from ..site.pages import PageViewer
-from ..site.search import SearchIndex, entries_of
 from .accounts import Viewer
 from .cache import Content, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES

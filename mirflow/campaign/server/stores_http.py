@@ -141,8 +141,8 @@ class ZarrFiles:
         return text
 
 
-def routes(service: Service) -> list[BaseRoute]:
-    """Return the routes of the stores' Zarr."""
+def zarr_routes(service: Service) -> list[BaseRoute]:
+    """Return the zarr_routes of the stores' Zarr."""
     files = ZarrFiles(service.shelf)
 
     def store_value(request: Request) -> Response:

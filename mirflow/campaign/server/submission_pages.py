@@ -25,9 +25,9 @@ from ...reports.page.assembly import report_link
 from ...store.read import read_scores
 from ..file import Campaign, Visibility, show_moment
 from .accounts import Viewer, has_lab, is_current
+from .cache import weights_of
 from .database import Database
 from .limits import shown_size
-from .negotiation import weights_of
 from .result_pages import report_of
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service

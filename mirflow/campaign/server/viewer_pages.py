@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from ..site.pages import ADDRESSES, Pages, PageViewer, asset_name, asset_names, read_asset
 from .accounts import Viewer
-from .negotiation import weight_of, weights_of
+from .cache import weight_of, weights_of
 from .service import Service
 
 PRIVATE = {"Cache-Control": "private, no-store"}

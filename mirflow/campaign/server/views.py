@@ -43,8 +43,7 @@ from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from ..site.pages import show_number
 from .accounts import Viewer
-from .graders.participation import OpenRoundProgress, OpenRoundsProgress
-from .graders.rounds import Rounds
+from .graders.rounds import OpenRoundProgress, OpenRoundsProgress, Rounds
 from .service import Service
 from .snapshots import Snapshot
 from .submissions.entries import board, may_see, visible_systems

@@ -29,10 +29,9 @@ from ...store.read import read_scores
 from . import page_contents
 from .archive import has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
-from .front_page import WorthListening, front, news_of, worth_listening
+from .front_page import SearchIndex, WorthListening, entries_of, front, news_of, worth_listening
 from .page_contents import StoreContents, TrackPage
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, is_web_address, read_asset, twins
-from .search import SearchIndex, entries_of
 
 RECORD = "site.json"
 """File that identifies a folder as a site and records its changes."""

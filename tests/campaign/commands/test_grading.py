@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.campaign.grading.csv_tables import read_table
 from mirflow.campaign.grading.judgement_tables import GraderJudgement, write_judgements
 from mirflow.campaign.grading.pool import read_key
+from mirflow.campaign.grading.query_draw import read_table
 
 from ...commands import invoke, printed, refused, rows
 

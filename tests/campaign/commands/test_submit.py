@@ -39,7 +39,7 @@ class Answers:
 
 @pytest.fixture
 def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    return lambda **found: monkeypatch.setattr("mirflow.campaign.server.client.Client", Answers(found))
+    return lambda **found: monkeypatch.setattr("mirflow.campaign.commands.submit.Client", Answers(found))
 
 
 def test_scores_that_the_ladder_keeps_back_are_marked(answer: Callable[..., None], tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_log_is_told_now_and_then_that_it_takes_long(monkeypatch: pytest.Monke
             yield {"open": clock[0] < 300, "words": "is waiting", "done": 0, "total": 0, "before": 2}
 
     found = {"state": "failed", "words": "could not be scored"}
-    monkeypatch.setattr("mirflow.campaign.server.client.Client", Answers(found, progress()))
+    monkeypatch.setattr("mirflow.campaign.commands.submit.Client", Answers(found, progress()))
     shown = invoke("submit", Answers.url, tmp_path, "--token", "x", "--name", "oak", code=3).stderr
     assert [line for line in shown.splitlines() if line.startswith("waiting")] == [
         "waiting for 0:30 min: is waiting, 2 before it",

@@ -23,7 +23,7 @@ from mirflow.campaign.grading.assignment import (
     summarise,
     write_plan,
 )
-from mirflow.campaign.grading.csv_tables import read_table
+from mirflow.campaign.grading.query_draw import read_table
 from mirflow.errors import GradingError, InvalidAnnotationError
 
 

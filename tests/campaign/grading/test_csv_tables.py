@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.campaign.grading.csv_tables import read_table, write_table
+from mirflow.campaign.grading.query_draw import read_table, write_table
 
 names = (
     st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1, max_size=8).map(str.strip).filter(bool)

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from mirflow.campaign.grading.ground_truth import GroundTruth, group_candidates, write_ground_truth
 from mirflow.campaign.grading.judgement_tables import GraderJudgement
-from mirflow.campaign.grading.rater_agreement import collection_of
+from mirflow.campaign.grading.rater_agreement import GroundTruth, collection_of, group_candidates, write_ground_truth
 from mirflow.errors import AnnotationError, GradingError, QueryError
 from mirflow.metrics.similarity import average_dynamic_recall
 from mirflow.store.read import read_scores

@@ -11,8 +11,6 @@ import pytest
 import xarray as xr
 
 from mirflow.analysis.judgements import fine_within_broad, grader_agreement
-from mirflow.campaign.grading.csv_tables import read_table
-from mirflow.campaign.grading.ground_truth import group_candidates
 from mirflow.campaign.grading.judgement_tables import (
     GraderJudgement,
     close,
@@ -24,7 +22,8 @@ from mirflow.campaign.grading.judgement_tables import (
     write_judgements,
 )
 from mirflow.campaign.grading.pool import Pool, pool
-from mirflow.campaign.grading.rater_agreement import reliability
+from mirflow.campaign.grading.query_draw import read_table
+from mirflow.campaign.grading.rater_agreement import group_candidates, reliability
 from mirflow.errors import GradingError, InvalidAnnotationError, MirflowError
 from mirflow.store.read import read_scores
 

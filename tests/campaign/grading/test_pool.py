@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.campaign.grading.csv_tables import CsvTable
 from mirflow.campaign.grading.pool import (
     Pool,
     key_path,
@@ -20,7 +19,7 @@ from mirflow.campaign.grading.pool import (
     summarise_pool,
     write_pool,
 )
-from mirflow.campaign.grading.query_draw import PieceTable, read_pieces
+from mirflow.campaign.grading.query_draw import CsvTable, PieceTable, read_pieces
 from mirflow.errors import AnnotationError, GradingError, InvalidAnnotationError
 
 NAMES = [f"p{number}" for number in range(12)]

@@ -9,8 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.campaign.grading.csv_tables import CsvTable, read_table
-from mirflow.campaign.grading.query_draw import PieceTable, draw, read_names, read_pieces, read_queries, write_queries
+from mirflow.campaign.grading.query_draw import (
+    CsvTable,
+    PieceTable,
+    draw,
+    read_names,
+    read_pieces,
+    read_queries,
+    read_table,
+    write_queries,
+)
 from mirflow.errors import GradingError, InvalidAnnotationError, QueryError, UnreadableError
 
 from ...commands import invoke, refused

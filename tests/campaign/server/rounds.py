@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from mirflow.campaign.grading.csv_tables import write_table
 from mirflow.campaign.grading.pool import pool, write_pool
+from mirflow.campaign.grading.query_draw import write_table
 from mirflow.campaign.server.service import Service, open_service
 
 from .databases import with_database

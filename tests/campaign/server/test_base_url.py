@@ -13,8 +13,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.testclient import TestClient
 
+from mirflow.campaign.commands.submit import Client
 from mirflow.campaign.server.app import create_app
-from mirflow.campaign.server.client import Client
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.errors import MirflowError
 

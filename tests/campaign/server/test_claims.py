@@ -16,8 +16,8 @@ from mirflow.campaign.server.submissions.claims import Claims
 from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.entries import queue_place, withdraw
 from mirflow.campaign.server.submissions.jobs import Jobs
-from mirflow.campaign.server.submissions.publication import Publication
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
+from mirflow.campaign.server.submissions.worker import Publication
 from mirflow.store.read import read_scores
 
 from .campaigns import estimates, member, open_campaign, scores, state, submit, worker_of
@@ -189,7 +189,7 @@ def test_a_killed_worker_scores_once(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("mirflow.campaign.server.submissions.publication.release", killed)
+        patch.setattr("mirflow.campaign.server.submissions.worker.release", killed)
         with pytest.raises(KeyboardInterrupt):
             worker.work_off()
     assert state(service, id).state == "releasing"

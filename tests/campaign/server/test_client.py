@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mirflow.campaign.commands.submit import Client, ServerError, find_token, packed
 from mirflow.campaign.server.app import create_app
-from mirflow.campaign.server.client import Client, ServerError, find_token, packed
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.errors import MirflowWarning
 
@@ -106,7 +106,7 @@ def test_a_server_that_is_away_is_waited_for_with_a_word(
     answers: tuple[str, list[tuple[int, dict[str, str], bytes]], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     address, given, _ = answers
-    monkeypatch.setattr("mirflow.campaign.server.client._PAUSES", (0.0,))
+    monkeypatch.setattr("mirflow.campaign.commands.submit._PAUSES", (0.0,))
     given += [(503, {}, b""), (200, {}, b'{"open": false, "words": "scored"}'), (200, {}, b'{"state": "scored"}')]
     said: list[str] = []
     assert Client(address, "secret").wait("1", lambda progress: said.append(progress["words"])) == {"state": "scored"}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from mirflow.campaign.server.account_pages import forget_addresses
 from mirflow.campaign.server.audit import AuditError
-from mirflow.campaign.server.deletion import forget_addresses
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionFinding
 

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from sqlalchemy import select
 from starlette.testclient import TestClient
 
-from mirflow.campaign.server import monitoring
+from mirflow.campaign.server import app
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.claims import LEASE, last_report, reporting
@@ -31,7 +31,7 @@ IDLE = "No worker has reported for"
 
 @pytest.fixture
 def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Service:
-    monkeypatch.setattr(monitoring, "CHECKED", -1.0)
+    monkeypatch.setattr(app, "CHECKED", -1.0)
     service = open_service([write_bare_campaign(tmp_path, with_database(CAMPAIGN))], BASE)
     service.clock = Clock()
     return service
@@ -120,7 +120,7 @@ def test_a_full_disk_is_not_healthy(service: Service, monkeypatch: pytest.Monkey
 
 def test_a_locked_database_is_not_healthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
-    monkeypatch.setattr(monitoring, "_WAIT", 0.05)
+    monkeypatch.setattr(app, "_WAIT", 0.05)
     service = open_service([write_bare_campaign(tmp_path, CAMPAIGN)], BASE)
     assert service.folder is not None
     with closing(sqlite3.connect(service.folder / "campaign.db", isolation_level=None)) as other:
@@ -132,7 +132,7 @@ def test_a_locked_database_is_not_healthy(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_the_database_is_asked_every_few_seconds_at_most(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(monitoring, "CHECKED", 1000.0)
+    monkeypatch.setattr(app, "CHECKED", 1000.0)
     client = client_of(service)
     first = client.get("/health").json()
     clock(service).advance(days=1)

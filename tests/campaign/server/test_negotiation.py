@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mirflow.campaign.server.negotiation import choose_kind, takes_gzip, weight_of, weights_of
+from mirflow.campaign.server.cache import choose_kind, takes_gzip, weight_of, weights_of
 
 JSON, CSV, HTML = "application/json", "text/csv", "text/html"
 

@@ -14,13 +14,20 @@ import trustme
 from sqlalchemy import select
 
 from mirflow.campaign.file import load_campaign
-from mirflow.campaign.server import delivery
 from mirflow.campaign.server.database import User
-from mirflow.campaign.server.delivery import Sender, couriers_of
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.claims import TRIES, Claims
 from mirflow.campaign.server.submissions.confinement import Confinement, JobError
-from mirflow.campaign.server.submissions.notifications import GIVEN_UP, KEPT, LEASE, LONGEST_WAIT, one_line
+from mirflow.campaign.server.submissions.notifications import (
+    GIVEN_UP,
+    KEPT,
+    LEASE,
+    LONGEST_WAIT,
+    Sender,
+    couriers_of,
+    one_line,
+    sending,
+)
 from mirflow.campaign.server.submissions.submission_tables import Notification
 from mirflow.errors import MirflowError, PipelineError
 
@@ -392,7 +399,7 @@ def test_a_server_that_is_killed_within_a_request_sends_again(
 def test_a_webhook_that_sends_a_letter_now_and_then_is_cut(
     tmp_path: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "MOST_SECONDS", 0.3)
+    monkeypatch.setattr("mirflow.campaign.server.submissions.notifications.MOST_SECONDS", 0.3)
     service = bare(tmp_path, with_webhook(hook))
     disqualify(service)
     ended = threading.Event()
@@ -422,7 +429,7 @@ def test_scoring_does_not_wait_for_a_webhook(tmp_path: Path, hook: Hook, confine
     submit(service, "oak", estimates(), splits=["dev"])
     hook.may_answer.clear()
     worker = worker_of(service, confinement)
-    with hook.running(), delivery.sending(service):
+    with hook.running(), sending(service):
         worker.prepare()
         until(lambda: (worker.step(), hook.keys)[1])  # a request is held
         worker.work_off()

@@ -19,8 +19,8 @@ import pytest
 
 import mirflow.campaign.site.build as build
 from mirflow.campaign.site.build import write_site
+from mirflow.campaign.site.front_page import MOST, Entry, SearchIndex
 from mirflow.campaign.site.pages import environment, file_of
-from mirflow.campaign.site.search import MOST, Entry, SearchIndex
 from mirflow.errors import QueryError, StoreError
 from mirflow.progress import Progress
 

@@ -39,19 +39,22 @@ from .judging import (
     record,
 )
 from .overview import look_over
-from .participation import (
+from .planning import find_plan, find_plans
+from .rounds import (
+    OpenRound,
+    Rounds,
     consent,
+    find_key,
     find_participation,
     has_more,
     is_closed,
+    labels,
     open_page,
     pages_of,
     progress,
     share_judged,
     withdraw,
 )
-from .planning import find_plan, find_plans
-from .rounds import OpenRound, Rounds, find_key, labels
 
 FORM = "form"
 """Name of the window for forms sent without scripts."""

@@ -21,9 +21,17 @@ from ....pipeline.model import identifier
 from ....store.generations import write_synced
 from ...file import GradingRound, Planning, make_round
 from ...grading.assignment import PlanSummary, assign, read_plan, summarise, tabulate_work, write_plan
-from ...grading.csv_tables import read_table, write_table
 from ...grading.pool import key_path, read_key, read_pairs, summarise_pool
-from ...grading.query_draw import PieceTable, draw, drawing_notes, read_pieces, read_queries, write_queries
+from ...grading.query_draw import (
+    PieceTable,
+    draw,
+    drawing_notes,
+    read_pieces,
+    read_queries,
+    read_table,
+    write_queries,
+    write_table,
+)
 from ..recordings import find_recording
 from ..service import Service
 from ..submissions.archives import name_trouble

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from ....errors import MirflowError, UnknownNameError
 from ....store.cells import is_device
 from ...file import Campaign, Split, Visibility, show_moment
-from ...grading.csv_tables import FORMULA
+from ...grading.query_draw import FORMULA
 from ...site.pages import is_web_address
 from ...site.runtimes import seconds_of
 from ..accounts import Viewer, has_lab, team_of
