@@ -25,8 +25,8 @@ import httpx2
 import numpy as np
 from sqlalchemy import func, select
 
-from mirflow.campaign.grading.query_draw import write_table
 from mirflow.campaign.grading.pool import pool, write_pool
+from mirflow.campaign.grading.query_draw import write_table
 from mirflow.campaign.server.accounts import LIFETIMES, add_user, issue
 from mirflow.campaign.server.graders.grading_tables import StoredAssignment, StoredJudgement
 from mirflow.campaign.server.service import Service, open_service

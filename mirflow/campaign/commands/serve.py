@@ -379,12 +379,12 @@ def restore_command(backup: Path, campaign: Path) -> None:
     demand_packages()
     from ..file import load_campaign
     from ..server.backup import restore_backup
-    from ..server.migrations import newest
+    from ..server.database import revisions
 
     folder = campaign.resolve().parent / load_campaign(campaign).folder
     manifest = restore_backup(backup, folder)
     echo(f"{folder}: restored as of {manifest['date']}", err=True)
-    if manifest["schema"] != newest():
+    if manifest["schema"] != revisions()[-1]:
         echo(f"the tables have an older revision: run mirflow serve upgrade {campaign}", err=True)
 
 
@@ -404,13 +404,13 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
     """
     demand_packages()
     from ..server.backup import make_backup
-    from ..server.migrations import newest
+    from ..server.database import revisions
     from ..server.service import open_service
 
     service = open_service([campaign], any_revision=True)
     if service.database is None:
         raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no database")
-    before, after = service.database.revision(), newest()
+    before, after = service.database.revision(), revisions()[-1]
     if before == after:
         echo(f"{campaign}: the database has the newest revision, {after}", err=True)
         return

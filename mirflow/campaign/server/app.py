@@ -35,7 +35,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ...errors import MetricError, MirflowError, QueryError, UnknownNameError
-from . import account_pages, http_api, result_pages, stores_http, submission_pages
+from . import account_pages, http_api, result_pages, submission_pages
 from .account_pages import forget_addresses_daily
 from .accounts import AccountError
 from .cache import Front
@@ -161,7 +161,6 @@ def _routes(service: Service) -> list[BaseRoute]:
         *([GuardedRoute("about", about, role=None)] if service.has_about else []),
         *account_pages.routes(service),
         *http_api.routes(service, views),
-        *stores_http.zarr_routes(service),
         *result_pages.routes(service, views),
         *grader_pages.routes(service, rounds),
         *submission_pages.routes(service, views),

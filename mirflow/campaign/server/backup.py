@@ -24,7 +24,7 @@ from typing import Any
 
 from ...errors import MirflowError
 from ...store.generations import resolve, sync_folder, target_of
-from . import migrations
+from .database import revisions
 from .service import FOLDERS, Service
 from .submissions.submission_tables import CLOSED
 from .submissions.uploads import NAMES
@@ -189,7 +189,7 @@ def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:
                 if content is None:
                     raise BackupError(f"{file}: not a backup of a campaign: it does not begin with {MANIFEST}")
                 manifest: dict[str, Any] = json.load(content)
-                if manifest["format"] != FORMAT or manifest["schema"] not in migrations.revisions():
+                if manifest["format"] != FORMAT or manifest["schema"] not in revisions():
                     raise BackupError(
                         f"{file}: was made by mirflow {manifest['mirflow']}, which is newer than this one; restore it "
                         "with that version"

@@ -9,9 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import (
     URL,
     BigInteger,
@@ -33,9 +37,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, rela
 from sqlalchemy.types import TypeDecorator
 
 from ...errors import MirflowError
-from . import migrations
 
-__all__ = ["UNSEEN", "Base", "Database", "DatabaseError", "PageState", "Session", "Token", "User", "UtcDateTime"]
+__all__ = ["UNSEEN", "Base", "Database", "DatabaseError", "PageState", "Session", "Token", "User", "revisions"]
 
 WAIT = 30.0
 """Seconds to wait for another writer."""
@@ -43,6 +46,11 @@ SILENCE = 60.0
 """Seconds after which PostgreSQL aborts the transaction of an idle writer."""
 _TABLES = (".submissions.submission_tables", ".graders.grading_tables")
 """Modules that declare tables."""
+REVISIONS = Path(__file__).with_name("revisions")
+"""Revisions of the tables, which Alembic applies without its command line; a changed table needs a new module there.
+
+``tests/campaign/server/test_migrations.py`` compares the result with the declarations.
+"""
 UNSEEN: dict[str, Any] = {"info": {"unseen": True}}
 """Arguments for tables that change often and whose rows are not shown on pages of results."""
 _WRITERS = 0x6D697266
@@ -167,11 +175,12 @@ class Database:
             import_module(name, __package__)
         with self._opening(self._writing) as connection:
             # If several processes start at once, one of them creates the tables.
-            revision = migrations.revision_of(connection)
+            context = _migration(connection)
+            revision = context.get_current_revision()
             if revision is None:
                 Base.metadata.create_all(connection)
-                migrations.stamp(connection)
-            elif revision != (newest := migrations.newest()):
+                context.stamp(_scripts(), "head")
+            elif revision != (newest := revisions()[-1]):
                 self.demand_known(revision)
                 raise DatabaseError(
                     f"{self.engine.url}: the tables have revision {revision}, but this mirflow needs {newest}: "
@@ -181,7 +190,7 @@ class Database:
     def revision(self) -> str | None:
         """Revision of the tables; None without tables."""
         with self._opening(self.engine) as connection:
-            return migrations.revision_of(connection)
+            return _migration(connection).get_current_revision()
 
     def upgrade(self) -> list[str]:
         """Upgrade the tables to the newest revision in one transaction."""
@@ -189,24 +198,30 @@ class Database:
         engine = _engine(self.engine.url, foreign_keys=False)
         try:
             with self._opening(engine.execution_options(writes=True), "upgraded") as connection:
-                self.demand_known(migrations.revision_of(connection))
-                applied = migrations.upgrade(connection)
+                context, scripts = _migration(connection), _scripts()
+                before = context.get_current_revision()
+                self.demand_known(before)
+                steps = list(scripts.iterate_revisions("head", before))[::-1]
+                with Operations.context(context):
+                    for step in steps:
+                        step.module.upgrade()
+                context.stamp(scripts, "head")
                 if self.is_sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all()):
                     raise DatabaseError(
                         f"{self.engine.url}: rows of {broken[0][0]} refer to missing rows of {broken[0][2]}"
                     )
         finally:
             engine.dispose()
-        return applied
+        return [step.revision for step in steps]
 
     def demand_known(self, revision: str | None) -> None:
         """Refuse a database without tables, and one upgraded by a newer version."""
         if revision is None:
             raise DatabaseError(f"{self.engine.url}: has no tables yet: start mirflow serve to create them")
-        if revision not in migrations.revisions():
+        if revision not in revisions():
             raise DatabaseError(
                 f"{self.engine.url}: the tables have revision {revision} from a newer mirflow; this one "
-                f"knows revisions up to {migrations.newest()}: install the newer version"
+                f"knows revisions up to {revisions()[-1]}: install the newer version"
             )
 
     @contextmanager
@@ -268,9 +283,31 @@ class Database:
         self.engine.dispose()
 
 
+def _scripts() -> ScriptDirectory:
+    return ScriptDirectory(REVISIONS, version_locations=[REVISIONS])
+
+
+def _migration(connection: Connection) -> MigrationContext:
+    return MigrationContext.configure(connection, opts={"version_table": "version"})
+
+
+def revisions() -> list[str]:
+    """List all revisions known to this version of mirflow; the last one is that of the declared tables."""
+    return [script.revision for script in _scripts().walk_revisions()][::-1]
+
+
 def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
-    url = _parse(address)
-    sqlite = url.get_backend_name() == "sqlite"
+    # Errors do not quote the URL, since it may contain a password.
+    try:
+        url = make_url(address)
+    except (ArgumentError, ValueError):
+        raise DatabaseError(f"invalid URL of the database: expected a URL like {_EXAMPLE}") from None
+    backend = url.get_backend_name()
+    if backend not in ("sqlite", "postgresql", "postgres"):
+        raise DatabaseError(f"unsupported database {backend}: use SQLite or PostgreSQL, such as {_EXAMPLE}")
+    if url.drivername in ("postgresql", "postgres"):
+        url = url.set(drivername="postgresql+psycopg")
+    sqlite = backend == "sqlite"
     settings: dict[str, Any] = {"connect_args": {"timeout": WAIT}} if sqlite else {"pool_pre_ping": True}
     try:
         engine = create_engine(url, hide_parameters=True, **settings)
@@ -286,41 +323,25 @@ def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
     return engine
 
 
-def _parse(address: str | URL) -> URL:
-    """Parse the URL of a supported database. Errors do not quote it, since it may contain a password."""
-    try:
-        url = make_url(address)
-    except (ArgumentError, ValueError):
-        raise DatabaseError(f"invalid URL of the database: expected a URL like {_EXAMPLE}") from None
-    backend = url.get_backend_name()
-    if backend not in ("sqlite", "postgresql", "postgres"):
-        raise DatabaseError(f"unsupported database {backend}: use SQLite or PostgreSQL, such as {_EXAMPLE}")
-    return url.set(drivername="postgresql+psycopg") if url.drivername in ("postgresql", "postgres") else url
-
-
 def _configure(connection: Any, foreign_keys: bool) -> None:
     # The driver would begin transactions itself, and too late: a writer must be exclusive before it reads.
     connection.isolation_level = None
     cursor = connection.cursor()
-    _write_ahead(cursor)
-    for pragma in ("synchronous=FULL", f"foreign_keys={'ON' if foreign_keys else 'OFF'}"):
-        cursor.execute(f"PRAGMA {pragma}")
-    cursor.close()
-
-
-def _write_ahead(cursor: sqlite3.Cursor) -> None:
     # SQLite waits for other writers except while the journal mode of a new file is chosen: there it refuses the second
     # connection at once.
     end = time.monotonic() + WAIT
     while True:
         try:
             cursor.execute("PRAGMA journal_mode=WAL")
-            return
+            break
         except sqlite3.OperationalError as error:
             # The low byte of a code is its class; the rest gives details, such as recovery by another process.
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
         time.sleep(0.01)
+    for pragma in ("synchronous=FULL", f"foreign_keys={'ON' if foreign_keys else 'OFF'}"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
 
 
 def _begin_sqlite(connection: Any) -> None:

@@ -1,13 +1,24 @@
-"""The HTTP API: stores, tables, scores by track and leaderboards. Its OpenAPI description is generated."""
+"""The HTTP API: stores, tables, scores by track and leaderboards; and stores as read-only Zarr, a generation at a time.
+
+The OpenAPI description of the API is generated.
+"""
 
 from __future__ import annotations
 
 import io
+import json
+import math
+import os
+import re
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -16,14 +27,14 @@ import msgspec
 import numpy as np
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from ...analysis.queries import choose, choose_one, count_statuses
-from ...analysis.query_options import OPTIONS, Names, QueryOption
+from ...analysis.query_options import OPTIONS, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
-from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, suggest
+from ...errors import DamagedError, MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...questions import SHARED, Question, find, names
 from ...reports.leaderboard import json_schema, leaderboard, to_json
@@ -31,12 +42,13 @@ from ...reports.tables import Table, Tabulation, table_of, to_arrow
 from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
 from ...store.cells import Status
+from ...store.chunk_files import chunk_encoding, chunk_key
 from ...store.format import list_cautions, nested_attrs
 from .accounts import Viewer
-from .cache import Content, choose_kind
+from .cache import CORS, Content, choose_kind, digest, is_known
 from .security import GuardedRoute
 from .service import Service
-from .snapshots import Snapshot
+from .snapshots import Snapshot, Stores
 from .views import View, Views
 
 if TYPE_CHECKING:
@@ -90,13 +102,35 @@ def _ends(option: QueryOption) -> tuple[float | None, float | None]:
 
 
 def _read(name: str, option: QueryOption, given: Sequence[str]) -> Any:
+    def read_value(text: str) -> Any:
+        if option.choices is not None and text not in (names := [*option.choices()]):
+            raise ApiError(400, f"{name}: unknown value {text!r}; {suggest(text, names)}")
+        kind = _KINDS.get(option.kind)
+        if kind is None:
+            return text
+        if kind == "boolean":
+            if text not in ("true", "false"):
+                raise ApiError(400, f"invalid {name} {text!r}: expected true or false")
+            return text == "true"
+        try:
+            value: float = option.kind(text)
+        except ValueError:
+            raise ApiError(400, f"invalid {name} {text!r}: expected {kind}") from None
+        low, high = _ends(option)
+        if (low is not None and not value >= low) or (high is not None and not value <= high) or value != value:
+            span = (
+                f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
+            )
+            raise ApiError(400, f"invalid {name} {text!r}: expected {span}")
+        return value
+
     repeated = option.many or option.pairs
     if len(given) > (MANY if repeated else 1):
         raise ApiError(400, f"{name} is given {len(given)} times: at most {MANY if repeated else 'once'} is allowed")
     if any(len(text) > LONGEST for text in given):
         raise ApiError(400, f"{name} is longer than {LONGEST} characters")
     if not option.pairs:
-        values = [_read_value(name, option, text) for text in given]
+        values = [read_value(text) for text in given]
         return values if option.many else values[0]
     pairs: dict[str, str] = {}
     for text in given:
@@ -105,27 +139,6 @@ def _read(name: str, option: QueryOption, given: Sequence[str]) -> Any:
             raise ApiError(400, f"invalid {name} {text!r}: expected name=value, each name once")
         pairs[key] = value
     return pairs
-
-
-def _read_value(name: str, option: QueryOption, text: str) -> Any:
-    if option.choices is not None and text not in (names := [*option.choices()]):
-        raise ApiError(400, f"{name}: unknown value {text!r}; {suggest(text, names)}")
-    kind = _KINDS.get(option.kind)
-    if kind is None:
-        return text
-    if kind == "boolean":
-        if text not in ("true", "false"):
-            raise ApiError(400, f"invalid {name} {text!r}: expected true or false")
-        return text == "true"
-    try:
-        value: float = option.kind(text)
-    except ValueError:
-        raise ApiError(400, f"invalid {name} {text!r}: expected {kind}") from None
-    low, high = _ends(option)
-    if (low is not None and not value >= low) or (high is not None and not value <= high) or value != value:
-        span = f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
-        raise ApiError(400, f"invalid {name} {text!r}: expected {span}")
-    return value
 
 
 def _describe(name: str, option: QueryOption) -> dict[str, Any]:
@@ -147,6 +160,8 @@ def _describe(name: str, option: QueryOption) -> dict[str, Any]:
 class Operation:
     """An operation of the API."""
 
+    name: str
+    """In OpenAPI; that of the question it answers, if it answers one."""
     path: str
     """Below the base path, with ``{store}`` and ``{evaluation}``."""
     answer: Callable[..., Any]
@@ -158,13 +173,6 @@ class Operation:
     formats: tuple[str, ...] = ("json",)
     by_track: bool = False
     """Whether the response reveals single tracks."""
-
-    @property
-    def name(self) -> str:
-        """Its name in OpenAPI: that of the function, or of the question."""
-        if isinstance(self.answer, partial):
-            return self.path.rpartition("/")[2]
-        return self.answer.__name__.strip("_")
 
 
 _FORMAT = {"format": QueryOption("Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES)}
@@ -187,11 +195,6 @@ class SeenStores:
     """Who asks."""
     tokens: Mapping[str, str] | None
     """Cache key of the viewer's permissions, by store; None for anonymous viewers."""
-
-    @property
-    def view(self) -> str:
-        """Cache key of the view; empty for anonymous viewers."""
-        return "" if self.tokens is None else msgspec.json.encode(sorted(self.tokens.items())).decode()
 
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
         """Apply a function to the visible part of a store."""
@@ -263,7 +266,11 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
     name, ds = choose_one(snapshot.boards, None, asked["evaluation"])
     shown = service.disclosure(snapshot.name)
     attrs = nested_attrs(ds.attrs)
-    counts = count_statuses(ds).tolist()
+    cells = [
+        {state.name: count for state, count in zip(Status, row, strict=True) if count}
+        for row in count_statuses(ds).tolist()
+    ]
+    durations = ds["duration"].values.tolist() if shown.references and "duration" in ds else None
     return {
         "store": snapshot.name,
         "generation": snapshot.token,
@@ -273,34 +280,25 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
         "versions": attrs.get("versions", {}),
         "warnings": list_cautions(attrs) if shown.by_track else [],
         "headline": headline_metric(ds),
-        "systems": _labels(ds, "system", cells=[_counts(row) for row in counts]),
-        "tracks": _tracks(ds, durations=shown.references) if shown.by_track else None,
+        "systems": _labels(ds, "system", cells=cells),
+        "tracks": _labels(ds, "track", duration=durations) if shown.by_track else None,
         "metrics": _labels(ds, "metric"),
     }
-
-
-def _tracks(ds: xr.Dataset, *, durations: bool) -> list[dict[str, Any]]:
-    timed = durations and "duration" in ds
-    return _labels(ds, "track", duration=ds["duration"].values.tolist() if timed else None)
-
-
-def _counts(row: Sequence[int]) -> dict[str, int]:
-    return {state.name: count for state, count in zip(Status, row, strict=True) if count}
 
 
 def _labels(ds: xr.Dataset, dim: str, **more: Sequence[Any] | None) -> list[dict[str, Any]]:
     """List the labels of a dim with their coordinates; missing values are null."""
     columns = {name: values.tolist() for name, values in coords_of(ds, dim).items()}
     columns |= {name: values for name, values in more.items() if values is not None}
+    columns = {
+        name: [None if isinstance(value, float) and not np.isfinite(value) else value for value in values]
+        for name, values in columns.items()
+    }
     rows = zip(*columns.values(), strict=True) if columns else ((),) * ds.sizes[dim]
     return [
-        {"name": label, **{key: _plain(value) for key, value in zip(columns, row, strict=True) if value != ""}}
+        {"name": label, **{key: value for key, value in zip(columns, row, strict=True) if value != ""}}
         for label, row in zip(names_of(ds, dim), rows, strict=True)
     ]
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Tabulation[Any]:
@@ -312,20 +310,19 @@ def _ask(question: Question, service: Service, snapshot: Snapshot, asked: Mappin
     if words.keys() & {"ci", "significance"} and {"track", "annotator"} & set(words.get("by", ())):
         raise ApiError(400, "ci and significance need several tracks: leave out by=track")
     boards = choose(snapshot.boards, words.get("metric"), group)
-    sizes = [(*_size(ds, words, words.get("metric")), ds.sizes["track"]) for ds in boards.values()]
     assert question.cost is not None
-    if sum(question.cost(*size, words) for size in sizes) > SECONDS:
+    seconds = 0.0
+    for ds in boards.values():
+        try:
+            systems = len(find_labels(ds, "system", words.get("system")))
+            cells = systems * len(find_labels(ds, "track", words.get("tracks")))
+            cells *= len(find_metrics(ds, words.get("metric")))
+        except MirflowError:
+            systems = cells = 0  # the question itself will report the error
+        seconds += question.cost(cells, systems, ds.sizes["track"], words)
+    if seconds > SECONDS:
         raise ApiError(413, "the computation would take too long: select fewer metrics or systems, or copy the store")
     return question.ask([boards], {"sort": "stored", **words} if question.best_first else words)
-
-
-def _size(ds: xr.Dataset, words: Mapping[str, Any], metric: Names) -> tuple[int, int]:
-    try:
-        systems = len(find_labels(ds, "system", words.get("system")))
-        tracks = len(find_labels(ds, "track", words.get("tracks")))
-        return systems * tracks * len(find_metrics(ds, metric)), systems
-    except MirflowError:
-        return 0, 0  # the query itself will report the error
 
 
 def _scores(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
@@ -353,38 +350,38 @@ def _check_rows(count: int, style: str) -> None:
         )
 
 
-def _leaderboard(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
-    group = asked.get("evaluation")
-    return leaderboard_json(snapshot, group, intervals=asked.get("intervals", True))
-
-
 def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, intervals: bool = True) -> bytes:
     """Return the leaderboard of a store, or of one evaluation, in the schema of ``mirflow export``."""
     boards = choose(snapshot.boards, None, evaluation)
     return to_json(leaderboard(boards, title=snapshot.name, level=0.95 if intervals else None)).encode()
 
 
-def _index(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
-    return {
-        "title": service.title,
-        "mirflow": version("mirflow"),
-        "stores": f"{service.prefix}{BASE}/stores",
-        "openapi": f"{service.prefix}{BASE}/openapi.json",
-    }
-
-
-def _openapi(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
-    return openapi(service.title, service.prefix)
-
-
 _OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"
 OPERATIONS = (
-    Operation("", _index, "Version and entry points."),
-    Operation("/openapi.json", _openapi, "This description."),
-    Operation("/stores", _stores, "All stores, with their evaluations and generations."),
-    Operation(_OF_STORE, _store, "A store: its evaluations, versions, pipeline, and addresses of its Zarr."),
-    Operation(_OF_EVALUATION, _evaluation, "An evaluation: systems, tracks and metrics with their coordinates."),
     Operation(
+        "index",
+        "",
+        lambda service, seen, asked: {
+            "title": service.title,
+            "mirflow": version("mirflow"),
+            "stores": f"{service.prefix}{BASE}/stores",
+            "openapi": f"{service.prefix}{BASE}/openapi.json",
+        },
+        "Version and entry points.",
+    ),
+    Operation(
+        "openapi",
+        "/openapi.json",
+        lambda service, seen, asked: openapi(service.title, service.prefix),
+        "This description.",
+    ),
+    Operation("stores", "/stores", _stores, "All stores, with their evaluations and generations."),
+    Operation("store", _OF_STORE, _store, "A store: its evaluations, versions, pipeline, and addresses of its Zarr."),
+    Operation(
+        "evaluation", _OF_EVALUATION, _evaluation, "An evaluation: systems, tracks and metrics with their coordinates."
+    ),
+    Operation(
+        "scores",
         f"{_OF_EVALUATION}/scores",
         _scores,
         "Scores by track: one row per system, track and metric with a single value per track.",
@@ -394,6 +391,7 @@ OPERATIONS = (
     ),
     *(
         Operation(
+            one.name,
             f"{_OF_STORE}/{one.name}",
             partial(_ask, one),
             f"{one.brief[:-1]}: the rows of `mirflow {one.name}` for programs.",
@@ -405,8 +403,11 @@ OPERATIONS = (
         if one.cost is not None
     ),
     Operation(
+        "leaderboard",
         f"{_OF_STORE}/leaderboard",
-        _leaderboard,
+        lambda service, snapshot, asked: leaderboard_json(
+            snapshot, asked.get("evaluation"), intervals=asked.get("intervals", True)
+        ),
         "Systems ranked by the headline metric, in the schema of `mirflow export`.",
         {"evaluation": SHARED["group"], "intervals": QueryOption("false: omit intervals and comparisons.", kind=bool)},
     ),
@@ -456,7 +457,7 @@ _PROBLEM_SCHEMA = {
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
     found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
-    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None)]
+    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None), zarr_route(service)]
 
 
 async def _nothing(request: Request) -> Response:
@@ -467,7 +468,13 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
     async def endpoint(request: Request) -> Response:
         viewer: Viewer | None = request.state.viewer
         try:
-            style = _choose_format(operation, request)
+            style = request.query_params.get("format")
+            if style not in _TABLES or operation.formats != _TABLES:
+                kinds = {_MEDIA[style].partition(";")[0]: style for style in operation.formats}
+                kind = choose_kind(request.headers.get("accept", ""), list(kinds))
+                if kind is None:
+                    raise ApiError(406, f"not acceptable: choose from {', '.join(kinds)}")
+                style = kinds[kind]
             options = operation.parameters
             values_of: dict[str, list[str]] = {}
             for name, value in request.query_params.multi_items():
@@ -484,9 +491,10 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
             if "evaluation" in request.path_params:
                 asked["evaluation"] = request.path_params["evaluation"]
             for _ in range(TRIALS):
-                seen = SeenStores(views, None, None)
+                seen, view = SeenStores(views, None, None), ""
                 if viewer is not None:
                     seen = await run_in_threadpool(_see, views, viewer, named)
+                    view = msgspec.json.encode(sorted((seen.tokens or {}).items())).decode()
                 with suppress(ChangedError):
                     return await service.answers.answer(
                         request,
@@ -494,7 +502,7 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
                         partial(_answer, service, operation, named, asked, style, seen),
                         variant=style,
                         chosen=bool(operation.parameters),
-                        view=seen.view,
+                        view=view,
                     )
         except MirflowError as error:
             return _respond(_content_of(error))
@@ -510,7 +518,14 @@ def _answer(
     """Compute the content of a response. Errors are cached too, as they take as long to find."""
     try:
         if names:
-            _check_disclosed(service, names[0], operation, asked)
+            # If only aggregates are public, those over a subset reveal the tracks left out, as do other treatments of
+            # missing scores, and systems used to select the tracks that all of them have.
+            by_track, refused = service.disclosure(names[0]).by_track, sorted(_CHOOSE_TRACKS & asked.keys())
+            if not by_track and operation.by_track:
+                raise ApiError(403, f"scores by track of {names[0]} are not public: use leaderboard, query or compare")
+            if not by_track and refused:
+                only = f"only aggregates over all tracks of {names[0]} are public"
+                raise ApiError(403, f"{only}: leave out {', '.join(refused)}")
             found = seen.ask(names[0], lambda snapshot: operation.answer(service, snapshot, asked))
         else:
             found = operation.answer(service, seen, asked)
@@ -519,21 +534,6 @@ def _answer(
         raise
     except MirflowError as error:
         return _content_of(error)
-
-
-def _check_disclosed(service: Service, store: str, operation: Operation, asked: Mapping[str, Any]) -> None:
-    """Refuse a request that would reveal single tracks if only aggregates are public.
-
-    Aggregates over a subset reveal the tracks left out, as do different treatments of missing scores, and systems used
-    to select the tracks that all of them have.
-    """
-    if service.disclosure(store).by_track:
-        return
-    if operation.by_track:
-        raise ApiError(403, f"scores by track of {store} are not public: use leaderboard, query or compare")
-    refused = sorted(_CHOOSE_TRACKS & asked.keys())
-    if refused:
-        raise ApiError(403, f"only aggregates over all tracks of {store} are public: leave out {', '.join(refused)}")
 
 
 def _encode(found: Any, style: str) -> bytes:
@@ -563,17 +563,6 @@ def _encode(found: Any, style: str) -> bytes:
     return msgspec.json.encode(found)
 
 
-def _choose_format(operation: Operation, request: Request) -> str:
-    given = request.query_params.get("format")
-    if given is not None and operation.formats == _TABLES and given in _TABLES:
-        return given
-    kinds = {_MEDIA[style].partition(";")[0]: style for style in operation.formats}
-    kind = choose_kind(request.headers.get("accept", ""), list(kinds))
-    if kind is None:
-        raise ApiError(406, f"not acceptable: choose from {', '.join(kinds)}")
-    return kinds[kind]
-
-
 def _content_of(error: MirflowError) -> Content:
     """Make an error response; only messages about names and queries are shown."""
     if isinstance(error, ApiError):
@@ -596,3 +585,169 @@ def _respond(content: Content) -> Response:
 def _problem(status: int, text: str) -> Content:
     problem = {"title": _TITLES.get(status, "Refused"), "status": status, "detail": text[:2_000]}
     return Content(msgspec.json.encode(problem), "application/problem+json", status=status)
+
+
+_METADATA = "zarr.json"
+_TOKEN = re.compile(r"\d{1,10}-[0-9a-f]{8}")
+_PRIVATE = ("root",)
+"""Attributes that are withheld: a path on the server."""
+_ENCODINGS = (("default", "/"), ("default", "."), ("v2", "."))
+"""Chunk key encodings, used by generations in turn.
+
+A client reads the metadata first and chunks later, by addresses that do not name a generation. Since three consecutive
+generations use different chunk keys, the key identifies the generation of the client's metadata: the client gets the
+chunk of that generation, or an error if it is gone, but never a chunk of another generation.
+"""
+_INDEX = r"(?:0|[1-9]\d{0,9})"
+_NAMED = (
+    re.compile(rf"(?P<array>.+)/c(?P<place>(?:/{_INDEX})*)"),
+    re.compile(rf"(?P<array>.+)/c\.(?P<place>{_INDEX}(?:\.{_INDEX})*)"),
+    re.compile(rf"(?P<array>.+)/(?P<place>{_INDEX}(?:\.{_INDEX})*)"),
+)
+"""Patterns of chunk keys in these encodings."""
+
+
+class GoneError(StoreError):
+    """The generation was removed by later runs."""
+
+
+class ZarrFiles:
+    """The values of stores by key, for plain Zarr clients."""
+
+    def __init__(self, stores: Stores, most: int = 2_000) -> None:
+        self._stores = stores
+        self._most = most
+        self._documents: OrderedDict[tuple[Snapshot, bool, str], bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, name: str, key: str, token: str | None = None) -> tuple[Snapshot, bytes | Path] | None:
+        """Find the value of a key.
+
+        `key`: such as ``chord/score/c/0/0/0``; invalid keys have no value.
+        `token`: token of a generation; None: the current one, or the previous one for a client with its metadata.
+        Returns: metadata as bytes, chunks as files; None without a value.
+        """
+        snapshot = self._stores.current(name)
+        if token is not None and token != snapshot.token:
+            if not _TOKEN.fullmatch(token):
+                return None
+            try:
+                snapshot = self._stores.pinned(name, token)
+            except StoreError as error:
+                raise GoneError(str(error)) from None
+        parts = key.split("/")
+        if any(not part or part.startswith(".") or not part.isprintable() or "\\" in part for part in parts):
+            return None
+        if key == _METADATA or key.endswith(f"/{_METADATA}"):
+            document = self._document(snapshot, key, pinned=token is not None)
+            return None if document is None else (snapshot, document)
+        return self._chunk(snapshot, key, pinned=token is not None)
+
+    def _chunk(self, current: Snapshot, key: str, *, pinned: bool) -> tuple[Snapshot, Path] | None:
+        from ...store.zarr_io import is_lost
+
+        for tag, pattern in enumerate(_NAMED[:1] if pinned else _NAMED):
+            named = pattern.fullmatch(key)
+            array = current.nodes.get(named["array"], {}) if named is not None else {}
+            if named is None or array.get("node_type") != "array":
+                continue
+            place = [int(index) for index in re.findall(r"\d+", named["place"])]
+            if len(place) != len(array["shape"]):
+                return None
+            snapshot = current
+            if not pinned and tag != current.number % len(_ENCODINGS):
+                before = self._stores.before(current)
+                if before is None or tag != before.number % len(_ENCODINGS):
+                    raise GoneError(f"{current.name} was published anew while it was being read: open it again")
+                snapshot = before
+            stored = snapshot.nodes.get(named["array"], {})
+            path = snapshot.folder / f"{named['array']}/{chunk_key(stored, place)}" if stored else None
+            # A file outside of the folder is none.
+            if path is not None and not (path.is_file() and os.path.realpath(path) == str(path)):
+                path = None
+            if path is None:
+                if snapshot.is_gone():
+                    raise GoneError(f"{snapshot.name} was published anew while it was being read: open it again")
+                # A client would replace the chunk by fill values, although it was written.
+                sizes = stored["chunk_grid"]["configuration"]["chunk_shape"] if stored else ()
+                grid = zip(place, stored.get("shape", ()), sizes, strict=bool(stored))
+                inside = all(index < math.ceil(length / size) for index, length, size in grid)
+                if stored and inside and is_lost(snapshot.folder / named["array"]):
+                    raise DamagedError(snapshot.name, f"a chunk of {named['array']!r} is missing")
+            return None if path is None else (snapshot, path)
+        return None
+
+    def _document(self, snapshot: Snapshot, key: str, *, pinned: bool) -> bytes | None:
+        place = snapshot, pinned, key
+        with self._lock:
+            cached = self._documents.get(place)
+        if cached is not None:
+            return cached
+        node = key.removesuffix(_METADATA).rstrip("/")
+        if node not in snapshot.nodes:
+            return None
+        content = deepcopy(snapshot.nodes[node])
+        below = {}
+        if content["node_type"] == "group":
+            start = f"{node}/" if node else ""
+            inner = [name for name in snapshot.nodes if name and name.startswith(start)]
+            below = {name.removeprefix(start): deepcopy(snapshot.nodes[name]) for name in inner}
+            content["consolidated_metadata"] = {"kind": "inline", "must_understand": False, "metadata": below}
+        name, separator = _ENCODINGS[0 if pinned else snapshot.number % len(_ENCODINGS)]
+        for described in (content, *below.values()):
+            attributes = described.get("attributes", {})
+            for private in _PRIVATE:
+                attributes.pop(private, None)
+            if "pipeline" in attributes:
+                attributes["pipeline"] = without_folders(str(attributes["pipeline"]))
+            if described.get("node_type") == "array":
+                described["chunk_key_encoding"] = {**chunk_encoding(separator), "name": name}
+        text = json.dumps(content, ensure_ascii=False).encode()
+        with self._lock:
+            while len(self._documents) >= self._most:
+                self._documents.popitem(last=False)
+            self._documents[place] = text
+        return text
+
+
+def zarr_route(service: Service) -> GuardedRoute:
+    """Return the route of the stores' Zarr."""
+    files = ZarrFiles(service.shelf)
+
+    def store_value(request: Request) -> Response:
+        name, _, token = request.path_params["store"].partition("@")
+        if not service.disclosure(name).everything:
+            return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
+        try:
+            # An encoded slash would be part of a name, which never occurs.
+            key = request.path_params["key"].replace("%2F", "\\").replace("%25", "%")
+            value = files.find(name, key, token or None)
+        except GoneError as error:
+            return PlainTextResponse(f"{error}\n", 410, headers={"Cache-Control": "no-store"})
+        except DamagedError:
+            return PlainTextResponse(f"{name}: a file of this store is missing\n", 503)
+        except (UnknownNameError, StoreError):
+            value = None
+        if value is None:
+            return PlainTextResponse("Not found.\n", 404, headers={"Cache-Control": "no-store"})
+        snapshot, content = value
+        etag = f"{snapshot.token}-{digest(request.url.path)}"
+        # The files of a generation never change.
+        keep = "public, max-age=31536000, immutable" if token else "no-cache"
+        headers = {
+            "ETag": f'"{etag}"',
+            "Cache-Control": keep,
+            "Cross-Origin-Resource-Policy": "cross-origin",
+            **(CORS if service.cors else {}),
+        }
+        if is_known(request.headers.get("if-none-match", ""), etag):
+            return Response(status_code=304, headers=headers)
+        if isinstance(content, bytes):
+            return Response(content, headers=headers, media_type="application/json")
+        try:
+            status = content.stat()
+        except FileNotFoundError:
+            return PlainTextResponse("This generation was removed. Open the store again.\n", 410)
+        return FileResponse(content, headers=headers, media_type="application/octet-stream", stat_result=status)
+
+    return GuardedRoute("/stores/{store}.zarr/{key:path}", store_value, role=None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,9 +21,10 @@ from starlette.routing import BaseRoute
 from ...analysis.inference.resampling import least_units
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, counted
 from ...reports.page.assembly import report_link
+from ...store.generations import remove
 from ...store.read import read_scores
 from ..file import Campaign, Visibility, show_moment
-from .accounts import Viewer, has_lab, is_current
+from .accounts import Role, Viewer, has_lab, is_current
 from .cache import weights_of
 from .database import Database
 from .limits import shown_size
@@ -38,7 +38,6 @@ from .submissions.entries import (
     LONGEST_LINK,
     LONGEST_NAME,
     LONGEST_REASON,
-    Quota,
     SplitScores,
     SubmissionError,
     demand_about,
@@ -61,8 +60,8 @@ from .submissions.entries import (
 )
 from .submissions.notifications import announce, undelivered
 from .submissions.releases import NO_BETTER, decimals_of, is_final, show_score
-from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble, Verdict
-from .submissions.uploads import Fields, Upload, UploadError, discard, receive, to_its_end
+from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble
+from .submissions.uploads import Fields, Upload, UploadError, receive, to_its_end
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
 from .views import Views, title_of
 
@@ -107,6 +106,8 @@ _REACHED = {
 
 _LEVEL = 0.95
 """Level of intervals and comparisons of submissions."""
+_CHANGES: Mapping[str, Role] = {"visibility": "submitter", "withdraw": "submitter", "disqualify": "organiser"}
+"""Changes of a submission, and who may ask for them."""
 _ABOUT = ("description", "paper", "code", "runtime")
 
 _watched: Counter[str] = Counter()
@@ -120,22 +121,24 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         GuardedRoute("submissions", listing, role=None),
         GuardedRoute("new_submission", form, role="submitter"),
         GuardedRoute(
-            "new_submission", send, role="submitter", methods=("POST",), form=False, body=_most_bytes, rate="upload"
+            "new_submission",
+            send,
+            role="submitter",
+            methods=("POST",),
+            form=False,
+            body=service.campaign.limits.size + _FORM_BYTES,
+            rate="upload",
         ),
         GuardedRoute("submission_tracks", tracks_table, role="submitter"),
         GuardedRoute("submission", show, role=None, rate="query"),
         GuardedRoute("submission_findings", findings_table, role="submitter"),
         GuardedRoute("submission_progress", progress, role=None),
         GuardedRoute("submission_change", partial(show_change, views), role=None, rate="query"),
-        GuardedRoute("submission_visibility", change_visibility, role="submitter", methods=("POST",)),
-        GuardedRoute("submission_withdraw", withdraw_for_good, role="submitter", methods=("POST",)),
-        GuardedRoute("submission_disqualify", disqualify_for_good, role="organiser", methods=("POST",)),
+        *(
+            GuardedRoute(f"submission_{name}", partial(change, name), role=role, methods=("POST",))
+            for name, role in _CHANGES.items()
+        ),
     ]
-
-
-def _most_bytes(service: Service) -> int:
-    assert service.campaign is not None
-    return service.campaign.limits.size + _FORM_BYTES
 
 
 def listing(request: Request) -> Response:
@@ -157,23 +160,36 @@ def listing(request: Request) -> Response:
     return page(request, "submissions.html", here="submissions", **context)
 
 
-def form(request: Request) -> Response:
+def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[str, Any] | None = None) -> Response:
     """Show the form with the remaining quotas."""
-    return _form(request)
-
-
-def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping[str, Any] | None = None) -> Response:
     service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
     with database.read() as session:
-        left = {quota.split: quota for quota in quotas(session, campaign, viewer.user, service.clock())}
+        left, now = quotas(session, campaign, viewer.user, service.clock()), service.clock()
     limits, files = campaign.limits, asked_files(service.state_folder, campaign)
+    splits = []
+    for quota in left:
+        split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
+        embargo = None if split.embargo is None or split.embargo <= now else split.embargo
+        moments = {"opens": opens, "closes": closes, "embargo": embargo}
+        moments["published"] = None if split.final is None else split.final.published
+        splits.append(
+            {
+                "name": quota.split,
+                "hidden": split.hidden,
+                **_columns(quota, ("most", "left", "per")),
+                "renewed": _time(quota.renewed)[:10],
+                **{name: None if moment is None else show_moment(moment) for name, moment in moments.items()},
+                "is_open": (opens is None or now >= opens) and (closes is None or now < closes),
+                "is_closed": closes is not None and now >= closes,
+            }
+        )
     terms = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
         "visibility": usual_visibility(campaign, viewer.team),
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
-        "splits": [_split_terms(campaign, left[name], service.clock()) for name in campaign.splits],
+        "splits": splits,
         "files": [asdict(file) for file in files],
         "longest_name": LONGEST_NAME,
         "longest_description": LONGEST_DESCRIPTION,
@@ -195,24 +211,6 @@ def _form(request: Request, status: int = 200, trouble: str = "", given: Mapping
     )
 
 
-def _split_terms(campaign: Campaign, quota: Quota, now: dt.datetime) -> dict[str, Any]:
-    split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
-    return {
-        "name": quota.split,
-        "hidden": split.hidden,
-        "most": quota.most,
-        "left": quota.left,
-        "per": quota.per,
-        "renewed": _time(quota.renewed)[:10],
-        "opens": None if opens is None else show_moment(opens),
-        "closes": None if closes is None else show_moment(closes),
-        "embargo": None if split.embargo is None or split.embargo <= now else show_moment(split.embargo),
-        "published": None if split.final is None else show_moment(split.final.published),
-        "is_open": (opens is None or now >= opens) and (closes is None or now < closes),
-        "is_closed": closes is not None and now >= closes,
-    }
-
-
 def tracks_table(request: Request) -> Response:
     """Return the names of all files (or of all tracks in a file) for an evaluation on a split, one per line."""
     service, _, campaign = _of(request)
@@ -230,81 +228,57 @@ def visibilities_of(team: str) -> Mapping[str, str]:
 
 async def send(request: Request) -> Response:
     """Receive an upload; once answered, it is on disk and in the queue."""
-    upload = _IncomingUpload(request)
+    service, _, campaign = _of(request)
+    folder, given, entered = service.submissions_folder, dict[str, Any](), list[str]()
+    query = {name: request.query_params.getlist(name) for name in request.query_params}
+    kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0][-200:]
+    admit = partial(_admit, request, given)
     try:
-        id = await upload.take()
+        upload = await receive(
+            request.stream(), kind, folder, campaign.limits, fields=query, filename=filename, admit=admit
+        )
+        try:
+            await to_its_end(_enter, request, upload, given, entered)
+        except BaseException:
+            if not entered:
+                remove(folder / upload.id)
+            raise
     except SubmissionError as error:
         status = error.status if isinstance(error, UploadError) else 400
         if wants_json(request) or status == 413:
             return error_answer(request, status, str(error), {"Connection": "close"})
-        answer = await run_in_threadpool(_form, request, status, str(error), upload.given)
+        answer = await run_in_threadpool(form, request, status, str(error), given)
         answer.headers["Connection"] = "close"  # do not wait for the rest of the upload
         return answer
-    service, _, _ = _of(request)
-    address = service.links.url("submission", submission=id)
+    address = service.links.url("submission", submission=upload.id)
     if wants_json(request):
-        received = {"id": id, "address": address, "state": "received"}
+        received = {"id": upload.id, "address": address, "state": "received"}
         return JSONResponse(received, 201, {"Location": address, **PRIVATE})
     return RedirectResponse(address, 303)
 
 
-class _IncomingUpload:
-    def __init__(self, request: Request) -> None:
-        self._request = request
-        self._service, self._database, self._campaign = _of(request)
-        self._viewer: Viewer = request.state.viewer
-        self.given: dict[str, Any] = {}
-        self._entered = False
+def _admit(request: Request, given: dict[str, Any], fields: Fields) -> None:
+    service, database, campaign = _of(request)
+    given.update(_entry(fields))
+    check_forgery(request, _first(fields, "csrf"))
+    demand_about(**{name: given[name] for name in _ABOUT})
+    with database.read() as session:
+        user = request.state.viewer.user
+        demand_entry(session, campaign, user, given["name"], given["splits"], service.clock())
 
-    async def take(self) -> str:
-        """Store the files and queue the submission; returns its id."""
-        request, folder = self._request, self._service.submissions_folder
-        query = {name: request.query_params.getlist(name) for name in request.query_params}
-        kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0]
-        upload = await receive(
-            request.stream(),
-            kind,
-            folder,
-            self._campaign.limits,
-            fields=query,
-            filename=filename[-200:],
-            admit=self._admit,
-        )
-        try:
-            return await to_its_end(self._enter, upload)
-        except BaseException:
-            if not self._entered:
-                discard(folder, upload.id)
-            raise
 
-    def _admit(self, fields: Fields) -> None:
-        self.given.update(_entry(fields))
-        check_forgery(self._request, _first(fields, "csrf"))
-        demand_about(**{name: self.given[name] for name in _ABOUT})
-        name, splits = self.given["name"], self.given["splits"]
-        with self._database.read() as session:
-            demand_entry(session, self._campaign, self._viewer.user, name, splits, self._service.clock())
-
-    def _enter(self, upload: Upload) -> str:
-        self.given.update(_entry(upload.fields))
-        with self._database.write() as session:
-            now = self._service.clock()
-            if not is_current(session, self._viewer, now):  # an upload may take hours
-                raise HTTPException(401)
-            entered = enter(
-                session,
-                self._campaign,
-                id=upload.id,
-                user=self._viewer.user,
-                **self.given,
-                size=upload.size,
-                sent_digest=upload.digest,
-                now=now,
-            )
-            made = {"submission": entered.id, "name": entered.name, "splits": entered.splits}
-            self._service.audit.record(self._viewer.name, "submit", **made)
-        self._entered = True
-        return entered.id
+def _enter(request: Request, upload: Upload, given: dict[str, Any], entered: list[str]) -> None:
+    service, database, campaign = _of(request)
+    viewer: Viewer = request.state.viewer
+    given.update(_entry(upload.fields))
+    about: dict[str, Any] = {"id": upload.id, "user": viewer.user, "size": upload.size, "sent_digest": upload.digest}
+    with database.write() as session:
+        now = service.clock()
+        if not is_current(session, viewer, now):  # an upload may take hours
+            raise HTTPException(401)
+        made = enter(session, campaign, **about, **given, now=now)
+        service.audit.record(viewer.name, "submit", submission=made.id, name=made.name, splits=made.splits)
+    entered.append(made.id)
 
 
 def _first(fields: Fields, name: str) -> str:
@@ -387,45 +361,30 @@ def findings_table(request: Request) -> Response:
     return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
 
-def change_visibility(request: Request) -> Response:
-    """Set the visibility of a submission."""
+def change(what: str, request: Request) -> Response:
+    """Change a submission: its visibility; withdraw it, which keeps it in lists; or disqualify it, with a reason."""
     service, database, campaign = _of(request)
     viewer: Viewer = request.state.viewer
-    chosen = str(request.state.form.get("visibility", ""))
-    if chosen not in get_args(Visibility):
-        raise HTTPException(400, "Choose private, lab or public.")
+    sent, now = {name: str(value) for name, value in request.state.form.items()}, service.clock()
     with database.write() as session:
         submission = _find(session, request, to_change=True)
-        set_visibility(campaign, submission, viewer, chosen, service.clock())
-        service.audit.record(viewer.name, "change visibility", submission=submission.id, visibility=chosen)
-        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
-
-
-def withdraw_for_good(request: Request) -> Response:
-    """Withdraw a submission; it stays listed wherever it was visible."""
-    service, database, campaign = _of(request)
-    viewer: Viewer = request.state.viewer
-    with database.write() as session:
-        submission = _find(session, request, to_change=True)
-        if submission.withdrawn is None:
-            others = viewer.user != submission.user_id
-            announce(session, campaign, submission, "withdrawn", service.clock(), mail=others)
-        withdraw(submission, viewer, service.clock())
-        service.audit.record(viewer.name, "withdraw", submission=submission.id)
-        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
-
-
-def disqualify_for_good(request: Request) -> Response:
-    """Remove a submission from the leaderboards, with a reason for the submitter."""
-    service, database, campaign = _of(request)
-    viewer: Viewer = request.state.viewer
-    reason = str(request.state.form.get("reason", ""))
-    with database.write() as session:
-        submission = _find(session, request, to_change=True)
-        disqualify(submission, viewer, reason, service.clock())
-        announce(session, campaign, submission, "disqualified", service.clock())
-        service.audit.record(viewer.name, "disqualify", submission=submission.id, reason=submission.disqualified)
-        return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
+        action, details = what, dict[str, str]()
+        if what == "visibility":
+            action, chosen = "change visibility", sent.get("visibility", "")
+            if chosen not in get_args(Visibility):
+                raise HTTPException(400, "Choose private, lab or public.")
+            set_visibility(campaign, submission, viewer, chosen, now)
+            details["visibility"] = chosen
+        elif what == "withdraw":
+            if submission.withdrawn is None:
+                announce(session, campaign, submission, "withdrawn", now, mail=viewer.user != submission.user_id)
+            withdraw(submission, viewer, now)
+        else:
+            disqualify(submission, viewer, sent.get("reason", ""), now)
+            announce(session, campaign, submission, "disqualified", now)
+            details["reason"] = submission.disqualified
+        service.audit.record(viewer.name, action, submission=submission.id, **details)
+    return RedirectResponse(service.links.url("submission", submission=submission.id), 303)
 
 
 async def progress(request: Request) -> Response:
@@ -557,7 +516,9 @@ def _describe_result(
     scores = [(row, show_score(row, split, now)) for row in result.scores]
     comparisons, least = [], least_units(_LEVEL)
     for verdict in result.verdicts:
-        if _may_compare(verdict, viewer, result.hidden):
+        # The outcome reveals something about the other submission's score.
+        may_know = may_change if result.hidden and verdict.other.withdrawn is not None else may_see
+        if may_know(verdict.other, viewer):
             words = verdict.outcome
             # So few tracks that no test can tell two systems apart are no tie.
             if not result.hidden and words == "not told apart" and verdict.tracks < least:
@@ -610,13 +571,6 @@ def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
         note = notes[index] if index < reached or (index == 1 and state == "refused") else ""
         steps.append({"title": title, "words": words, "note": note, "states": states, "is_now": is_now})
     return steps
-
-
-def _may_compare(row: Verdict, viewer: Viewer | None, hidden: bool) -> bool:
-    """True if a viewer may see a comparison, whose outcome reveals something about the other submission's score."""
-    if hidden and row.other.withdrawn is not None:
-        return may_change(row.other, viewer)
-    return may_see(row.other, viewer)
 
 
 def _changes(

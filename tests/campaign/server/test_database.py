@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TypeVar
 
 import pytest
@@ -21,11 +22,10 @@ from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from mirflow.campaign.server.accounts import add_user, issue
 from mirflow.campaign.server.backup import BackupError, make_backup
-from mirflow.campaign.server.database import Database, DatabaseError, User, _write_ahead
+from mirflow.campaign.server.database import Database, DatabaseError, User, _configure, revisions
 from mirflow.campaign.server.graders.grading_tables import Participation, StoredAssignment, StoredJudgement, StoredPair
 from mirflow.campaign.server.graders.judging import JudgementChange, record
 from mirflow.campaign.server.graders.rounds import open_rounds
-from mirflow.campaign.server.migrations import newest
 from mirflow.campaign.server.service import open_service
 from mirflow.campaign.server.submissions.entries import SubmissionError
 from mirflow.campaign.server.submissions.submission_tables import Submission, WorkerReport
@@ -76,7 +76,7 @@ def test_one_of_several_that_begin_at_once_makes_the_tables(url: str) -> None:
     made = at_once(6, lambda _: Database(url))
     at_once(6, lambda number: made[number].create())
     with made[0].read() as session:
-        assert session.scalars(text("SELECT version_num FROM version")).all() == [newest()]
+        assert session.scalars(text("SELECT version_num FROM version")).all() == [revisions()[-1]]
 
 
 def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path: Path) -> None:
@@ -89,12 +89,12 @@ def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path: Path
         assert wait([created], timeout=0.5).not_done
         other.execute("COMMIT")
         created.result()
-        assert other.execute("SELECT version_num FROM version").fetchall() == [(newest(),)]
+        assert other.execute("SELECT version_num FROM version").fetchall() == [(revisions()[-1],)]
         assert other.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
 
 
 def test_whoever_begins_while_another_mends_what_a_crash_left_waits_for_it() -> None:
-    answers: list[int | None] = [sqlite3.SQLITE_BUSY_RECOVERY, sqlite3.SQLITE_BUSY, None]
+    answers: list[int | None] = [sqlite3.SQLITE_BUSY_RECOVERY, sqlite3.SQLITE_BUSY, None, None, None]
 
     class Cursor:
         def execute(self, _statement: str) -> None:
@@ -104,7 +104,10 @@ def test_whoever_begins_while_another_mends_what_a_crash_left_waits_for_it() -> 
                 error.sqlite_errorcode = code
                 raise error
 
-    _write_ahead(Cursor())  # type: ignore[arg-type]
+        def close(self) -> None:
+            pass
+
+    _configure(SimpleNamespace(cursor=Cursor), foreign_keys=True)
     assert answers == []
 
 
@@ -201,7 +204,7 @@ def test_a_writer_that_is_killed_holds_nobody_up(url: str) -> None:
         assert holder.stdout.readline() == "holds\n"
         holder.kill()
     with database.write() as session:
-        assert session.scalars(text("SELECT version_num FROM version")).all() == [newest()]
+        assert session.scalars(text("SELECT version_num FROM version")).all() == [revisions()[-1]]
 
 
 def test_texts_of_any_length_large_numbers_and_times_are_kept(url: str) -> None:
@@ -328,7 +331,7 @@ def test_a_writer_that_waits_too_long_is_told(server: str, monkeypatch: pytest.M
         with pytest.raises(SQLAlchemyError, match="lock timeout"), database.write() as second:
             add_user(second, "bea", "reader", BEGIN)
     with database.write() as session:
-        assert session.scalars(text("SELECT version_num FROM version")).all() == [newest()]
+        assert session.scalars(text("SELECT version_num FROM version")).all() == [revisions()[-1]]
 
 
 @pytest.mark.slow

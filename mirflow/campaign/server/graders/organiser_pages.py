@@ -7,6 +7,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, get_args
@@ -20,7 +21,7 @@ from starlette.responses import FileResponse, RedirectResponse, Response
 
 from ....errors import MirflowError
 from ....pipeline.model import identifier
-from ....store.generations import write_synced
+from ....store.generations import remove, write_synced
 from ...file import Limits
 from ...grading.judgement_tables import Known, Unjudged
 from ...grading.query_draw import read_each
@@ -30,7 +31,7 @@ from ..limits import shown_size
 from ..security import GuardedRoute, check_forgery
 from ..service import Service
 from ..submissions.entries import SubmissionError
-from ..submissions.uploads import NAMES, RECEIVED, Fields, Upload, UploadError, discard, receive
+from ..submissions.uploads import NAMES, RECEIVED, Fields, Upload, UploadError, receive
 from ..viewer_pages import PRIVATE, page
 from .grading_tables import Round
 from .overview import close_round
@@ -72,33 +73,34 @@ Form = Mapping[str, Any]
 def routes(service: Service, database: Database, rounds: Rounds) -> list[GuardedRoute]:
     """Return the routes for closing rounds, and for planning them if the campaign configures it."""
     made = OrganiserPages(service, database, rounds)
+    guarded = partial(GuardedRoute, role="organiser")
     closing: list[GuardedRoute] = [
-        GuardedRoute("close_round", made.ask_to_close, role="organiser", rate="query"),
-        GuardedRoute("close_round", made.close, role="organiser", methods=["POST"]),
-        GuardedRoute("closed_tables", made.closed_tables, role="organiser", rate="query"),
+        guarded("close_round", made.show_closing, rate="query"),
+        guarded("close_round", made.close, methods=["POST"]),
+        guarded("closed_tables", made.closed_tables, rate="query"),
     ]
-    if service.campaign is None or service.campaign.planning is None:
+    campaign = service.campaign
+    if campaign is None or campaign.planning is None:
         return closing
 
-    def step(name: str, endpoint: Callable[[Request], Response]) -> GuardedRoute:
-        return GuardedRoute(_STEP.replace("{step}", name), endpoint, role="organiser", methods=["POST"])
+    def step(name: str, endpoint: Callable[..., Any], **settings: Any) -> GuardedRoute:
+        return guarded(_STEP.replace("{step}", name), endpoint, methods=["POST"], **settings)
 
-    def upload(name: str, endpoint: Any, most: int) -> GuardedRoute:
-        settings: dict[str, Any] = {"form": False, "body": most + _FORM_BYTES, "rate": "upload"}
-        return GuardedRoute(_STEP.replace("{step}", name), endpoint, role="organiser", methods=["POST"], **settings)
-
+    table = Limits(size=TABLE_BYTES, files=2, seconds=campaign.limits.seconds)
+    upload: dict[str, Any] = {"form": False, "rate": "upload"}
     return [
-        GuardedRoute("new_round", made.new, role="organiser"),
-        GuardedRoute("new_round", made.begin, role="organiser", methods=["POST"]),
-        GuardedRoute("plan", made.show, role="organiser", rate="query"),
-        GuardedRoute("plan_file", made.file, role="organiser"),
-        step("pieces", made.choose_pieces),
-        upload("upload-pieces", made.send_pieces, TABLE_BYTES),
-        step("draw", made.draw),
-        upload("upload-lists", made.send_lists, service.campaign.limits.size),
-        step("pool", made.pool),
-        step("assign", made.assign),
-        step("open", made.open),
+        guarded("new_round", made.new),
+        guarded("new_round", made.begin, methods=["POST"]),
+        guarded("plan", made.show, rate="query"),
+        guarded("plan_file", made.file),
+        *(step(name, partial(made.perform, name)) for name in made.steps),
+        step("upload-pieces", partial(made.upload, "pieces", table), body=table.size + _FORM_BYTES, **upload),
+        step(
+            "upload-lists",
+            partial(made.upload, "lists", campaign.limits),
+            body=campaign.limits.size + _FORM_BYTES,
+            **upload,
+        ),
         step("discard", made.discard),
         *closing,
     ]
@@ -109,10 +111,18 @@ class OrganiserPages:
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
+        self.steps: Mapping[str, Callable[[RoundPlan, Form], object]] = {
+            "pieces": self._choose_pieces,
+            "draw": self._draw,
+            "pool": self._pool,
+            "assign": self._assign,
+            "open": self._open,
+        }
+        """Functions that perform the steps of a plan with the values of a form."""
 
-    def new(self, request: Request) -> Response:
+    def new(self, request: Request, status: int = 200, name: str = "", trouble: str = "") -> Response:
         """Show the form for the name of a new round."""
-        return page(request, "grade_new.html", here="grading", name="", trouble="")
+        return page(request, "grade_new.html", status, here="grading", name=name, trouble=trouble)
 
     def begin(self, request: Request) -> Response:
         """Start the plan of a round."""
@@ -123,24 +133,15 @@ class OrganiserPages:
                     raise PlanError(f"the name {name!r} belongs to an earlier round: choose another one")
             plan = begin_plan(self.service, name)
         except MirflowError as error:
-            return page(request, "grade_new.html", 400, here="grading", name=name, trouble=str(error))
+            return self.new(request, 400, name, str(error))
         self._note(request, "plan round", plan.name)
         return self._see(plan)
 
-    def show(self, request: Request) -> Response:
-        """Show the plan of a round with a form for each step."""
-        return self._show(request, self._plan(request))
-
-    def _show(
-        self,
-        request: Request,
-        plan: RoundPlan,
-        status: int = 200,
-        *,
-        step: str = "",
-        trouble: str = "",
-        given: Form | None = None,
+    def show(
+        self, request: Request, status: int = 200, *, step: str = "", trouble: str = "", given: Form | None = None
     ) -> Response:
+        """Show the plan of a round with a form for each step; an error is shown next to its step."""
+        plan = self._plan(request)
         summary = look_over_plan(plan)
         limits = self.service.campaign.limits if self.service.campaign is not None else Limits()
         return page(
@@ -174,57 +175,70 @@ class OrganiserPages:
     def _note(self, request: Request, action: str, name: str, **details: str | int | None) -> None:
         self.service.audit.record(request.state.viewer.name, action, round=name, **details)
 
-    def _step(self, request: Request, step: str, make: Callable[[RoundPlan, Form], object]) -> Response:
-        """Perform a step with the values of a form; errors are shown next to it."""
+    def _see(self, plan: RoundPlan, step: str = "") -> Response:
+        return RedirectResponse(self.service.links.url("plan", round=plan.name) + (f"#{step}" if step else ""), 303)
+
+    def perform(self, step: str, request: Request) -> Response:
+        """Perform a step of a plan."""
         plan, form = self._plan(request), request.state.form
         try:
-            make(plan, form)
+            self.steps[step](plan, form)
         except MirflowError as error:
-            return self._show(request, plan, 400, step=step, trouble=plan.message_of(error), given=form)
+            return self.show(request, 400, step=step, trouble=plan.message_of(error), given=form)
         self._note(request, f"plan round: {step}", plan.name)
         return self._see(plan, step)
 
-    def choose_pieces(self, request: Request) -> Response:
-        """Use a table of pieces listed in the campaign file."""
+    def _choose_pieces(self, plan: RoundPlan, form: Form) -> None:
+        number = _number(form, "table", "the table", 0, len(plan.planning.pieces) - 1)
+        path = plan.root / plan.planning.pieces[number]
+        if not path.is_file():
+            raise PlanError(f"{plan.planning.pieces[number]} does not exist")
+        take_pieces(plan, path, path.name, _text(form, "column"))
 
-        def make(plan: RoundPlan, form: Form) -> None:
-            number = _number(form, "table", "the table", 0, len(plan.planning.pieces) - 1)
-            path = plan.root / plan.planning.pieces[number]
-            if not path.is_file():
-                raise PlanError(f"{plan.planning.pieces[number]} does not exist")
-            take_pieces(plan, path, path.name, _text(form, "column"))
+    def _draw(self, plan: RoundPlan, form: Form) -> None:
+        text, by = _text(form, "number"), _text(form, "by")
+        several = bool(by) and not text.isdecimal()
+        number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
+        draw_queries(plan, number, by, _text(form, "where"), _seed(form))
 
-        return self._step(request, "pieces", make)
+    def _pool(self, plan: RoundPlan, form: Form) -> None:
+        sent = _text(form, "lists") == "sent"
+        source = None if sent else _number(form, "lists", "the lists", 0, len(plan.planning.lists) - 1)
+        top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
+        same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
+        pool_candidates(self.service, plan, source, top, same, secret, judged_as)
 
-    async def send_pieces(self, request: Request) -> Response:
-        """Use an uploaded table of pieces."""
+    def _assign(self, plan: RoundPlan, form: Form) -> None:
+        assign_graders(
+            plan,
+            _number(form, "graders", "the number of graders", 1, MOST_GRADERS),
+            _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
+            _decimal(form, "repeats", "the share of repeats", 0, 1),
+            _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000),
+            _seed(form),
+        )
 
-        def take(plan: RoundPlan, sent: list[tuple[str, Path]], fields: Fields) -> None:
-            (name, path), *more = sent
-            if more:
-                raise PlanError("upload a single table of pieces")
-            take_pieces(plan, path, name, (fields.get("column") or [""])[0].strip())
+    def _open(self, plan: RoundPlan, form: Form) -> None:
+        settings: dict[str, Any] = {
+            "title": _text(form, "title"),
+            "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
+            "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
+            "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
+            "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
+            "help": _text(form, "help"),
+        }
+        if not all(settings["broad"]):
+            raise PlanError("each of the three labels needs a text")
+        settings |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
+        config = write_round(plan, settings, _text(form, "consent"))
+        try:
+            load_round(self.service, config)
+        except BaseException:
+            plan.forget(ROUND)
+            raise
 
-        campaign = self.service.campaign
-        seconds = campaign.limits.seconds if campaign is not None else Limits().seconds
-        return await self._upload(request, "pieces", Limits(size=TABLE_BYTES, files=2, seconds=seconds), take)
-
-    async def send_lists(self, request: Request) -> Response:
-        """Receive lists of systems."""
-        assert self.service.campaign is not None
-
-        def take(plan: RoundPlan, sent: list[tuple[str, Path]], fields: Fields) -> None:
-            take_lists(self.service, plan, sent)
-
-        return await self._upload(request, "lists", self.service.campaign.limits, take)
-
-    async def _upload(
-        self,
-        request: Request,
-        step: str,
-        limits: Limits,
-        take: Callable[[RoundPlan, list[tuple[str, Path]], Fields], None],
-    ) -> Response:
+    async def upload(self, step: str, limits: Limits, request: Request) -> Response:
+        """Use an uploaded table of pieces, or lists of systems."""
         folder = self.service.submissions_folder
 
         def admit(fields: Fields) -> None:
@@ -233,10 +247,15 @@ class OrganiserPages:
                 raise PlanError("the round is open, so its plan cannot be changed: plan another round")
 
         def make(upload: Upload) -> RoundPlan:
-            plan = self._plan(request)
-            place = folder / upload.id
+            plan, place = self._plan(request), folder / upload.id
             names = json.loads((place / NAMES).read_text())
-            take(plan, [(name, place / RECEIVED / f"{index:06d}") for index, name in enumerate(names)], upload.fields)
+            sent = [(name, place / RECEIVED / f"{index:06d}") for index, name in enumerate(names)]
+            if step == "lists":
+                take_lists(self.service, plan, sent)
+            elif len(sent) > 1:
+                raise PlanError("upload a single table of pieces")
+            else:
+                take_pieces(plan, sent[0][1], sent[0][0], (upload.fields.get("column") or [""])[0].strip())
             self._note(request, f"plan round: {step}", plan.name, digest=upload.digest)
             return plan
 
@@ -246,83 +265,16 @@ class OrganiserPages:
             try:
                 plan = await run_in_threadpool(make, upload)
             finally:
-                discard(folder, upload.id)
+                remove(folder / upload.id)
         except MirflowError as error:
             status = error.status if isinstance(error, UploadError) else 400
             if isinstance(error, UploadError) and status != 400:
                 raise HTTPException(status, str(error), {"Connection": "close"}) from None
-            plan = self._plan(request)
-            text = str(error) if isinstance(error, SubmissionError) else plan.message_of(error)
-            answer = await run_in_threadpool(lambda: self._show(request, plan, status, step=step, trouble=text))
+            text = str(error) if isinstance(error, SubmissionError) else self._plan(request).message_of(error)
+            answer = await run_in_threadpool(lambda: self.show(request, status, step=step, trouble=text))
             answer.headers["Connection"] = "close"  # do not wait for the rest of the upload
             return answer
         return self._see(plan, step)
-
-    def draw(self, request: Request) -> Response:
-        """Draw queries."""
-
-        def make(plan: RoundPlan, form: Form) -> None:
-            text, by = _text(form, "number"), _text(form, "by")
-            several = bool(by) and not text.isdecimal()
-            number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
-            draw_queries(plan, number, by, _text(form, "where"), _seed(form))
-
-        return self._step(request, "draw", make)
-
-    def pool(self, request: Request) -> Response:
-        """Pool candidates."""
-
-        def make(plan: RoundPlan, form: Form) -> None:
-            offered = len(plan.planning.lists)
-            sent = _text(form, "lists") == "sent"
-            source = None if sent else _number(form, "lists", "the lists", 0, offered - 1)
-            top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
-            same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
-            pool_candidates(self.service, plan, source, top, same, secret, judged_as)
-
-        return self._step(request, "pool", make)
-
-    def assign(self, request: Request) -> Response:
-        """Assign graders."""
-
-        def make(plan: RoundPlan, form: Form) -> None:
-            assign_graders(
-                plan,
-                _number(form, "graders", "the number of graders", 1, MOST_GRADERS),
-                _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
-                _decimal(form, "repeats", "the share of repeats", 0, 1),
-                _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000),
-                _seed(form),
-            )
-
-        return self._step(request, "assign", make)
-
-    def open(self, request: Request) -> Response:
-        """Open the round: graders may judge from now on."""
-
-        def make(plan: RoundPlan, form: Form) -> None:
-            settings: dict[str, Any] = {
-                "title": _text(form, "title"),
-                "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
-                "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
-                "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
-                "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
-                "help": _text(form, "help"),
-            }
-            if not all(settings["broad"]):
-                raise PlanError("each of the three labels needs a text")
-            settings |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
-            config = write_round(plan, settings, _text(form, "consent"))
-            try:
-                load_round(self.service, config)
-            except BaseException:
-                plan.forget(ROUND)
-                raise
-
-        return self._step(request, "open", make)
-
-    def _see(self, plan: RoundPlan, step: str = "") -> Response:
-        return RedirectResponse(self.service.links.url("plan", round=plan.name) + (f"#{step}" if step else ""), 303)
 
     def discard(self, request: Request) -> Response:
         """Remove a plan that was not opened."""
@@ -330,7 +282,7 @@ class OrganiserPages:
         try:
             discard_plan(plan)
         except MirflowError as error:
-            return self._show(request, plan, 400, step="open", trouble=plan.message_of(error))
+            return self.show(request, 400, step="open", trouble=plan.message_of(error))
         self._note(request, "discard plan", plan.name)
         return RedirectResponse(self.service.links.url("grading"), 303)
 
@@ -343,18 +295,16 @@ class OrganiserPages:
         filename = f"{plan.name}-{name}"
         return FileResponse(plan.folder / name, media_type="text/csv", filename=filename, headers=PRIVATE)
 
-    def ask_to_close(self, request: Request) -> Response:
-        """Ask to confirm closing a round, or show the result."""
-        return self._closing_page(request, self._round(request))
-
-    def _closing_page(
-        self, request: Request, opened: OpenRound, status: int = 200, trouble: str = "", given: Form | None = None
+    def show_closing(
+        self, request: Request, status: int = 200, trouble: str = "", given: Form | None = None
     ) -> Response:
+        """Ask to confirm closing a round, or show the result."""
+        opened, folder = self._round(request)
         with self.database.read() as session:
             closed = session.get_one(Round, opened.id).closed
         counts: dict[str, Any] = {}
         with suppress(OSError, ValueError):
-            counts = json.loads(self._closed_folder(opened.name).with_suffix(".json").read_text(encoding="utf-8"))
+            counts = json.loads(folder.with_suffix(".json").read_text(encoding="utf-8"))
         return page(
             request,
             "grade_close.html",
@@ -370,7 +320,7 @@ class OrganiserPages:
 
     def close(self, request: Request) -> Response:
         """Close a round, or write interim tables."""
-        opened, form = self._round(request), request.state.form
+        (opened, folder), form = self._round(request), request.state.form
         known, unjudged = _text(form, "known") or "keep", _text(form, "unjudged") or "refuse"
         if known not in get_args(Known) or unjudged not in get_args(Unjudged):
             raise HTTPException(400, "Choose how to treat known pieces and candidates without judgements.")
@@ -378,44 +328,38 @@ class OrganiserPages:
         try:
             if _text(form, "what") == "interim":
                 with tempfile.TemporaryDirectory(prefix="mirflow-") as place:
-                    folder = Path(place, opened.name)
-                    close_round(self.service, opened.name, folder, **choices, interim=True)
+                    interim = Path(place, opened.name)
+                    close_round(self.service, opened.name, interim, **choices, interim=True)
                     self._note(request, "tables of now", opened.name)
-                    return _zipped(folder)
+                    return _zipped(interim)
             if _text(form, "sure") != "yes":
                 raise PlanError("confirm that grading ends by ticking the box above the button")
             with _closing:
                 with self.database.read() as session:
                     if session.get_one(Round, opened.id).closed is not None:
                         raise PlanError("the round is closed already")
-                folder = self._closed_folder(opened.name)
                 closed, _ = close_round(self.service, opened.name, folder, **choices)
                 unscored = len(closed.unjudged) if unjudged == "refuse" else 0
                 summary = {"counts": dict(closed.counts), "unscored": unscored}
                 write_synced(folder.with_suffix(".json"), json.dumps(summary).encode())
         except MirflowError as error:
-            trouble = str(error).replace(f"{self.service.root.as_posix()}/", "")
-            return self._closing_page(request, opened, 400, trouble, form)
+            return self.show_closing(request, 400, str(error).replace(f"{self.service.root.as_posix()}/", ""), form)
         self._note(request, "close round", opened.name)
         return RedirectResponse(request.url.path, 303)
 
     def closed_tables(self, request: Request) -> Response:
         """Return the tables of a round closed on the pages."""
-        opened = self._round(request)
-        folder = self._closed_folder(opened.name)
+        _, folder = self._round(request)
         if not folder.with_suffix(".json").is_file():
             raise HTTPException(404)
         return _zipped(folder)
 
-    def _closed_folder(self, name: str) -> Path:
-        assert self.service.folder is not None
-        return self.service.folder / CLOSED / identifier(name)
-
-    def _round(self, request: Request) -> OpenRound:
+    def _round(self, request: Request) -> tuple[OpenRound, Path]:
+        """The round of an address, and the folder for its tables once it is closed."""
         opened = self.rounds.get(request.path_params["round"])
         if opened is None:
             raise HTTPException(404)
-        return opened
+        return opened, self.service.state_folder / CLOSED / identifier(opened.name)
 
 
 def _zipped(folder: Path) -> Response:

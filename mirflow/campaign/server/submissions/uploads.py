@@ -289,11 +289,6 @@ class _Part:
         self.finished = True
 
 
-def discard(folder: Path, id: str) -> None:
-    """Remove an upload that was not entered."""
-    remove(folder / id)
-
-
 def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list[str]:
     """Remove the folders of uploads that a killed server never entered; returns their ids.
 
