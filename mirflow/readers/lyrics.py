@@ -16,7 +16,7 @@ from ..annotations.annotation import Annotation, intervals_of_text
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Column
-from ..theory.written_lyrics import normalize_lyrics
+from ..theory.text_form import normalize_lyrics
 from .content import decode, demand_no_json
 from .layouts import SAMPLE, guess_task, look
 from .options import Reading

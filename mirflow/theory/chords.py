@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..ragged import Bool, Int
 from .harte import (
     NO_CHORD,
+    QUALITY_DEGREES,
     X_CHORD,
     ChordParts,
     InvalidChordException,
@@ -24,36 +25,10 @@ from .harte import (
 OCTAVE = 12
 EVERY_SEMITONE = (1 << OCTAVE) - 1
 
-_SEMITONES: dict[str, tuple[int, ...]] = {
-    "maj": (0, 4, 7),
-    "min": (0, 3, 7),
-    "aug": (0, 4, 8),
-    "dim": (0, 3, 6),
-    "sus4": (0, 5, 7),
-    "sus2": (0, 2, 7),
-    "7": (0, 4, 7, 10),
-    "maj7": (0, 4, 7, 11),
-    "min7": (0, 3, 7, 10),
-    "minmaj7": (0, 3, 7, 11),
-    "maj6": (0, 4, 7, 9),
-    "min6": (0, 3, 7, 9),
-    "dim7": (0, 3, 6, 9),
-    "hdim7": (0, 3, 6, 10),
-    "aug7": (0, 4, 8, 10),
-    "maj9": (0, 4, 7, 11),
-    "min9": (0, 3, 7, 10),
-    "9": (0, 4, 7, 10),
-    "min11": (0, 3, 7, 10),
-    "11": (0, 4, 7, 10),
-    "maj13": (0, 4, 7, 11),
-    "min13": (0, 3, 7, 10),
-    "13": (0, 4, 7, 10),
-    "1": (0,),
-    "5": (0, 7),
-    "": (),
-}
 QUALITIES: dict[str, list[int]] = {
-    quality: [int(semitone in semitones) for semitone in range(OCTAVE)] for quality, semitones in _SEMITONES.items()
+    quality: [int(semitone in map(scale_degree_to_semitone, degrees)) for semitone in range(OCTAVE)]
+    for quality, degrees in {**QUALITY_DEGREES, "": ()}.items()
+    if quality != "maj11"
 }
 """Quality -> sounding semitones of the 12 above the root, without those above the octave."""
 

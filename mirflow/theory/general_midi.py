@@ -195,6 +195,14 @@ _KICK_AND_SNARE = {"BD": (35, 36), "SD": (37, 38, 39, 40)}
 _OPEN = {"CHH": (42, 44), "OHH": (46,)}
 _PARTS = {"FT": (41, 43), "TT": (45, 47, 48, 50)}
 _REST = {"CY": _CYMBALS, "RD": _RIDE}
+
+
+def _map(classes: str, **others: tuple[int, ...]) -> DrumMap:
+    """Make a map of classes, each written as its name and its pitches, and of others."""
+    entries = (entry.split() for entry in classes.split(","))
+    return DrumMap({name: tuple(map(int, pitches)) for name, *pitches in entries} | others)
+
+
 DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
     {
         "adtof3": DrumMap({**_KICK_AND_SNARE, "HH": _HI_HAT}),
@@ -203,42 +211,14 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
         "adtof7": DrumMap({**_KICK_AND_SNARE, "TT": _TOMS, **_OPEN, **_REST}),
         "adtof8": DrumMap({**_KICK_AND_SNARE, **_PARTS, **_OPEN, **_REST}),
         "adtof9": DrumMap({**_KICK_AND_SNARE, **_PARTS, **_OPEN, **_REST, "BO": (60,)}),
-        "groove9": DrumMap(  # with the pitches of Roland's kits: edges of the hi-hat (22, 26) and rim of a tom (58)
-            {
-                "BD": (36,),
-                "SD": (37, 38, 40),
-                "CHH": (22, 42, 44),
-                "OHH": (26, 46),
-                "LT": (43, 58),
-                "MT": (45, 47),
-                "HT": (48, 50),
-                **_REST,
-            }
-        ),
+        # with the pitches of Roland's kits: edges of the hi-hat (22, 26) and rim of a tom (58)
+        "groove9": _map("BD 36, SD 37 38 40, CHH 22 42 44, OHH 26 46, LT 43 58, MT 45 47, HT 48 50", **_REST),
         "vogl8": DrumMap(
             {**_KICK_AND_SNARE, "TT": _TOMS, "HH": _HI_HAT, "CY": _CYMBALS, "RD": (51, 59), "BE": (53, 56), "CL": (75,)}
         ),
-        "vogl18": DrumMap(
-            {
-                "BD": (35, 36),
-                "SD": (38, 40),
-                "SS": (37,),
-                "CLP": (39,),
-                "LT": (41, 43),
-                "MT": (45, 47),
-                "HT": (48, 50),
-                "CHH": (42,),
-                "PHH": (44,),
-                "OHH": (46,),
-                "TB": (54,),
-                "RD": (51, 59),
-                "RB": (53,),
-                "CB": (56,),
-                "CRC": (49, 57),
-                "SPC": (55,),
-                "CHC": (52,),
-                "CL": (75,),
-            }
+        "vogl18": _map(
+            "BD 35 36, SD 38 40, SS 37, CLP 39, LT 41 43, MT 45 47, HT 48 50, CHH 42, PHH 44, OHH 46, TB 54, RD 51 59, "
+            "RB 53, CB 56, CRC 49 57, SPC 55, CHC 52, CL 75"
         ),
     }
 )

@@ -18,12 +18,19 @@ _STEPS = (0, 2, 4, 5, 7, 9, 11, 12, 14, 16, 17, 19, 21)
 SCALE_DEGREES: dict[str, int] = {str(number): semitones for number, semitones in enumerate(_STEPS, start=1)}
 """Degree of the major scale -> semitones above the root, up to the thirteenth."""
 
-QUALITY_NAMES = (
-    *("maj", "min", "aug", "dim", "1", "5", "sus2", "sus4", "maj6", "min6"),
-    *("7", "maj7", "min7", "dim7", "hdim7", "minmaj7", "aug7"),
-    *("9", "maj9", "min9", "11", "maj11", "min11", "13", "maj13", "min13"),
-)
-"""All qualities of the grammar; `maj11` has no agreed meaning and cannot be encoded."""
+_DEGREES_OF_QUALITIES = """
+    maj: 1 3 5, min: 1 b3 5, aug: 1 3 #5, dim: 1 b3 b5, 1: 1, 5: 1 5, sus2: 1 2 5, sus4: 1 4 5,
+    maj6: 1 3 5 6, min6: 1 b3 5 6, 7: 1 3 5 b7, maj7: 1 3 5 7, min7: 1 b3 5 b7,
+    dim7: 1 b3 b5 bb7, hdim7: 1 b3 b5 b7, minmaj7: 1 b3 5 7, aug7: 1 3 #5 b7,
+    9: 1 3 5 b7 9, maj9: 1 3 5 7 9, min9: 1 b3 5 b7 9, 11: 1 3 5 b7 9 11, maj11: 1 3 5 7 9 11, min11: 1 b3 5 b7 9 11,
+    13: 1 3 5 b7 9 11 13, maj13: 1 3 5 7 9 11 13, min13: 1 b3 5 b7 9 11 13
+"""
+QUALITY_DEGREES: dict[str, tuple[str, ...]] = {
+    name: tuple(degrees.split())
+    for name, degrees in (quality.strip().split(":") for quality in _DEGREES_OF_QUALITIES.split(","))
+}
+"""Spelled degrees of the qualities; `maj11` has no agreed meaning and cannot be encoded as semitones."""
+QUALITY_NAMES = tuple(QUALITY_DEGREES)
 
 # The grammar is unambiguous without backtracking, so labels are parsed in linear time.
 _ACCIDENTALS = "(?:b++|#++)?+"

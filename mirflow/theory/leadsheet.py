@@ -121,7 +121,11 @@ def _split(text: str, with_bass: bool) -> str | None:
     for end in range(min(len(rest), _LONGEST_SUFFIX), -1, -1):
         suffix, altered = rest[:end], rest[end:]
         if suffix in SUFFIXES and (degrees := _degrees(altered, suffix)) is not None:
-            label = _label(root[0], SUFFIXES[suffix], degrees)
+            name, _, listed = SUFFIXES[suffix].partition("(")
+            if degrees:
+                listed = ",".join([*filter(None, [listed.removesuffix(")")]), *degrees]) + ")"
+            quality = f"{name}({listed}" if listed else name
+            label = root[0] if quality == "maj" else f"{root[0]}:{quality}"
             below = degree_of_note(root[0], bass) if bass else "1"
             return label if below == "1" else f"{label}/{below}"
     return None
@@ -144,11 +148,3 @@ def _degrees(altered: str, suffix: str) -> list[str] | None:
             degrees += [] if "*5" in degrees else ["*5"]
         degrees.append(part.removeprefix("add"))
     return degrees
-
-
-def _label(root: str, quality: str, degrees: list[str]) -> str:
-    if not degrees:
-        return root if quality == "maj" else f"{root}:{quality}"
-    name, bracket, listed = quality.partition("(")
-    own_degrees = listed.removesuffix(")").split(",") if bracket else []
-    return f"{root}:{name}({','.join([*own_degrees, *degrees])})"

@@ -18,44 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidAnnotationError
-from .harte import pitch_class_to_semitone
+from .harte import QUALITY_DEGREES, pitch_class_to_semitone
 from .leadsheet import not_a_chord
 
 _NATURALS = MappingProxyType({1: 0, 2: 2, 3: 4, 4: -1, 5: 1, 6: 3, 7: 5})
-_SHORTHANDS = MappingProxyType(
-    {
-        "maj": "1 3 5",
-        "min": "1 b3 5",
-        "dim": "1 b3 b5",
-        "aug": "1 3 #5",
-        "sus2": "1 2 5",
-        "sus4": "1 4 5",
-        "1": "1",
-        "5": "1 5",
-        "maj6": "1 3 5 6",
-        "min6": "1 b3 5 6",
-        "7": "1 3 5 b7",
-        "maj7": "1 3 5 7",
-        "min7": "1 b3 5 b7",
-        "minmaj7": "1 b3 5 7",
-        "dim7": "1 b3 b5 bb7",
-        "hdim7": "1 b3 b5 b7",
-        "aug7": "1 3 #5 b7",
-        "9": "1 3 5 b7 9",
-        "maj9": "1 3 5 7 9",
-        "min9": "1 b3 5 b7 9",
-        "11": "1 3 5 b7 9 11",
-        "maj11": "1 3 5 7 9 11",
-        "min11": "1 b3 5 b7 9 11",
-        "13": "1 3 5 b7 9 11 13",
-        "maj13": "1 3 5 7 9 11 13",
-        "min13": "1 b3 5 b7 9 11 13",
-    }
-)
 _DEGREE = r"[b#]*(?:1[0-3]|[1-9])"
 _CHORD = re.compile(
     rf"(?P<root>[A-G][b#]*)"
-    rf"(?::(?=[^/])(?P<shorthand>{'|'.join(sorted(_SHORTHANDS, key=len, reverse=True))})?"
+    rf"(?::(?=[^/])(?P<shorthand>{'|'.join(sorted(QUALITY_DEGREES, key=len, reverse=True))})?"
     rf"(?:\((?P<list>\*?{_DEGREE}(?:,\*?{_DEGREE})*)\))?)?(?:/(?P<bass>{_DEGREE}))?"
 )
 
@@ -63,11 +33,7 @@ NONE: Final = -1
 """Code of no chord as a root, and of none as a triad, tetrad or bass."""
 UNDEFINED: Final = -2
 """Root code of labels for chords outside every vocabulary."""
-
-
-_OF_DEGREES = MappingProxyType(
-    {frozenset(degrees.split()): name for name, degrees in _SHORTHANDS.items() if name != "maj11"}
-)
+_OF_DEGREES = {frozenset(degrees): name for name, degrees in QUALITY_DEGREES.items() if name != "maj11"}
 """Shorthands by their degrees, except one without an agreed meaning."""
 
 
@@ -131,7 +97,7 @@ def parse_spelled(label: str) -> SpelledChord:
         raise InvalidAnnotationError(not_a_chord(label))
     root = pitch_class_to_semitone(form["root"])
     shorthand = form["shorthand"] or ("" if form["list"] else "maj")
-    members = _SHORTHANDS.get(shorthand, "").split()
+    members = QUALITY_DEGREES.get(shorthand, ())
     degrees = {position(degree) for degree in members if int(degree.lstrip("b#")) < 8}
     implied = {position(degree) for degree in members} - degrees
     for item in form["list"].split(",") if form["list"] else ():

@@ -28,7 +28,7 @@ Morris, Maier and Green, From WER and RIL to MER and WIL, 2004; Cífka, Schreibe
 for Humans, 2024.
 """
 
-from ...theory.written_lyrics import normalize_lyrics
+from ...theory.text_form import normalize_lyrics
 from .metrics import FUNCTIONS, TASK, evaluate
 
 __all__ = ["TASK", "evaluate", "normalize_lyrics"]
