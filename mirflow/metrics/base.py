@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -190,7 +190,8 @@ class Convention:
     """(reference, estimate, measure) -> columns of the evidence for one score, by name. None if there is no
     evidence."""
     explain_many: ManyExplainer | None = None
-    """The same for several pairs, of which some may have the same reference, if that is faster."""
+    """The same for several pairs, of which some may have the same reference, if that is faster; then in place of
+    `explain`."""
     bind: Callable[[Classes], Convention] | None = None
     """Classes or tags -> the convention restricted to them. None if it does not use classes."""
     unbound: tuple[str, ...] = ()
@@ -209,6 +210,8 @@ class Convention:
     """Kinds of errors among which losses are split; None: those of the task."""
 
     def __post_init__(self) -> None:
+        if self.explain_many is not None:
+            object.__setattr__(self, "explain", partial(_explain_one, self.explain_many))
         for metric in self.metrics if self.counted else ():
             # Functions over a pair return their weight, and metrics restored from a store are not computed.
             if metric.read is not None and not metric.counts:
@@ -397,6 +400,15 @@ class Convention:
             raise ValueError(scores.refused[0])
         score: Float = scores.score[0]
         return score
+
+
+def _explain_one(
+    explain_many: ManyExplainer, reference: Annotation, estimate: Annotation, measure: Measure
+) -> Mapping[str, Column]:
+    (evidence,) = explain_many([reference], [estimate], measure)
+    if isinstance(evidence, MirflowError):
+        raise evidence
+    return evidence
 
 
 @dataclass(frozen=True, slots=True)

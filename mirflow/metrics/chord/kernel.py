@@ -9,7 +9,6 @@ import numpy as np
 
 from ...kernels.intervals import Timeline, batches, fragmentation, frames_before, merge, rank, steps_between
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.chords import OCTAVE
 from .rules import RULES, VOCABULARIES, Chords, compare, to_25
@@ -364,26 +363,6 @@ class Confusion:
         """Sum seconds by an index of the entries: those with equal classes, and all; float64 (size,) each."""
         right = np.where(self.reference == self.estimate, self.seconds, 0.0)
         return sum_by(index, right, size), sum_by(index, self.seconds, size)
-
-
-def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
-    """Recall averaged over the reference's qualities, and the number of these qualities.
-
-    ``N`` counts as a quality, and chords outside the vocabulary are left out. The recall is 0 with weight 0 if the
-    reference has no quality of the vocabulary.
-    """
-    qualities = VOCABULARIES[vocabulary].quality_of_class()
-    kinds = int(qualities.max()) + 1
-    quality = qualities[confusion.reference]
-    inside = quality >= 0
-    # Chords outside the vocabulary are added to a separate row.
-    key = np.where(inside, confusion.pair * kinds + quality, confusion.pairs * kinds)
-    right, seconds = (sums[:-1] for sums in confusion.sum(key, confusion.pairs * kinds + 1))
-    occurs = seconds > 0
-    share = divide(right, seconds).reshape(confusion.pairs, kinds)
-    number = np.count_nonzero(occurs.reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
-    total = np.cumsum(share, axis=1)[:, -1]  # summed sequentially, whatever the number of pairs
-    return divide(total, number), number
 
 
 _LARGEST_TABLE = 1 << 22

@@ -14,7 +14,7 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged
-from ...theory.chords import OCTAVE, ChordTable, encode_vocabulary, quality_semitones
+from ...theory.chords import OCTAVE, encode_vocabulary, quality_semitones
 from ...theory.harte import (
     CHORD_RE,
     NO_CHORD,
@@ -26,8 +26,8 @@ from ...theory.harte import (
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
-from .kernel import ChordSide, ChordTimelines, Cut, cut, fragmented, lay_out
-from .metrics import Evidence, clean, judge, segments_of, single_evidence, sort_out
+from .kernel import ChordTimelines, Cut, Totals, cut, fragmented, lay_out
+from .metrics import Evidence, clean, judge, segmentation, segments_of, sort_out
 from .rules import Chords
 
 _EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -141,26 +141,6 @@ RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType(
 """Whether chords are reduced to tetrads, and keep their bass; None: roots are compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSpans:
-    """The distinct chords of two sides as one rule sees them."""
-
-    code: Int
-    """Equal numbers mean equal chords: int64 (chords,)."""
-    counted: Column
-    """Whether references with the chord are compared: bool (chords,)."""
-
-
-def _compared(chords: Sequence[Chord], rule: tuple[bool, bool] | None) -> ComparedSpans:
-    if rule is None:
-        return ComparedSpans(
-            np.array([chord.root for chord in chords], dtype=np.int64), np.ones(len(chords), dtype=np.bool_)
-        )
-    reduced = [reduce(chord, *rule) for chord in chords]
-    counted = [chord.sounding in _VOCABULARIES[rule[0]] for chord in reduced]
-    return ComparedSpans(_numbered(reduced), np.array(counted, dtype=np.bool_))
-
-
 def _numbered(chords: Iterable[Chord]) -> Int:
     numbers: dict[Chord, int] = {}
     return np.array([numbers.setdefault(chord, len(numbers)) for chord in chords], dtype=np.int64)
@@ -173,54 +153,45 @@ class Distinct:
         vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
         index = {label: number for number, label in enumerate(vocabulary)}
         self._chords = [encode(label) for label in vocabulary]
-
-        def of(side: Ragged) -> Int:
-            codes = np.array([*(index[label] for label in side.labels), index[NO_CHORD]], dtype=np.int64)
-            return np.asarray(codes[np.append(side.columns["label"], -1)])
-
-        table: ChordTable = encode_vocabulary([NO_CHORD] * len(vocabulary))
-        self.chords = Chords(table, _numbered(self._chords), of(references), of(estimates))
-        self._rules: dict[str, ComparedSpans] = {}
-
-    def under(self, rule: str) -> ComparedSpans:
-        """The chords as compared by a rule."""
-        if rule not in self._rules:
-            self._rules[rule] = _compared(self._chords, RULES[rule])
-        return self._rules[rule]
+        sides = [
+            np.array([index[label] for label in (*side.labels, NO_CHORD)])[np.append(side.columns["label"], -1)]
+            for side in (references, estimates)
+        ]
+        self.chords = Chords(encode_vocabulary([NO_CHORD] * len(vocabulary)), _numbered(self._chords), *sides)
+        self._rules: dict[str, tuple[Int, Column]] = {}
 
     def judge(self, rule: str, reference: Int, estimate: Int) -> Int:
         """1 if an estimate is right, 0 if it is wrong, -1 if the reference is not compared: int64 (n,)."""
-        seen = self.under(rule)
-        right = (seen.code[reference] == seen.code[estimate]).astype(np.int64)
-        return np.where(seen.counted[reference], right, -1)
+        if rule not in self._rules:
+            form = RULES[rule]
+            roots = np.array([chord.root for chord in self._chords], dtype=np.int64)
+            self._rules[rule] = roots, np.ones(len(roots), dtype=np.bool_)
+            if form is not None:
+                reduced = [reduce(chord, *form) for chord in self._chords]
+                compared = [chord.sounding in _VOCABULARIES[form[0]] for chord in reduced]
+                self._rules[rule] = _numbered(reduced), np.array(compared, dtype=np.bool_)
+        code, compared_chords = self._rules[rule]
+        return np.where(compared_chords[reference], (code[reference] == code[estimate]).astype(np.int64), -1)
 
 
-@dataclass(frozen=True, slots=True)
-class TrackTotals:
-    """Seconds of pairs: of references, right and comparable ones by rule, and those outside the largest pieces."""
-
-    span: Float
-    rules: Mapping[str, tuple[Float, Float]]
-    fragmentation: tuple[Float, Float]
-
-
-def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> TrackTotals:
+def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> Totals:
     """Add up the seconds in one pass over all pairs."""
     none = np.zeros(0)
-    sums: dict[str, list[tuple[Float, Float]]] = {rule: [(none, none)] for rule in rules}
-    pieces: list[tuple[Float, Float]] = [(none, none)]
+    sums: dict[str, list[tuple[Float, Float]]] = {name: [(none, none)] for name in (*rules, "pieces")}
     for batch in cut(axis):
-        pieces.append(fragmented(batch))
-        for rule, parts in sums.items():
+        sums["pieces"].append(fragmented(batch))
+        for rule in rules:
             verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
-            right, counted = (np.where(chosen, batch.seconds, 0.0) for chosen in (verdict == 1, verdict >= 0))
-            parts.append((sum_by(batch.pair, right, len(batch)), sum_by(batch.pair, counted, len(batch))))
-
-    def join(parts: list[tuple[Float, Float]]) -> tuple[Float, Float]:
-        one, other = (np.concatenate(side) for side in zip(*parts, strict=True))
-        return one, other
-
-    return TrackTotals(axis.span, {rule: join(parts) for rule, parts in sums.items()}, join(pieces))
+            right, compared = (
+                sum_by(batch.pair, np.where(mask, batch.seconds, 0.0), len(batch))
+                for mask in (verdict == 1, verdict >= 0)
+            )
+            sums[rule].append((right, compared))
+    joined = {
+        name: (np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
+        for name, parts in sums.items()
+    }
+    return Totals(axis.span, axis.span, joined, joined["pieces"], {})
 
 
 _LITERATURE = "@bock2016madmom"
@@ -248,43 +219,27 @@ _LITERATURE = "@bock2016madmom"
     perfect_exceptions="NaN if no reference label is in the rule's vocabulary",
     literature=f"{_LITERATURE}; @pauwels2013",
 )
-def recalls(rule: str, totals: TrackTotals, measure: Measure) -> Scored:
+def recalls(rule: str, totals: Totals, measure: Measure) -> Scored:
     """Right seconds over comparable seconds under one rule."""
     right, comparable = totals.rules[rule]
     return divide(right, comparable, np.nan), comparable
 
 
-@family(
+_PIECES = family(
     Weight("length of the reference", "s"),
     {
-        name: {"title": title, "summary": summary, "aliases": (alias,)}
-        for name, title, summary, alias in (
-            (
-                "undersegmentation",
-                "Under-segmentation",
-                "1 - share of the estimate's runs outside their largest pieces",
-                "underseg",
-            ),
-            (
-                "oversegmentation",
-                "Over-segmentation",
-                "1 - share of the reference's runs outside their largest pieces",
-                "overseg",
-            ),
-            ("segmentation", "Segmentation", "the smaller of over-segmentation and under-segmentation", "seg"),
+        name: {"name": f"{title.replace('-', '').lower()}", "title": title, "summary": summary, "aliases": (name,)}
+        for name, title, summary in (
+            ("underseg", "Under-segmentation", "1 - share of the estimate's runs outside their largest pieces"),
+            ("overseg", "Over-segmentation", "1 - share of the reference's runs outside their largest pieces"),
+            ("seg", "Segmentation", "the smaller of over-segmentation and under-segmentation"),
         )
     },
     pooling="micro",
     literature=f"{_LITERATURE}; section 8.3.2 of @harte2010",
-)
-def segmentation(name: str, totals: TrackTotals, measure: Measure) -> Scored:
-    """1 - share of the time outside the largest pieces into which one side cuts the runs of the other."""
-    over, under = (1 - divide(side, totals.span) for side in totals.fragmentation)
-    shares = {"oversegmentation": over, "undersegmentation": under, "segmentation": np.minimum(over, under)}
-    return shares[name], totals.span
+)(segmentation.read)
 
-
-METRICS = metrics_in(globals())
+METRICS = metrics_in({"recalls": recalls, "pieces": _PIECES})
 OUTSIDE = "the reference has no chord in the rule's vocabulary, so there is nothing to compare"
 
 
@@ -294,15 +249,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     An empty estimate is no chord throughout; an empty reference has score 0 and weight 0. The score is NaN if no chord
     of the reference can be compared.
     """
-    estimates = pairs.estimates
-    distinct = Distinct(pairs.references, estimates)
-    chords = distinct.chords
-    refused, silent, scorable = sort_out(pairs, chords, merging=True)
-    # An additional empty row replaces estimates that cannot be compared.
-    silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
-    rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
-    sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
-    axis = replace(lay_out(sides, *rows, chords.merged), stretched=True)
+    distinct = Distinct(pairs.references, pairs.estimates)
+    refused, scorable, sides, rows = sort_out(pairs, distinct.chords, merging=True)
+    axis = replace(lay_out(sides, *rows, distinct.chords.merged), stretched=True)
     totals = add_up(axis, distinct, [measure.metric.name for measure in measures if measure.metric.recall])
     values = np.zeros((2, len(pairs), len(measures)))
     for column, measure in enumerate(measures):
@@ -320,18 +269,19 @@ def evidences(
     references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
     """Return the segments judged by a rule with their verdicts, for several pairs: a `ManyExplainer`."""
-    if measure.metric.name not in RULES:
+    rule = measure.metric.name
+    if rule not in RULES:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
-    return judge(_clean, partial(_judge_segments, measure.metric.name), references, estimates)
 
+    def segments(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
+        distinct = Distinct(left, right)
 
-def _judge_segments(rule: str, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
-    distinct = Distinct(references, estimates)
+        def judged(batch: Cut) -> Int:
+            return distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
 
-    def judged(batch: Cut) -> Float | Int:
-        return distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
+        return segments_of((left, right), row, distinct.chords, judged, stretched=True)
 
-    return segments_of((references, estimates), row, distinct.chords, judged, stretched=True)
+    return judge(_clean, segments, references, estimates)
 
 
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))
@@ -341,7 +291,6 @@ CONVENTION = Convention(
     METRICS,
     _clean,
     score,
-    explain=partial(single_evidence, evidences),
     explain_many=evidences,
     literature="@bock2016madmom",
 )

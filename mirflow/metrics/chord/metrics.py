@@ -13,7 +13,7 @@ from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...kernels.intervals import frames_before
 from ...kernels.ratios import Scored, divide
-from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
+from ...ragged import Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
@@ -31,62 +31,8 @@ from ..cleaning import (
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows
 from ..interval_errors import align_pieces
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
-from . import kernel
 from .kernel import ChordSide, Cut, Totals, add_up, cut, largest_pieces, lay_out, to_frames
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides, number_chords
-
-
-def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int, str], dict[int, str]]:
-    """Find the pairs that cannot be scored, and the reasons: those with a faulty reference, and with a faulty estimate.
-
-    Estimates are judged within the reference's span. `runs` has, for each side, the number by which neighbours form
-    runs.
-    """
-    (references, reference_row), (estimates, estimate_row) = pairs.sides
-    by_reference: dict[int, str] = {}
-    by_estimate: dict[int, str] = {}
-    faults = _faults_of_rows(references, runs[0])
-    for pair in _pairs_of(faults, reference_row):
-        by_reference[pair] = "reference: " + _describe(references, faults[int(reference_row[pair])][0])
-    faults = _faults_of_rows(estimates, runs[1])
-    offsets = references.offsets
-    for pair in _pairs_of(faults, estimate_row):
-        if pair not in by_reference:
-            own = slice(offsets[reference_row[pair]], offsets[reference_row[pair] + 1])
-            start, end = references.columns["start"][own], references.columns["end"][own]
-            span = (start.min(), end.max()) if len(start) else (0.0, 0.0)
-            items = [item for item in faults[int(estimate_row[pair])] if _matters(estimates, item, span)]
-            if items:
-                by_estimate[pair] = "estimate: " + _describe(estimates, items[0])
-    return by_reference, by_estimate
-
-
-def _faults_of_rows(rows: Ragged, run: Int | None) -> dict[int, list[int]]:
-    items = np.flatnonzero(interval_faults(rows, run))
-    faulty: dict[int, list[int]] = {}
-    for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
-        faulty.setdefault(row - 1, []).append(item)
-    return faulty
-
-
-def _pairs_of(faults: dict[int, list[int]], row: Int) -> list[int]:
-    return np.flatnonzero(np.isin(row, list(faults))).tolist() if faults else []
-
-
-def _matters(rows: Ragged, item: int, span: tuple[float, float]) -> bool:
-    """True if a fault remains after the row is cropped to a span."""
-    start, end = rows.columns["start"], rows.columns["end"]
-    if end[item] < start[item] or start[item + 1] < start[item] or end[item + 1] < end[item]:
-        return True
-    return bool(min(end[item], span[1]) > max(start[item + 1], span[0]))
-
-
-def _describe(rows: Ragged, item: int) -> str:
-    start, end = rows.columns["start"], rows.columns["end"]
-    interval = f"{start[item]} to {end[item]} s"
-    if end[item] < start[item]:
-        return f"a chord interval ends before it starts: {interval}"
-    return f"chord intervals must not overlap, but {interval} is followed by {start[item + 1]} to {end[item + 1]} s"
 
 
 def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERVALS) -> Cleaned:
@@ -111,16 +57,13 @@ def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERV
     if findings & {"overlap", "unsorted"}:
         problems.append(find_overlaps(rows, problems, encode_runs(rows.labels) if merging else None))
     cleaned = set_aside(rows, problems, irregular)
-    return (
-        replace(cleaned, rows=intervals_in_order(cleaned.rows)[0])
-        if findings & {"zero_length", "unsorted"}
-        else cleaned
-    )
+    if not findings & {"zero_length", "unsorted"}:
+        return cleaned
+    return replace(cleaned, rows=intervals_in_order(cleaned.rows)[0])
 
 
-def clean_unmerged(rows: Ragged) -> Cleaned:
-    """Clean rows whose neighbours are never merged, so that overlaps of equal chords are flaws, too."""
-    return clean(rows, merging=False)
+clean_unmerged = partial(clean, merging=False)
+"""Clean rows whose neighbours are never merged, so that overlaps of equal chords are flaws, too."""
 
 
 _RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
@@ -189,22 +132,12 @@ _LENGTH = Weight("length of the reference", "s")
 @family(
     _LENGTH,
     {
-        "underseg": {
-            "title": "Under-segmentation",
-            "summary": "1 - directional Hamming distance of the estimate",
-            "key": "underseg",
-        },
-        "overseg": {
-            "title": "Over-segmentation",
-            "summary": "1 - directional Hamming distance of the reference",
-            "key": "overseg",
-        },
-        "seg": {
-            "title": "Segmentation",
-            "summary": "the smaller of overseg and underseg",
-            "key": "seg",
-            "aliases": ("MeanSeg",),
-        },
+        name: {"title": title, "summary": summary, "key": name, "aliases": tuple(aliases)}
+        for name, title, summary, *aliases in (
+            ("underseg", "Under-segmentation", "1 - directional Hamming distance of the estimate"),
+            ("overseg", "Over-segmentation", "1 - directional Hamming distance of the reference"),
+            ("seg", "Segmentation", "the smaller of overseg and underseg", "MeanSeg"),
+        )
     },
     needs=_FRAGMENTATION,
     pooling="micro",
@@ -217,36 +150,36 @@ def segmentation(name: str, totals: Totals, measure: Measure) -> Scored:
 
 
 _RULE = Parameter("rule", "majmin", choices=RULES, help="the comparison rule")
-
-
-def _vocabulary(*names: str) -> Parameter:
-    return Parameter("vocabulary", "majmin", choices=names, help="the classes of chords")
-
-
+_VOCABULARY = Parameter("vocabulary", "majmin", choices=tuple(VOCABULARIES), help="the classes of chords")
 _on_request = partial(metric, default=False)
-_of_all_seconds = partial(_on_request, needs=_RULES, standard_aggregate="wcsr", recall=True, perfect=None)
 
 
-@_of_all_seconds(
-    "Chord symbol recall",
-    _LENGTH,
-    aliases=("CSR",),
-    parameters=(_RULE,),
-    literature="@harte2010; equation 1 of @raffel2014; @odekerken2020",
+@family(
+    {"csr": _LENGTH, "csr_framewise": Weight("frames of the reference, in seconds", "s")},
+    {
+        "csr": {
+            "title": "Chord symbol recall",
+            "summary": "share of the reference's length on which the estimate is right; chords that cannot be compared "
+            "are wrong",
+            "aliases": ("CSR",),
+            "parameters": (_RULE,),
+            "literature": "@harte2010; equation 1 of @raffel2014; @odekerken2020",
+        },
+        "csr_framewise": {
+            "title": "Frame-wise chord symbol recall",
+            "summary": "share of all frames on which the estimate is right",
+            "parameters": (_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
+            "literature": "@mirex2008chord",
+        },
+    },
+    needs=_RULES,
+    standard_aggregate="wcsr",
+    recall=True,
+    perfect=None,
+    default=False,
 )
-def csr(totals: Totals, measure: Measure) -> Scored:
-    """Share of the reference's length on which the estimate is right; chords that cannot be compared are wrong."""
-    return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
-
-
-@_of_all_seconds(
-    "Frame-wise chord symbol recall",
-    Weight("frames of the reference, in seconds", "s"),
-    parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
-    literature="@mirex2008chord",
-)
-def csr_framewise(totals: Totals, measure: Measure) -> Scored:
-    """Share of all frames on which the estimate is right."""
+def whole_recalls(name: str, totals: Totals, measure: Measure) -> Scored:
+    """Right seconds over all seconds under the rule of a measure."""
     return divide(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
 
@@ -265,13 +198,22 @@ def overlap_2008(totals: Totals, measure: Measure) -> Scored:
     needs=_CONFUSIONS,
     pooling="micro",
     perfect_exceptions="0 if no reference label is in the vocabulary",
-    parameters=(_vocabulary("majmin", "triads", "sevenths", "tetrads"),),
+    parameters=(replace(_VOCABULARY, choices=("majmin", "triads", "sevenths", "tetrads")),),
     literature="@cho2014",
 )
 def class_recall(totals: Totals, measure: Measure) -> Scored:
     """Share of the time of each chord quality on which the estimate is right, averaged over qualities."""
-    vocabulary = str(measure["vocabulary"])
-    return kernel.class_recall(totals.confusions[vocabulary], vocabulary)
+    # No chord counts as a quality, and chords outside the vocabulary are left out.
+    confusion, qualities = totals.confusions[str(measure["vocabulary"])], VOCABULARIES[str(measure["vocabulary"])]
+    of_class = qualities.quality_of_class()
+    kinds, quality = int(of_class.max()) + 1, of_class[confusion.reference]
+    # Chords outside the vocabulary are added to a separate row.
+    key = np.where(quality >= 0, confusion.pair * kinds + quality, confusion.pairs * kinds)
+    right, seconds = (sums[:-1] for sums in confusion.sum(key, confusion.pairs * kinds + 1))
+    share = divide(right, seconds).reshape(confusion.pairs, kinds)
+    number = np.count_nonzero((seconds > 0).reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
+    total = np.cumsum(share, axis=1)[:, -1]  # summed sequentially, whatever the number of pairs
+    return divide(total, number), number
 
 
 @_on_request(
@@ -283,7 +225,7 @@ def class_recall(totals: Totals, measure: Measure) -> Scored:
     orientation="none",
     pooling="none",
     perfect=None,
-    parameters=(_vocabulary(*VOCABULARIES),),
+    parameters=(_VOCABULARY,),
     dims=("ref_class", "est_class"),
     literature="@burgoyne2007",
 )
@@ -344,13 +286,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
     hop = _hop(grid)
-    estimates = pairs.estimates
-    chords = encode_sides(pairs.references, estimates)
-    refused, silent, scorable = sort_out(pairs, chords, merging)
-    # An additional empty row replaces estimates that cannot be compared.
-    silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
-    rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
-    sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
+    chords = encode_sides(pairs.references, pairs.estimates)
+    refused, scorable, sides, rows = sort_out(pairs, chords, merging)
     merged = chords.merged if merging else None
     exact = lay_out(sides, *rows, merged)
     scalars = [measure for measure in measures if not measure.metric.dims]
@@ -394,24 +331,63 @@ def _hop(grid: Grid) -> float | None:
     return float(grid)
 
 
-def sort_out(pairs: Pairs, chords: Chords, merging: bool) -> tuple[dict[int, str], Bool, Int]:
-    """Return refused pairs, pairs to be scored as if the estimate were empty, and pairs to be scored."""
-    runs = (chords.merged[chords.reference[:-1]], chords.merged[chords.estimate[:-1]]) if merging else (None, None)
-    by_reference, by_estimate = refuse(pairs, runs)
-    silent = np.zeros(len(pairs), dtype=np.bool_)
-    silent[list(by_estimate)] = True
+def sort_out(
+    pairs: Pairs, chords: Chords, merging: bool
+) -> tuple[dict[int, str], Int, tuple[ChordSide, ChordSide], tuple[Int, Int]]:
+    """Return refused pairs, the pairs to be scored, the intervals of both sides, and the rows of these pairs.
+
+    Estimates are judged within the reference's span. One that cannot be compared is scored as if it were empty.
+    """
+    references, estimates = pairs.references, pairs.estimates
+    reasons: tuple[dict[int, str], dict[int, str]] = {}, {}
+    for side, (rows, row_of_pair) in enumerate(pairs.sides):
+        start, end = rows.columns["start"], rows.columns["end"]
+        runs = chords.merged[(chords.reference, chords.estimate)[side][:-1]] if merging else None
+        items = np.flatnonzero(interval_faults(rows, runs))
+        faults: dict[int, list[int]] = {}
+        for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
+            faults.setdefault(row - 1, []).append(item)
+        faulty = np.flatnonzero(np.isin(row_of_pair, list(faults))).tolist() if faults else []
+        for pair in (pair for pair in faulty if pair not in reasons[0]):
+            low, high = -np.inf, np.inf
+            if side:
+                own = references.take(pairs.reference_row[pair : pair + 1]).columns
+                low, high = (own["start"].min(), own["end"].max()) if len(own["start"]) else (0.0, 0.0)
+            for item in faults[int(row_of_pair[pair])]:
+                interval = f"{start[item]} to {end[item]} s"
+                if end[item] < start[item]:
+                    reason = f"a chord interval ends before it starts: {interval}"
+                # Overlaps may vanish as the estimate is cropped to the reference's span; others do not.
+                elif (
+                    min(end[item], high) > max(start[item + 1], low)
+                    or start[item + 1] < start[item]
+                    or end[item + 1] < end[item]
+                ):
+                    following = f"{start[item + 1]} to {end[item + 1]} s"
+                    reason = f"chord intervals must not overlap, but {interval} is followed by {following}"
+                else:
+                    continue
+                reasons[side][pair] = f"{('reference', 'estimate')[side]}: {reason}"
+                break
     scorable = pairs.counts[0] > 0
-    scorable[list(by_reference)] = False
-    return by_reference | by_estimate, silent, np.flatnonzero(scorable)
+    scorable[list(reasons[0])] = False
+    index = np.flatnonzero(scorable)
+    # An additional empty row replaces estimates that cannot be compared.
+    silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
+    estimate_row = pairs.estimate_row.copy()
+    estimate_row[list(reasons[1])] = len(estimates)
+    sides = ChordSide(references, chords.reference), ChordSide(silence, chords.estimate)
+    return reasons[0] | reasons[1], index, sides, (pairs.reference_row[index], estimate_row[index])
 
 
+_DECIBEL_PIECES = ("oversegmentation", "undersegmentation", "segmentation")
 Evidence = dict[str, Column]
 _VERDICTS = np.array(["wrong", "right", "not comparable"])
 """By their numbers: 0, 1 and -1."""
 
 
 def evidences(
-    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
+    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure, merging: bool = True
 ) -> list[Evidence | AnnotationError]:
     """Return the segments judged by a chord rule with their verdicts, for several pairs: a `ManyExplainer`.
 
@@ -432,25 +408,28 @@ def evidences(
     ([3.0, 4.0], ['C', 'N'], ['right', 'wrong'])
     """
     name = measure.metric.name
-    if name in _PIECES:
-        return judge(clean, partial(_judge_pieces, name, True), references, estimates)
-    rule = name if name in RULES else measure.parameters.get("rule")
-    if rule is None or "hop" in measure.parameters:
-        names = ", ".join((*_PIECES, *RULES))
+    pieces = ("overseg", "underseg", "seg") if merging else _DECIBEL_PIECES
+    rule = name if name in RULES else measure.parameters.get("rule", None if merging or name != "csr" else "majmin")
+    if name not in pieces and (rule is None or "hop" in measure.parameters):
+        names = ", ".join((*pieces, *(RULES if merging else ())))
         raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {names}")
-    return judge(clean, partial(_judge_segments, str(rule)), references, estimates)
 
+    def segments(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
+        chords = encode_sides(left, right)
 
-def _decibel_evidences(
-    references: Sequence[Annotation], estimates: Sequence[Annotation], measure: Measure
-) -> list[Evidence | AnnotationError]:
-    """Return the segments of several pairs with verdicts under DECIBEL's recall or segmentation."""
-    name = _DECIBEL_PIECES.get(measure.metric.name)
-    if measure.metric.name != "csr" and name is None:
-        names = ", ".join(_DECIBEL_PIECES)
-        raise MetricError(f"{measure} does not judge segments one by one; ask for csr, {names}")
-    segments = partial(_judge_segments, "majmin") if name is None else partial(_judge_pieces, name, False)
-    return judge(clean_unmerged, segments, references, estimates)
+        def judged(batch: Cut) -> Float | Int:
+            if name not in pieces:
+                table = chords.table
+                return compare(table.take(batch.reference_chord), table.take(batch.estimate_chord), str(rule))
+            # Right are the largest pieces into which one side cuts the runs of the other; of both sides, the worse one.
+            over, under = largest_pieces(batch)
+            outside = [np.bincount(batch.pair, batch.seconds * ~side, len(batch)) for side in (over, under)]
+            worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
+            return (over, under, worse)[pieces.index(name)].astype(np.int64)
+
+        return segments_of((left, right), row, chords, judged, merging=merging)
+
+    return judge(partial(clean, merging=merging), segments, references, estimates)
 
 
 def judge(
@@ -478,47 +457,6 @@ def judge(
     judged = np.array([index for index in range(len(rows)) if index not in errors], dtype=np.int64)
     found = iter(segments(left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged]))
     return [errors[index] if index in errors else next(found) for index in range(len(rows))]
-
-
-def single_evidence(
-    explain_many: Callable[[Sequence[Annotation], Sequence[Annotation], Measure], Sequence[Evidence | AnnotationError]],
-    reference: Annotation,
-    estimate: Annotation,
-    measure: Measure,
-) -> Evidence:
-    """Return the evidence of one estimate, or raise its error."""
-    (evidence,) = explain_many([reference], [estimate], measure)
-    if isinstance(evidence, AnnotationError):
-        raise evidence
-    return evidence
-
-
-def _judge_segments(rule: str, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
-    chords = encode_sides(references, estimates)
-    table = chords.table
-    return segments_of(
-        (references, estimates),
-        row,
-        chords,
-        lambda batch: compare(table.take(batch.reference_chord), table.take(batch.estimate_chord), rule),
-    )
-
-
-_PIECES = ("overseg", "underseg", "seg")
-_DECIBEL_PIECES = dict(zip(("oversegmentation", "undersegmentation", "segmentation"), _PIECES, strict=True))
-
-
-def _judge_pieces(name: str, merging: bool, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
-    """Right are the largest pieces into which one side cuts the runs of the other; of both sides, the worse one."""
-    chords = encode_sides(references, estimates)
-
-    def judged(batch: Cut) -> Int:
-        over, under = largest_pieces(batch)
-        outside = [np.bincount(batch.pair, batch.seconds * ~one, len(batch)) for one in (over, under)]
-        worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
-        return {"overseg": over, "underseg": under, "seg": worse}[name].astype(np.int64)
-
-    return segments_of((references, estimates), row, chords, judged, merging=merging)
 
 
 def segments_of(
@@ -557,9 +495,14 @@ def segments_of(
             "estimate": names[1][batch.estimate.item[batch.line.right[lasting]]],
             "verdict": _VERDICTS[np.asarray(judged(batch))[lasting].astype(np.int64)],
         }
-        bounds = np.searchsorted(pair, np.arange(len(batch) + 1)).tolist()
-        evidence += [{name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)]
+        evidence += split_pairs(columns, pair, len(batch))
     return evidence
+
+
+def split_pairs(columns: Evidence, pair: Int, pairs: int) -> list[Evidence]:
+    """Split columns by their pair, which ascends."""
+    bounds = np.searchsorted(pair, np.arange(pairs + 1)).tolist()
+    return [{name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)]
 
 
 MIR_EVAL = Convention(
@@ -569,7 +512,6 @@ MIR_EVAL = Convention(
     clean,
     score,
     GRIDS,
-    explain=partial(single_evidence, evidences),
     explain_many=evidences,
     literature="@raffel2014",
 )
@@ -581,8 +523,7 @@ DECIBEL = Convention(
     partial(score, merging=False),
     GRIDS,
     ("csr",),
-    explain=partial(single_evidence, _decibel_evidences),
-    explain_many=_decibel_evidences,
+    explain_many=partial(evidences, merging=False),
     literature="@odekerken2020",
 )
 
@@ -602,16 +543,15 @@ _NO_CHORD, _ROOT, _QUALITY, _BASS, _BOUNDARIES = range(len(_KINDS))
 
 def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool, carry: bool) -> Edits:
     chords = encode_sides(reference, estimate)
-    codes = chords.reference, chords.estimate
-    return align_pieces(reference, estimate, codes, partial(_classify, chords), _BOUNDARIES, carry)
 
+    def classify(references: Int, estimates: Int) -> Int:
+        """The first difference of each two chords."""
+        left, right = chords.table.take(references), chords.table.take(estimates)
+        silent = (left.pitches == 0) != (right.pitches == 0)
+        wrong = silent, left.root != right.root, left.pitches != right.pitches, left.bass != right.bass
+        return np.select(wrong, [_NO_CHORD, _ROOT, _QUALITY, _BASS], RIGHT).astype(np.int64)
 
-def _classify(chords: Chords, reference: Int, estimate: Int) -> Int:
-    """The first difference of each two chords."""
-    left, right = chords.table.take(reference), chords.table.take(estimate)
-    silent = (left.pitches == 0) != (right.pitches == 0)
-    wrong = silent, left.root != right.root, left.pitches != right.pitches, left.bass != right.bass
-    return np.select(wrong, [_NO_CHORD, _ROOT, _QUALITY, _BASS], RIGHT).astype(np.int64)
+    return align_pieces(reference, estimate, (chords.reference, chords.estimate), classify, _BOUNDARIES, carry)
 
 
 _ROWS = LabelRows(number_chords, (("C:maj", "C"), ("G:maj", "G"), ("A:min", "A:min")))

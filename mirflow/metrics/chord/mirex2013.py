@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property, partial
-from itertools import pairwise
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -18,16 +17,15 @@ from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
-from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
+from ...theory.spelling import NONE, encode_spelled, tetrad_code, triad_code
 from ..base import Convention, Grid, Pairs, Scores, Shared, computed_once
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import ERRORS_WITH_GAPS, Evidence, judge, single_evidence
+from .metrics import ERRORS_WITH_GAPS, Evidence, judge, split_pairs
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
 """The quality of chords outside the classes of a rule."""
-_BASSES = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +61,22 @@ def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> S
     table = encode_spelled([*labels, "N"], spelled=reference)
     mapped = {}
     for rule in rules:
-        quality = _quality(table, rule, reference)
+        if rule == "root":
+            quality = np.where(table.root < NONE, OUTSIDE, 0).astype(np.int16)
+        else:
+            if rule.startswith("majmin"):
+                kind, bass = table.triad.astype(np.int16), table.triad_bass
+                classes = [triad_code(third, "5") for third in ("3", "b3")]
+            else:
+                kind, bass = table.tetrad.astype(np.int16), table.tetrad_bass
+                types = (("3", None), ("b3", None), ("3", "b7"), ("3", "7"), ("b3", "b7"))
+                classes = [tetrad_code(third, "5", seventh) for third, seventh in types]
+            quality = kind * 13 + (bass + 1 if rule.endswith("_inv") else 0)  # one of 12 basses, or none
+            quality[~(np.isin(kind, classes) if reference else kind != NONE)] = OUTSIDE
+            quality[table.root == NONE] = 0
         different, chord = np.unique(table.root.astype(np.int64) * 4096 + quality, return_inverse=True)
         mapped[rule] = Mapped(quality, chord.astype(np.int64), len(different))
     return SideVocabulary(table.root, mapped)
-
-
-def _quality(table: SpelledTable, rule: str, reference: bool) -> npt.NDArray[np.int16]:
-    if rule == "root":
-        return np.where(table.root < NONE, OUTSIDE, 0).astype(np.int16)
-    if rule.startswith("majmin"):
-        kind, bass = table.triad.astype(np.int16), table.triad_bass
-        classes = [triad_code(third, "5") for third in ("3", "b3")]
-    else:
-        kind, bass = table.tetrad.astype(np.int16), table.tetrad_bass
-        types = (("3", None), ("b3", None), ("3", "b7"), ("3", "7"), ("b3", "b7"))
-        classes = [tetrad_code(third, "5", seventh) for third, seventh in types]
-    quality = kind * _BASSES
-    if rule.endswith("_inv"):
-        quality += bass + 1
-    quality[~(np.isin(kind, classes) if reference else kind != NONE)] = OUTSIDE
-    quality[table.root == NONE] = 0
-    return quality
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +95,7 @@ class SegmentSide:
     @property
     def last_end(self) -> Int:
         """Rank of the end of each pair's last segment; -1 if there is none."""
-        last = np.full(len(self.counts), -1, dtype=np.int64)
-        mask = self.counts > 0
-        last[mask] = self.end[self.offsets[1:][mask] - 1]
-        return last
+        return np.where(self.counts > 0, np.append(self.end, -1)[self.offsets[1:] - 1], -1)
 
     def reached(self, bits: int) -> Int:
         """Latest end up to each segment, as ``pair << bits | rank``, which never decreases."""
@@ -438,24 +427,22 @@ def chord_counts(name: str, judged: Judged, measure: Measure) -> Scored:
     return judged.chords(rule, int(name == "n_estimate_chords")), judged.seconds(rule)[1]
 
 
-# Between 0 and 1 unless segments of one side overlap each other, which the convention allows.
-_DISTANCE = {"range": (0.0, float("inf")), "orientation": "lower", "perfect": 0.0}
-
-
 @family(
     Weight("end of the reference", "s"),
     {
-        "undersegmentation": {
-            "title": "Under-segmentation",
-            "summary": "directional Hamming distance: time of each estimated segment outside its best reference "
-            "segment",
-            **_DISTANCE,
-        },
-        "oversegmentation": {
-            "title": "Over-segmentation",
-            "summary": "directional Hamming distance: time of each reference segment outside its best estimated "
-            "segment",
-            **_DISTANCE,
+        **{
+            f"{kind}segmentation": {
+                "title": f"{kind.capitalize()}-segmentation",
+                "summary": f"directional Hamming distance: time of each {segments} segment",
+                # Between 0 and 1 unless segments of one side overlap each other, which the convention allows.
+                "range": (0.0, float("inf")),
+                "orientation": "lower",
+                "perfect": 0.0,
+            }
+            for kind, segments in (
+                ("under", "estimated segment outside its best reference"),
+                ("over", "reference segment outside its best estimated"),
+            )
         },
         "hamming_measure": {
             "title": "Directional Hamming measure",
@@ -520,24 +507,23 @@ def evidences(
     rule = _rule_of(measure)
     if not rule:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
-    return judge(clean, partial(_judge_stretches, rule), references, estimates)
 
+    def stretches(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
+        labels = encode(left.labels, [rule], reference=True), encode(right.labels, [rule], reference=False)
+        judged = Judged(*rank_times(left.take(row), right), labels)
+        pieces, outcome = judged.pieces, judged.outcomes(rule)
+        verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
+        columns = {
+            "start": pieces.start,
+            "end": pieces.end,
+            "reference": np.array([*left.labels, "N"], dtype=str)[pieces.reference],
+            "estimate": np.array([*right.labels, "N"], dtype=str)[pieces.estimate],
+            "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
+            "outcome": np.array([one.name for one in Outcome])[outcome],
+        }
+        return split_pairs(columns, pieces.pair, len(right))
 
-def _judge_stretches(rule: str, references: Ragged, estimates: Ragged, row: Int) -> list[Evidence]:
-    labels = encode(references.labels, [rule], reference=True), encode(estimates.labels, [rule], reference=False)
-    judged = Judged(*rank_times(references.take(row), estimates), labels)
-    pieces, outcome = judged.pieces, judged.outcomes(rule)
-    verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
-    columns = {
-        "start": pieces.start,
-        "end": pieces.end,
-        "reference": np.array([*references.labels, "N"], dtype=str)[pieces.reference],
-        "estimate": np.array([*estimates.labels, "N"], dtype=str)[pieces.estimate],
-        "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
-        "outcome": np.array([one.name for one in Outcome])[outcome],
-    }
-    bounds = np.searchsorted(pieces.pair, np.arange(len(estimates) + 1)).tolist()
-    return [{name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)]
+    return judge(clean, stretches, references, estimates)
 
 
 CONVENTION = Convention(
@@ -552,7 +538,6 @@ CONVENTION = Convention(
         *(one.measure(rule=rule) for rule in RULES for one in (*shares, *chord_counts)),
         *(record.measure() for record in segmentation),
     ),
-    explain=partial(single_evidence, evidences),
     explain_many=evidences,
     literature="@pauwels2013; @musoo2013",
     errors=ERRORS_WITH_GAPS,
