@@ -182,6 +182,17 @@ def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
             "has 2 tracks in common with the split dev: 'dev0', 'dev1'; use each track in one split",
         ),
         ("splits:", "stores: [old.zarr]\nsplits:", r"stores\[0\]: store 'old.zarr' does not exist"),
+        ("splits:", "archive: years.yaml\nsplits:", "archive: file 'years.yaml' does not exist"),
+        (
+            "splits:",
+            "grading:\n  - {name: like, queries: q.csv, candidates: c.csv, audio: '{piece}.ogg'}\nsplits:",
+            r"grading\[0\]\.queries: file 'q.csv' does not exist .*\n +grading\[0\]\.candidates: file 'c.csv' does not",
+        ),
+        (
+            "splits:",
+            "planning: {pieces: [p.csv], audio: '{piece}.ogg'}\nsplits:",
+            r"planning\.pieces\[0\]: file 'p.csv' does not exist",
+        ),
         ("splits:", "folder: dev/reference/dev0.lab/x\nsplits:", "folder: cannot write to .*"),
     ],
 )

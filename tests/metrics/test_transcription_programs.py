@@ -253,6 +253,13 @@ class TestConvention:
         ):
             assert [str(one) for one in MT3.select([alias])] == [identity]
 
+    def test_frames_of_mt3_are_pooled_as_sums(self) -> None:
+        # Percussion alone shortens all notes of an estimate, so that frames of joined files are others.
+        usual = {metric.name: metric.pooling for metric in TASK.convention("mir_eval").metrics}
+        changed = [metric.name for metric in MT3.metrics if metric.pooling != usual.get(metric.name, "exact")]
+        assert changed == [name for name in usual if name.startswith("frame_")]
+        assert {metric.pooling for metric in MT3.metrics if metric.name in changed} == {"micro"}
+
 
 class TestEvidence:
     estimate = notes((0, 1, 60, 80, 1, 0), (0, 1, 48, 70, 33, 0), (1, 3, 36, 99, 0, 1))
