@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -326,8 +327,6 @@ def _confirm(
             if confirmed is not None:
                 made.append(confirmed)
                 options.append([(change,) for change in changes])
-    for cell, score in zip(made, board.judge.score([cell.pair for cell in made]), strict=True):
-        cell.score = float(np.nan_to_num(score))
     for cell, some, values in zip(made, options, _try(board.judge, made, options), strict=True):
         _settle(cell, some, values)
     return made
@@ -341,12 +340,10 @@ def _size(annotation: Annotation) -> int:
 def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
     """Find the causes of some cells: of one change, of two, and of another track at last."""
     judge = board.judge
-    for cell, score in zip(cells, judge.score([cell.pair for cell in cells]), strict=True):
-        cell.score = float(np.nan_to_num(score))
     usual = [one for one in fitting(judge.task, cells[0].pair.kind) if one.name != "other_track"] if cells else []
-    tried: list[list[tuple[Correction, ...]]] = []
-    for cell in cells:
-        tried.append([(change,) for one in usual for change in one.search(cell.pair)])
+    tried: list[list[tuple[Correction, ...]]] = [
+        [(change,) for one in usual for change in one.search(cell.pair)] for cell in cells
+    ]
     results = _try(judge, cells, tried)
     rest: list[Cell] = []
     alone: list[dict[Correction, float]] = []
@@ -397,17 +394,22 @@ def _hides(change: Correction) -> bool:
 
 
 def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[Correction, ...]]]) -> list[Float]:
-    """Scores of each cell after each of its options."""
+    """Scores of each cell after each of its options; its score without any is noted."""
     pairs = []
     for cell, some in zip(cells, options, strict=True):
+        pairs.append(cell.pair)
         for changes in some:
             pair = cell.pair
             for change in changes:
                 pair = change.apply(pair)
             pairs.append(pair)
     scores = np.concatenate([judge.score(pairs[at : at + 200]) for at in range(0, len(pairs), 200)] or [np.zeros(0)])
-    ends = np.cumsum([len(some) for some in options]).tolist()
-    return [np.nan_to_num(scores[end - len(some) : end]) for some, end in zip(options, ends, strict=True)]
+    values = iter(np.nan_to_num(scores))
+    made = []
+    for cell, some in zip(cells, options, strict=True):
+        cell.score = float(next(values))
+        made.append(np.array([next(values) for _ in some]))
+    return made
 
 
 def least_score(change: Correction, task: str) -> float:
@@ -457,11 +459,9 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
     """
     if not any(cell.steps for cell in cells):
         return []
-    counts = {name: sum(track in board.references for track in own) for name, own in board.estimates.items()}
     systems_of = {
         track: sum(track in own for own in board.estimates.values()) for track in {cell.track for cell in cells}
     }
-    looked = {name: sum(cell.system == name for cell in cells) for name in counts}
     metric = str(board.judge.measure)
     made: list[Cause] = []
     every = [(cell, step) for cell in cells for step in range(len(cell.steps))]
@@ -499,18 +499,33 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
             if len(names) >= max(2, MOST * count) and not few:
                 shared.append((group, track, count))
     if len(shared) < max(MANY, MOST * len(board.tracks)):  # otherwise it is all systems that have the cause
-        for group, _, count in shared:
-            finding = _of_track(board, [every[place][0] for place in group], *middle(group), count, metric)
-            if finding is not None:
-                made.append(finding)
+        heads = [middle(group) for group, _, _ in shared]
+        # The reference is changed, if it can be, and all pairs of the track are scored again.
+        undone = [change.inverse() for change, _, _ in heads]
+        again = [
+            [change.apply(every[place][0].pair) for place in group] if change is not None else []
+            for (group, _, _), change in zip(shared, undone, strict=True)
+        ]
+        values = iter(np.nan_to_num(board.judge.score(list(chain.from_iterable(again)))).tolist())
+        for (group, track, count), (change, score, would_be), other in zip(shared, heads, undone, strict=True):
+            better = 0.0 if other is None else float(np.mean([next(values) for _ in group]))
+            if other is not None and better - score >= SHARED_GAIN:
+                change, would_be = other, better
+            single = board.judge.task in ("key", "tempo")
+            if not single or (change.cause == "transposition" and abs(change.amount) == 1):
+                made.append(Cause(board.evaluation, track, ALL, change, metric, score, would_be, len(group), count))
             left -= set(group)
-    for system, count in counts.items():
+    for system, estimates in board.estimates.items():
+        count = 0
         for group in alike(sorted(place for place in left if every[place][0].system == system)):
             tracks = len({every[place][0].track for place in set(group) - weak})
-            share = tracks / max(min(count, looked[system]), 1)
-            many = tracks >= (MANY if low is None else 2 * MANY) and share >= MOST
-            if many and (tracks if low is None else low.get(system, 0)) >= MOST / 2 * count:
-                out_of = count if low is None else looked[system]
+            if tracks < (MANY if low is None else 2 * MANY):
+                continue
+            count = count or sum(track in board.references for track in estimates)  # of a million files this takes time
+            looked = sum(cell.system == system for cell in cells)
+            enough = (tracks if low is None else low.get(system, 0)) >= MOST / 2 * count
+            if enough and tracks >= MOST * max(min(count, looked), 1):
+                out_of = count if low is None else looked
                 change, score, would_be = middle(group)
                 counted = 1, 1, len({every[place][0].track for place in group}), out_of, out_of < count
                 made.append(Cause(board.evaluation, ALL, system, change, metric, score, would_be, *counted))
@@ -526,19 +541,3 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
         made,
         key=lambda one: (order[one.track == ALL, one.system == ALL], one.score - one.would_be, one.track, one.system),
     )
-
-
-def _of_track(
-    board: Board, cells: Sequence[Cell], change: Correction, score: float, would_be: float, count: int, metric: str
-) -> Cause | None:
-    """A finding about a track: its reference is changed, if it can be, and all its pairs are scored again."""
-    if board.judge.task in ("key", "tempo") and not (change.cause == "transposition" and abs(change.amount) == 1):
-        return None
-    undone = change.inverse()
-    if undone is not None:
-        values = np.nan_to_num(board.judge.score([undone.apply(cell.pair) for cell in cells]))
-        better = float(values.mean())
-        if better - score >= SHARED_GAIN:
-            change, would_be = undone, better
-    track = cells[0].track
-    return Cause(board.evaluation, track, ALL, change, metric, score, would_be, len(cells), count)

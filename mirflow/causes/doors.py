@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -109,14 +108,14 @@ def causes_of_run(
     `evaluations` (sequence of (EvaluationPlan, GroupContent, int)): plans and results of the evaluations, and the
     numbers of cells that were computed, by which is bounded how many low ones are looked at.
     """
-    sets: dict[tuple[Any, ...], tuple[EvaluationPlan, GroupContent]] = {}
+    sets: list[tuple[EvaluationPlan, GroupContent]] = []
     for plan, content, _ in evaluations:
-        # Of one evaluation the files are not compared: many take as long as the search.
-        files = (plan.task, plan.references, plan.estimates) if len(evaluations) > 1 else ()
-        sets.setdefault(files, (plan, content))
+        files = plan.task, plan.references, plan.estimates
+        if all(files != (other.task, other.references, other.estimates) for other, _ in sets):
+            sets.append((plan, content))
     budget = max(FREE, len(sets) * FREE / 3) + sum(count for _, _, count in evaluations) / SCORED
     every: list[Diagnosis] = []
-    for number, (plan, content) in enumerate(sets.values()):
+    for number, (plan, content) in enumerate(sets):
         board = _board_of_content(plan, content)
         if board is not None:
             share = budget / (len(sets) - number)

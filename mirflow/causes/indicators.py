@@ -85,12 +85,13 @@ def pitches(annotation: Annotation) -> Float:
 def transpose(annotation: Annotation, semitones: float, task: str) -> Annotation:
     """The annotation some semitones higher."""
     if annotation.kind in ("intervals", "key"):
-        labels = [transpose_label(label, round(semitones), task) for label in annotation.labels or ()]
-        return replace(annotation, labels=labels)
+        labels = annotation.labels or ()
+        moved = {label: transpose_label(label, round(semitones), task) for label in set(labels)}
+        return replace(annotation, labels=[moved[label] for label in labels])
     name = "pitch" if "pitch" in annotation.columns else "frequency"
     pitch = annotation.columns[name]
-    moved = pitch + semitones if annotation.kind == "patterns" else pitch * 2 ** (semitones / 12)
-    return replace(annotation, columns={**annotation.columns, name: moved})
+    made = pitch + semitones if annotation.kind == "patterns" else pitch * 2 ** (semitones / 12)
+    return replace(annotation, columns={**annotation.columns, name: made})
 
 
 def in_hertz(annotation: Annotation, unit: str) -> Annotation:

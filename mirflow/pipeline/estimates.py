@@ -49,10 +49,12 @@ class EstimateRow(Sequence[Source | None]):
         return self._found[place][0]
 
     def __eq__(self, other: object) -> bool:
-        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        if isinstance(other, EstimateRow) and not self._replaced and not other._replaced:
+            if np.array_equal(self._places, other._places) and self._found == other._found:
+                return True  # without making sources
+        return all(one == another for one, another in zip(self, other, strict=True))
 
 
 class EstimateTable:

@@ -75,6 +75,9 @@ class MatchedFiles(Sequence[Match]):
             taken.versions.append(self.versions[place])
         return taken
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MatchedFiles) and vars(self) == vars(other)
+
     def __len__(self) -> int:
         return len(self.sizes)
 

@@ -252,6 +252,9 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
         found._columns = {key: column for key, column in self._columns.items() if key != name}
         return found
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FoundFiles) and vars(self) == vars(other)
+
     def __len__(self) -> int:
         return len(self._matches)
 
