@@ -52,9 +52,13 @@ class EstimateRow(Sequence[Source | None]):
         if not isinstance(other, Sequence) or len(self) != len(other):
             return False
         if isinstance(other, EstimateRow) and not self._replaced and not other._replaced:
-            if np.array_equal(self._places, other._places) and self._found == other._found:
-                return True  # without making sources
+            same = np.array_equal(self._places, other._places) and self._found == other._found
+            if same:  # without making sources
+                return True
         return all(one == another for one, another in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
 
 
 class EstimateTable:

@@ -96,6 +96,7 @@ const FIELDS = [
     // Where timelines are fetched, the chosen metric judges.
     return FETCHED || state.timeline.rule >= 0;
   }],
+  ["without", whileOpen(({ corrected }) => (corrected ? "cause" : "")), (state, text) => oneOf(["cause"], text, () => { state.timeline.corrected = true; })],
   ["reference", whileOpen(({ reference }) => (reference ? String(reference + 1) : "")),
     (state, text) => numbersOf(text, 1, ([number]) => { state.timeline.reference = Math.max(0, Math.round(number) - 1); })],
 ];
