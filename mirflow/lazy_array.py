@@ -35,12 +35,6 @@ def lazy_variable(
     """A variable that is read on access; only the selection is read.
 
     `read` reads a product of places.
-
-    Examples
-    --------
-    >>> squares = lazy_variable(("x",), (1000,), np.int64, lambda key: np.arange(1000)[key] ** 2)
-    >>> squares.isel(x=slice(10, 20)).isel(x=[-1, 0]).values.tolist()
-    [361, 100]
     """
     array = _Unread(shape, read)
     # With nothing to decode, it only makes arrays lazy.
@@ -70,11 +64,6 @@ def plain_dataset(
 ) -> xr.Dataset:
     """Make a dataset of numpy arrays without importing ``dask.array``; a coordinate alone lies along the dim of its
     name.
-
-    Examples
-    --------
-    >>> plain_dataset({"value": (("system",), np.array([0.5]))}, {"system": np.array(["A"])})["value"].item()
-    0.5
     """
     along = {name: coord if isinstance(coord, tuple) else (name, coord) for name, coord in coords.items()}
     plain = {name: plain_variable((dim,), values) for name, (dim, values) in along.items()}

@@ -17,26 +17,14 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def offsets_of(counts: Int) -> Int:
-    """Start of each row, and end of the last one: int64 (n + 1,).
-
-    Examples
-    --------
-    >>> offsets_of(np.array([2, 0, 3])).tolist()
-    [0, 2, 2, 5]
-    """
+    """Start of each row, and end of the last one: int64 (n + 1,)."""
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
     counts.cumsum(out=offsets[1:])
     return offsets
 
 
 def ranges(starts: Int, counts: Int) -> Int:
-    """The concatenation of ``arange(start, start + count)`` over all rows.
-
-    Examples
-    --------
-    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
-    [5, 6, 0, 1, 2]
-    """
+    """The concatenation of ``arange(start, start + count)`` over all rows."""
     if len(counts) == 1:  # a pair alone, where each call of numpy counts
         return np.arange(starts[0], starts[0] + counts[0], dtype=np.int64)
     offsets = offsets_of(counts)
@@ -66,14 +54,7 @@ def group_by_key(keys: Iterable[Key]) -> dict[Key, Int]:
 
 @dataclass(frozen=True)
 class Ragged:
-    """Rows of different lengths in flat columns.
-
-    Examples
-    --------
-    >>> rows = Ragged({"time": np.array([0.5, 1.0, 0.7])}, (np.array([2, 1]),))
-    >>> rows.take([1]).columns["time"].tolist()
-    [0.7]
-    """
+    """Rows of different lengths in flat columns."""
 
     columns: Mapping[str, Column]
     """Flat columns. A column of depth d (see `depths`) has as many items as ``counts[d - 1]`` sums to."""
@@ -163,15 +144,7 @@ def row_of_items(rows: Ragged) -> Int:
 
 
 def concatenate(parts: Iterable[Ragged]) -> Ragged:
-    """Rows of several ragged arrays under one vocabulary, in order.
-
-    Examples
-    --------
-    >>> a = Ragged({"label": np.array([0])}, (np.array([1]),), ("C",))
-    >>> b = Ragged({"label": np.array([1, 0])}, (np.array([2]),), ("C", "G"))
-    >>> both = concatenate([a, b]); both.columns["label"].tolist(), both.labels
-    ([0, 1, 0], ('C', 'G'))
-    """
+    """Rows of several ragged arrays under one vocabulary, in order."""
     parts = list(parts)
     if not parts:
         raise ValueError("nothing to concatenate")

@@ -78,17 +78,7 @@ _STATUSES = {
 
 
 class Address(NamedTuple):
-    """Where a repository of Icechunk is, and which version of it is meant; or where a server has plain Zarr.
-
-    Examples
-    --------
-    >>> parse_address("s3://bucket/stores/x@2026")
-    Address(kind='s3', bucket='bucket', prefix='stores/x', version='2026')
-    >>> str(parse_address(Path("s3://bucket/stores/x"))), parse_address("stores/x.zarr")
-    ('s3://bucket/stores/x', None)
-    >>> parse_address("https://host/stores/x.zarr")
-    Address(kind='https', bucket='host', prefix='stores/x.zarr', version='')
-    """
+    """Where a repository of Icechunk is, and which version of it is meant; or where a server has plain Zarr."""
 
     kind: str
     """``s3``, ``gs``, ``az``, ``icechunk``, ``http`` or ``https``."""

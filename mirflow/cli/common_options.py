@@ -329,13 +329,7 @@ def _spelling(option: Option) -> str:
 
 
 def typed(options: Mapping[str, Any]) -> str:
-    """Options of reading as typed on the command line.
-
-    Examples
-    --------
-    >>> typed({"format": "csv", "columns": {"start": 0, "label": 1}, "header": False, "drums": True})
-    '--input-format csv, --columns start=0,label=1, --no-header, --drums'
-    """
+    """Options of reading as typed on the command line."""
     given = [(_spelling(one), options[one.name]) for one in _reading_options() if one.name in options]
     return ", ".join(_typed(spelling, value) for spelling, value in given)
 

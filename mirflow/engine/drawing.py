@@ -27,13 +27,7 @@ _SUFFIXES = (".mmd", ".md", ".txt")
 
 
 def steps_of(graph: Graph) -> dict[str, tuple[Any, ...]]:
-    """A dask graph in which each block is its steps, which its task takes one after the other; the last one stores.
-
-    Examples
-    --------
-    >>> steps_of({})
-    {}
-    """
+    """A dask graph in which each block is its steps, which its task takes one after the other; the last one stores."""
     steps: dict[str, tuple[Any, ...]] = {}
     for (task,) in graph.values():
         name, place = task.work.evaluation, task.place

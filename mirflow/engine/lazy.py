@@ -62,14 +62,6 @@ class LazyCollection(TrackMapping):
 
     ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing. It is a collection of dask:
     ``dask.compute``, ``dask.persist`` and ``dask.visualize`` take it, also together with others.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.annotation import Annotation
-    >>> from mirflow.annotations.source import HeldSource
-    >>> held = HeldSource(Annotation("events", {"time": np.array([0.5])}), "x")
-    >>> LazyCollection("events", ("x",), (held,)).compute().rows.columns["time"].tolist()
-    [0.5]
     """
 
     kind: str

@@ -32,11 +32,6 @@ class Part:
     """One of several parts of a run.
 
     `number`: number of this part, from 1.
-
-    Examples
-    --------
-    >>> Part.parse("3/50").share((2, 100)).sum()
-    np.int64(4)
     """
 
     of: int
@@ -65,13 +60,6 @@ def numbers_of_parts(shape: tuple[int, int], of: int) -> npt.NDArray[np.int32]:
 
     Tracks are dealt out in turn, so that each reference is read once, and parts take about the same time if long tracks
     stand together. Of fewer tracks than parts, the systems of each are dealt out to several parts.
-
-    Examples
-    --------
-    >>> numbers_of_parts((2, 5), 2)[0].tolist()
-    [1, 2, 1, 2, 1]
-    >>> numbers_of_parts((3, 2), 4).tolist()
-    [[1, 2], [3, 4], [1, 2]]
     """
     systems, tracks = (np.arange(size, dtype=np.int32) for size in shape)
     sharing = np.maximum(1, -(-(of - tracks) // max(1, len(tracks))))

@@ -71,11 +71,6 @@ def choose_scheduler(scheduler: str, graph: Graph, guarded: bool, workers: int |
 
     Worker processes are started only if `guarded`, as on the command line: a script may lack the
     ``if __name__ == "__main__"`` guard, and its workers would run it again.
-
-    Examples
-    --------
-    >>> choose_scheduler("auto", {}, guarded=True), choose_scheduler("threads", {}, guarded=False)
-    ('serial', 'threads')
     """
     if scheduler != "auto":
         return scheduler

@@ -77,13 +77,7 @@ def read_document(path: str | Path) -> Document:
 
 
 def dump_document(data: Any) -> str:
-    """Write plain values as YAML, keys in their order.
-
-    Examples
-    --------
-    >>> dump_document({"name": "a", "values": [1, "2"]})
-    "name: a\\nvalues:\\n- 1\\n- '2'\\n"
-    """
+    """Write plain values as YAML, keys in their order."""
     return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
 
 
@@ -116,16 +110,7 @@ def _shown_path(path: str, key: str) -> str:
 
 
 def without_folders(text: str) -> str:
-    """A pipeline's text as :func:`values_without_folders` shows its values; everything else is unchanged.
-
-    Examples
-    --------
-    >>> without_folders("root: /srv/data  # of the lab")
-    'root: "."  # of the lab'
-    >>> print(without_folders("reference: '/srv/ref/{annotator}/{track}.lab'\\nstore: /srv/a.zarr"))
-    reference: "{annotator}/{track}.lab"
-    store: "a.zarr"
-    """
+    """A pipeline's text as :func:`values_without_folders` shows its values; everything else is unchanged."""
     if len(text) > MAX_BYTES:
         return ""
     try:
@@ -166,11 +151,6 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None, *, f
 
     `environment` has values of ``${NAME}``; None: the environment of this process. Text that is `foreign` came from
     elsewhere and sees no environment.
-
-    Examples
-    --------
-    >>> parse_document("name: demo").data
-    {'name': 'demo'}
     """
     document = Document(text=text)
     if len(text) > MAX_BYTES:

@@ -55,24 +55,13 @@ def column_name(name: str) -> str:
     """Return a column's name in a store: letters, digits and underscores, distinct from the store's variables.
 
     Names that Windows reserves for devices get a prefix, too.
-
-    Examples
-    --------
-    >>> column_name("Time Signature"), column_name("duration"), column_name("aux")
-    ('Time_Signature', 'meta_duration', 'meta_aux')
     """
     plain = re.sub(r"\W+", "_", name.strip()).strip("_") or "column"
     return f"meta_{plain}" if plain.casefold() in _TAKEN else plain
 
 
 def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
-    """Convert a column of texts to whole numbers, numbers, or text; empty ones to None. Leading zeros mean text.
-
-    Examples
-    --------
-    >>> typed(["1", "2", ""]), typed(["0.5", "1"]), typed(["007", "8"])
-    ((1, 2, None), (0.5, 1.0), ('007', '8'))
-    """
+    """Convert a column of texts to whole numbers, numbers, or text; empty ones to None. Leading zeros mean text."""
     texts = [text.strip() for text in texts]
     given = [text for text in texts if text]
     if given and all(_WHOLE.fullmatch(text) for text in given):
@@ -164,13 +153,7 @@ def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[
 
 
 def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -> Metadata:
-    """Turn metadata by name into columns; a column of several types becomes text.
-
-    Examples
-    --------
-    >>> tabulate(["KO1", "NG1"], {"KO1": {"year": 2013}})
-    {'year': (2013, None)}
-    """
+    """Turn metadata by name into columns; a column of several types becomes text."""
     keys = dict.fromkeys(key for name in names for key in entries.get(name, {}))
     columns: dict[str, tuple[Entry, ...]] = {}
     for key in keys:

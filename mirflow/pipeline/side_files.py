@@ -27,15 +27,7 @@ _ALIKE = 0.86
 
 
 def find_slip(pattern: Pattern, side: str, kind: str) -> str:
-    """Message about a free placeholder with nearly the name of one that the pattern lacks; empty if there is none.
-
-    Examples
-    --------
-    >>> find_slip(Pattern("lists/{sytem}.txt"), "estimates", "ranking")
-    "unknown placeholder {sytem} in 'lists/{sytem}.txt': did you mean {system}? If not, rename it"
-    >>> find_slip(Pattern("fold{fold}/{track}.lab"), "reference", "labels")
-    ''
-    """
+    """Message about a free placeholder with nearly the name of one that the pattern lacks; empty if there is none."""
     meant = (*_MEANT[side], *filter(None, [KINDS[kind].part]))
     lacking = [name for name in meant if name not in pattern.names]
     for name in pattern.names:

@@ -99,13 +99,7 @@ class SideWords:
         return next((n for n in folders if self.has(file.parts[n - 1]) or file.parts[:n] in self.paths), 0)
 
     def mark(self, stem: str) -> tuple[str, str] | None:
-        """The text around the name of a track if a word at the start or end of a file's name is one of the side.
-
-        Examples
-        --------
-        >>> SideWords(REFERENCE).mark("ref01"), SideWords(REFERENCE).mark("refrain")
-        (('ref', ''), None)
-        """
+        """The text around the name of a track if a word at the start or end of a file's name is one of the side."""
         start = re.match(r"([A-Za-z]+)[-_. ]*", stem)
         if start and self.has(start[1]):
             return start[0], ""

@@ -54,13 +54,7 @@ _DISAGREEMENT = 0.4
 
 
 def hint(name: str) -> str:
-    """The task that the name of a folder, or a suffix, suggests; empty if none.
-
-    Examples
-    --------
-    >>> hint("beats_and_downbeats"), hint("bpm-manual"), hint("chordlab"), hint("wood")
-    ('beat', 'tempo', 'chord', '')
-    """
+    """The task that the name of a folder, or a suffix, suggests; empty if none."""
     for word in re.split(r"[^a-z0-9]+", name.lower()):
         for name in (word, word.removesuffix("s"), word.removesuffix("lab")):  # chordlab
             if name in _HINTS:

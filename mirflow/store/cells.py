@@ -112,25 +112,12 @@ _REMARK = re.compile(r"(reason|warning|repair|note) \((reference|estimate|pair)\
 
 
 def write_message(remarks: Iterable[CellRemark]) -> str:
-    """The message of a cell: a line for each remark, as ``warning (estimate): a.txt: ...``.
-
-    Examples
-    --------
-    >>> print(write_message([CellRemark("reason", "estimate", "a.txt:3: no chord"), CellRemark("note", "pair", "x")]))
-    reason (estimate): a.txt:3: no chord
-    note (pair): x
-    """
+    """The message of a cell: a line for each remark, as ``warning (estimate): a.txt: ...``."""
     return "\n".join(f"{one.kind} ({one.side}): {one_line(one.text)}" for one in remarks)
 
 
 def read_message(message: str) -> tuple[CellRemark, ...]:
-    """The remarks in the message of a cell; lines of another form are reasons.
-
-    Examples
-    --------
-    >>> read_message("warning (pair): a.txt: ends at 180000 s")
-    (CellRemark(kind='warning', side='pair', text='a.txt: ends at 180000 s'),)
-    """
+    """The remarks in the message of a cell; lines of another form are reasons."""
     remarks = []
     for line in message.split("\n") if message else ():
         found = _REMARK.fullmatch(line)
@@ -140,13 +127,7 @@ def read_message(message: str) -> tuple[CellRemark, ...]:
 
 
 def text_of(message: str, kind: RemarkKind = "reason") -> str:
-    """What the remarks of a kind in the message of a cell say, for people; empty without any.
-
-    Examples
-    --------
-    >>> text_of("reason (pair): no velocity\\nwarning (pair): MIDI numbers", "warning"), text_of("")
-    ('MIDI numbers', '')
-    """
+    """What the remarks of a kind in the message of a cell say, for people; empty without any."""
     return "; ".join(one.text for one in read_message(message) if one.kind == kind)
 
 

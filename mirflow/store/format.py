@@ -39,12 +39,6 @@ def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]
 def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
     """Return warnings among the attributes of an evaluation, each once; with `systems`, those that concern one of them
     or all.
-
-    Examples
-    --------
-    >>> attrs = {"warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
-    >>> list_cautions(attrs, ["a", "b"]), list_cautions(attrs, ["b"])
-    (["no item of 'a' is true"], [])
     """
     kept = attrs.get(WARNINGS, ())
     return list(
@@ -240,11 +234,6 @@ def column(values: Sequence[Entry]) -> Array:
 
     All bool: bool. All int: int64. Numbers with floats or missing values: float64 with NaN. Everything else: text,
     empty where it is missing.
-
-    Examples
-    --------
-    >>> column([1984, None]).tolist(), column(["rock", None]).tolist(), column([True, None]).tolist()
-    ([1984.0, nan], ['rock', ''], ['true', ''])
     """
     present = [value for value in values if value is not None]
     kinds = {type(value) for value in present}
@@ -300,13 +289,7 @@ def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nested_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes that :func:`plain_attrs` made plain.
-
-    Examples
-    --------
-    >>> nested_attrs(plain_attrs({"versions": {"numpy": "2.4"}}))
-    {'versions': {'numpy': '2.4'}}
-    """
+    """The attributes that :func:`plain_attrs` made plain."""
     nested = str(attrs.get(NESTED, "")).split()
     return {name: json.loads(v) if name in nested else v for name, v in attrs.items() if name != NESTED}
 

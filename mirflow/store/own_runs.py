@@ -43,13 +43,7 @@ def sign_run(folder: Path, pipeline: str, root: str) -> None:
 
 
 def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
-    """True if a run of this user wrote a store of this pipeline and root in this very folder.
-
-    Examples
-    --------
-    >>> is_own_run(Path("stores/.x.zarr.d"), "name: x", "/data")
-    False
-    """
+    """True if a run of this user wrote a store of this pipeline and root in this very folder."""
     try:
         key = _read(_key_file())
     except RuntimeError:  # there is no home folder

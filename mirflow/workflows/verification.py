@@ -443,13 +443,6 @@ def is_rounded(printed: str, value: float, *, decimals: bool = True) -> bool:
     decimals, and two digits or more are printed, the computed one is rounded to it.
 
     `printed`: digits with a decimal point; empty: there is no number.
-
-    Examples
-    --------
-    >>> is_rounded("0.904", 0.90362), is_rounded("0.903", 0.90362), is_rounded("", float("nan"))
-    (True, False, True)
-    >>> is_rounded("1", 0.90362), is_rounded("90", 90.362), is_rounded("90", 90.362, decimals=False)
-    (False, False, True)
     """
     if not printed or not math.isfinite(value):
         return float(printed) == value if printed else math.isnan(value)
