@@ -150,10 +150,8 @@ del annotations  # of __future__, in place of the package
 
 def _register_accessors() -> None:
     """Give xarray's datasets and trees the accessor ``.mirflow``: now, or as soon as xarray has been imported.
-
     Importing xarray takes forty times as long as importing mirflow. Its entry points cannot be used: those of backends
-    are loaded only when an engine has to be guessed, and never for a dataset that is made in memory.
-    """
+    are loaded only when an engine has to be guessed, and never for a dataset that is made in memory."""
     if "xarray" in _sys.modules:
         _register()
         return

@@ -61,10 +61,8 @@ def recognized_interrupts() -> Iterator[None]:
 
 
 def is_stop(error: BaseException) -> bool:
-    """True for an exception raised by a signal, which must end the whole command.
-
-    A KeyboardInterrupt counts only in the main thread, and only if the handler of Ctrl-C may have raised it.
-    """
+    """True for an exception raised by a signal, which must end the whole command. A KeyboardInterrupt counts only in
+    the main thread, and only if the handler of Ctrl-C may have raised it."""
     if isinstance(error, Interrupted | CtrlC):
         return True
     if not isinstance(error, KeyboardInterrupt) or threading.current_thread() is not threading.main_thread():
@@ -105,10 +103,8 @@ def stop_answering() -> bool:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Defer signals until the end of a critical section.
-
-    In threads other than the main one, which do not handle signals, this does nothing.
-    """
+    """Defer signals until the end of a critical section. In threads other than the main one, which do not handle
+    signals, this does nothing."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -127,10 +123,8 @@ def deferred() -> Iterator[None]:
 
 
 def abandon_threads(code: int) -> None:
-    """End this process, whose command has ended with an exit code, even if threads are still running.
-
-    Otherwise, the interpreter would wait for them indefinitely, such as for a thread started by a user's metric.
-    """
+    """End this process, whose command has ended with an exit code, even if threads are still running. Otherwise, the
+    interpreter would wait for them indefinitely, such as for a thread started by a user's metric."""
 
     def others() -> list[str]:
         return [one.name for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
@@ -150,10 +144,8 @@ _ANSWERING = ("obstore", "icechunk")
 
 
 def leave(code: int) -> None:
-    """End this process with an exit code if libraries that do requests were used; to be called last of all.
-
-    A thread of theirs that answers a request while the interpreter is being taken down aborts the process.
-    """
+    """End this process with an exit code if libraries that do requests were used; to be called last of all. A thread of
+    theirs that answers a request while the interpreter is being taken down aborts the process."""
     if not sys.modules.keys().isdisjoint(_ANSWERING):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):

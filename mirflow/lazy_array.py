@@ -32,10 +32,7 @@ class _Unread(BackendArray):
 def lazy_variable(
     dims: Sequence[str], shape: tuple[int, ...], dtype: Any, read: Read, attrs: Mapping[Any, Any] | None = None
 ) -> xr.Variable:
-    """A variable that is read on access; only the selection is read.
-
-    `read` reads a product of places.
-    """
+    """A variable that is read on access; only the selection is read. `read` reads a product of places."""
     array = _Unread(shape, read)
     # With nothing to decode, it only makes arrays lazy.
     without = {"concat_characters": False, "mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
@@ -63,8 +60,7 @@ def plain_dataset(
     variables: Mapping[str, Sequence[Any]], coords: Mapping[str, Any], attrs: Mapping[Any, Any] | None = None
 ) -> xr.Dataset:
     """Make a dataset of numpy arrays without importing ``dask.array``; a coordinate alone lies along the dim of its
-    name.
-    """
+    name."""
     along = {name: coord if isinstance(coord, tuple) else (name, coord) for name, coord in coords.items()}
     plain = {name: plain_variable((dim,), values) for name, (dim, values) in along.items()}
     return xr.Dataset({name: plain_variable(*variable) for name, variable in variables.items()}, plain, attrs)

@@ -9,11 +9,9 @@ from typing import Any
 
 
 def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public names are imported on use.
-
-    The functions of one pair complete their docstrings when they are imported, which runs over datasets do not need.
-    Other modules of the package are attributes as well.
-    """
+    """``__getattr__`` and ``__dir__`` of a package whose public names are imported on use. The functions of one pair
+    complete their docstrings when they are imported, which runs over datasets do not need. Other modules of the package
+    are attributes as well."""
     get_module, names = modules_on_use(package)
 
     def get(name: str) -> Any:

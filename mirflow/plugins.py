@@ -85,9 +85,7 @@ _files: dict[str, tuple[bytes, ModuleType]] = {}
 
 def import_module(module: str) -> ModuleType:
     """Import a module by its dotted name, or a Python file by its path; of a file that has changed its present text.
-
-    Modules beside a file can be imported by it.
-    """
+    Modules beside a file can be imported by it."""
     with _lock:
         try:
             return _import_file(module) if module.endswith(".py") else importlib.import_module(module)
@@ -131,10 +129,8 @@ def _import_file(path: str) -> ModuleType:
 
 
 def digest_of(module: ModuleType, found: Any = None) -> str:
-    """Digest of the source of a module, and of the file of a function that it has imported from elsewhere.
-
-    16 hexadecimal digits; empty without a source.
-    """
+    """Digest of the source of a module, and of the file of a function that it has imported from elsewhere. 16
+    hexadecimal digits; empty without a source."""
     import hashlib
 
     files = [getattr(module, "__file__", None)]

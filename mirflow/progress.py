@@ -21,10 +21,7 @@ SLOW_SECONDS = 0.5
 
 
 class Progress:
-    """Counts the tracks that are done; this one shows nothing.
-
-    Messages and the state are shown on a stream.
-    """
+    """Counts the tracks that are done; this one shows nothing. Messages and the state are shown on a stream."""
 
     stage_seconds = 0.0
     """Delay after which a stage is shown; 0: never."""
@@ -152,10 +149,8 @@ _REFRESH_SECONDS = 0.1
 
 
 class NotebookBar(Progress):
-    """A bar below a cell of a notebook, updated in place; the number of tracks stays there.
-
-    Tracks are shown after a delay in seconds; 0: at once, and stages too.
-    """
+    """A bar below a cell of a notebook, updated in place; the number of tracks stays there. Tracks are shown after a
+    delay in seconds; 0: at once, and stages too."""
 
     def __init__(self, delay: float = SLOW_SECONDS) -> None:
         super().__init__(sys.stderr)
@@ -204,10 +199,8 @@ def progress_for(quiet: bool = False) -> Progress:
 
 
 def progress_of(wanted: bool | Progress | None) -> Progress:
-    """Return the progress that a function of Python shows.
-
-    True: wherever it runs. None: on a terminal or in a notebook, as soon as the work takes time.
-    """
+    """Return the progress that a function of Python shows. True: wherever it runs. None: on a terminal or in a
+    notebook, as soon as the work takes time."""
     if isinstance(wanted, Progress):
         return wanted
     if wanted is not False and in_notebook():

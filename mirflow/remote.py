@@ -103,10 +103,8 @@ class Address(NamedTuple):
 
 
 def parse_address(path: str | os.PathLike[str]) -> Address | None:
-    """The address that a text, or a path made of it, is; None for paths of folders.
-
-    A path object keeps one of the two slashes after the kind.
-    """
+    """The address that a text, or a path made of it, is; None for paths of folders. A path object keeps one of the two
+    slashes after the kind."""
     text = os.fspath(path)
     plain = _PLAIN.fullmatch(text)
     if plain is not None:
@@ -181,11 +179,9 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
 
 
 def client_of(kind: str, host: str, *, stays: bool = False) -> ObjectStore:
-    """The client of a host (``http``, ``https``), a bucket (``s3``, ``gs``) or a container (``az``).
-
-    `stays`: whether redirects to other hosts are refused, which could lead into the network of this machine. Behind a
-    proxy, it is the proxy that decides. Raises `ImportError` if obstore is not installed.
-    """
+    """The client of a host (``http``, ``https``), a bucket (``s3``, ``gs``) or a container (``az``). `stays`: whether
+    redirects to other hosts are refused, which could lead into the network of this machine. Behind a proxy, it is the
+    proxy that decides. Raises `ImportError` if obstore is not installed."""
     return _client(kind, host, _environment(), stays=stays and kind in ("http", "https"))
 
 
@@ -234,10 +230,8 @@ def _environment() -> tuple[tuple[str, str], ...]:
 def _client(
     kind: str, host: str, environment: tuple[tuple[str, str], ...], brief: bool = False, stays: bool = False
 ) -> ObjectStore:
-    """A client; a `brief` one only finds out whether anybody answers, and needs no credentials.
-
-    The library follows all redirects. One that `stays` sends requests to other hosts to a proxy that is not there.
-    """
+    """A client; a `brief` one only finds out whether anybody answers, and needs no credentials. The library follows all
+    redirects. One that `stays` sends requests to other hosts to a proxy that is not there."""
     from urllib.request import getproxies, proxy_bypass  # brings the modules of HTTP and TLS, for addresses only
 
     from obstore import store

@@ -118,10 +118,8 @@ _LONG = 40
 
 
 def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
-    """A line for each cause in each file, or in all files of a long list; with a place that editors can jump to.
-
-    Lines are coloured, so they must not be escaped again.
-    """
+    """A line for each cause in each file, or in all files of a long list; with a place that editors can jump to. Lines
+    are coloured, so they must not be escaped again."""
     causes: dict[tuple[str, ...], dict[str, list[FileProblem]]] = {}
     for check in checks:
         for one in check.problems:

@@ -258,11 +258,9 @@ def _names(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 class ReadingCommand(Command):
-    """A command with the options of reading, before those of its output; it receives those given as ``options``.
-
-    They are looked up on use, as their declarations need numpy. Options of single `sides` have a prefix, such as
-    ``--estimate-time-unit``; the help omits them, as the command's text names the prefix.
-    """
+    """A command with the options of reading, before those of its output; it receives those given as ``options``. They
+    are looked up on use, as their declarations need numpy. Options of single `sides` have a prefix, such as
+    ``--estimate-time-unit``; the help omits them, as the command's text names the prefix."""
 
     def __init__(self, *arguments: Any, sides: tuple[str, ...] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)

@@ -156,10 +156,8 @@ def emit(
     *,
     signed: bool = False,
 ) -> None:
-    """Print tables, or write them to a file; for programs, all rows are joined to one table.
-
-    In text numbers are signed in files, and on terminals if `signed`; in other formats always.
-    """
+    """Print tables, or write them to a file; for programs, all rows are joined to one table. In text numbers are signed
+    in files, and on terminals if `signed`; in other formats always."""
     from ..reports.tables import Tabulation
 
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)

@@ -236,9 +236,7 @@ def _ask(query: str) -> bool:
 
 def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str, diagnose: str = "none") -> None:
     """Print the scores, the numbers of computed cells, and the reasons of missing scores (these despite ``--quiet``).
-
-    If they have none on purpose, one line replaces the reasons.
-    """
+    If they have none on purpose, one line replaces the reasons."""
     path, here = report.store, Path.cwd()
     if isinstance(path, Path) and path.is_relative_to(here):
         path = path.relative_to(here)
@@ -283,10 +281,8 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
 
 
 def _print_headlines(evaluations: Sequence[EvaluationReport], shown: Mapping[str, ResultInMemory], store: str) -> None:
-    """Print who has the best value by the first metric of few evaluations, and how many cells lack a score.
-
-    Without a store the reader knows why they do.
-    """
+    """Print who has the best value by the first metric of few evaluations, and how many cells lack a score. Without a
+    store the reader knows why they do."""
     from ..reports.standings import rank_result
 
     for name, result in shown.items() if len(shown) <= _NAMED else ():
@@ -342,10 +338,8 @@ def _idle_line(report: RunReport, path: str | Path, store: str) -> str:
 
 
 def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, ResultInMemory]:
-    """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
-
-    Returns the printed results by evaluation.
-    """
+    """Print the main metrics of each evaluation, and how to see the others; or only the headline of each. Returns the
+    printed results by evaluation."""
     from ..analysis.queries import NO_NUMBER, headline_metrics, query_content
     from ..reports.summaries import primary_table
 
@@ -494,8 +488,7 @@ def evaluate_command(
 
 def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, Any], reason: str) -> str:
     """Options that were given for both sides, or that the reason of a failure proposes, as those of the side that can
-    be read so; empty if there is none.
-    """
+    be read so; empty if there is none."""
     from ..errors import MirflowError
     from ..readers.options import OPTIONS, SIDES
     from ..readers.remedies import options_in

@@ -70,11 +70,8 @@ class TrackWork:
 
 @dataclass(frozen=True)
 class BlockWork:
-    """The work of one task: some tracks of one evaluation.
-
-    With `by_annotator`, an estimate is not scored against a reference that is the same annotation. `classes` are
-    declared by the evaluation, if at all.
-    """
+    """The work of one task: some tracks of one evaluation. With `by_annotator`, an estimate is not scored against a
+    reference that is the same annotation. `classes` are declared by the evaluation, if at all."""
 
     evaluation: str
     task: str
@@ -159,12 +156,9 @@ _limit: Any = None
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit the linear algebra of this process to one thread.
-
-    Scores from large systems of equations are then bit-identical under every scheduler. It is also faster if all cores
-    are busy, as threads of one product would mostly wait for each other. Several threads may enter the context; the
-    last one to leave restores the limits.
-    """
+    """Limit the linear algebra of this process to one thread. Scores from large systems of equations are then
+    bit-identical under every scheduler. It is also faster if all cores are busy, as threads of one product would mostly
+    wait for each other. Several threads may enter the context; the last one to leave restores the limits."""
     global _inside, _limit
     # Imported first, as only loaded libraries can be limited, and scipy bundles a separate one.
     import scipy.linalg  # noqa: F401
@@ -298,15 +292,12 @@ EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
 def combine_references(
     how: Combine, measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str], count: int
 ) -> tuple[Float, Float, dict[str, Sparse]]:
-    """Scores of cells from the scores of their pairs.
-
-    `how` ({"", "mean", "max", "each"}): ``mean``: the plain means of score and weight over the annotators whose
-    references have something to measure (weight above 0; all, if none has). ``max``: the best score, by the metric's
-    orientation, with its own weight. ``each``: as ``mean``, and every annotator's score and weight as well. `cell`
-    (int64 (pairs,)), `count`: number of cells; a cell without a pair gets score NaN and weight 0. Returns `score,
-    weight` (float64 (cells, measures)), `extras`: over cells; seconds and counts are means over the annotators, scores
-    over those that have the entry.
-    """
+    """Scores of cells from the scores of their pairs. `how` ({"", "mean", "max", "each"}): ``mean``: the plain means of
+    score and weight over the annotators whose references have something to measure (weight above 0; all, if none has).
+    ``max``: the best score, by the metric's orientation, with its own weight. ``each``: as ``mean``, and every
+    annotator's score and weight as well. `cell` (int64 (pairs,)), `count`: number of cells; a cell without a pair gets
+    score NaN and weight 0. Returns `score, weight` (float64 (cells, measures)), `extras`: over cells; seconds and
+    counts are means over the annotators, scores over those that have the entry."""
     pairs_per_cell = np.bincount(cell, minlength=count)
     extras = {name: _mean_extra(sparse, cell, pairs_per_cell) for name, sparse in scores.extras.items()}
     if how == "each":
@@ -377,10 +368,8 @@ def _each(measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Seq
 
 
 def score_block(work: BlockWork) -> Cells:
-    """Read and score one block; each system of each track gives a cell.
-
-    Problems of files do not raise; if memory runs out, the block is scored in halves.
-    """
+    """Read and score one block; each system of each track gives a cell. Problems of files do not raise; if memory runs
+    out, the block is scored in halves."""
     with recognized_interrupts():
         try:
             return _score_block(work)
@@ -396,11 +385,8 @@ def score_block(work: BlockWork) -> Cells:
 
 
 def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells:
-    """The cells of a block with the status ``failed``.
-
-    `why`: the reason, to which messages add system, track and file. `blank`: results of the block without its
-    estimates, whose weights count; None: the weights are 0.
-    """
+    """The cells of a block with the status ``failed``. `why`: the reason, to which messages add system, track and file.
+    `blank`: results of the block without its estimates, whose weights count; None: the weights are 0."""
     scalars = tuple(str(measure) for measure in work.measures if not measure.metric.dims)
     count = len(work)
     reasons = [

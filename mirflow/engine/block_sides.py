@@ -29,9 +29,7 @@ Trouble = tuple[Status, str]
 
 class BlockSide:
     """One side of a block: its distinct sources, numbered in order, and a row for each annotation that could be read.
-
-    Sources of equal texts share a row. An empty row follows those of the annotations.
-    """
+    Sources of equal texts share a row. An empty row follows those of the annotations."""
 
     def __init__(self, given: Iterable[Source | None], kind: Kind) -> None:
         # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.

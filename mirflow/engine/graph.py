@@ -43,11 +43,8 @@ Graph: TypeAlias = Mapping[Key, tuple[BlockTask]]
 
 
 def block_graph(works: Works, token: str) -> dict[Key, tuple[BlockTask]]:
-    """A dask graph with a task for each block of some cells of a plan.
-
-    Two graphs, on one cluster or in one expression, must never share a task, as their files may differ although their
-    names do not: the `token` tells them apart.
-    """
+    """A dask graph with a task for each block of some cells of a plan. Two graphs, on one cluster or in one expression,
+    must never share a task, as their files may differ although their names do not: the `token` tells them apart."""
     name = f"{works.plan.name}-block"
     # A task is called without arguments: dask would search them, with all their sources, for keys.
     return {f"{name}-{place}-{token}": (BlockTask(works, place),) for place in range(len(works))}

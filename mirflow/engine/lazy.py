@@ -27,11 +27,9 @@ if TYPE_CHECKING:
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
-    """Results with extra dims of a block without any cell, as a template of those of a plan.
-
-    If labels are known only from the files, such as classes that are not listed, the files are read now, and
-    these results are made once to get the labels that a run would find.
-    """
+    """Results with extra dims of a block without any cell, as a template of those of a plan. If labels are known only
+    from the files, such as classes that are not listed, the files are read now, and these results are made once to get
+    the labels that a run would find."""
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
     tables = [measure for measure in plan.measures if measure.metric.dims]
@@ -58,11 +56,9 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LazyCollection(TrackMapping):
-    """A collection whose files are read when it is computed, at most `block` tracks by one task.
-
-    ``lazy[track]`` reads one track, ``len``, ``in`` and ``sel`` read nothing. It is a collection of dask:
-    ``dask.compute``, ``dask.persist`` and ``dask.visualize`` take it, also together with others.
-    """
+    """A collection whose files are read when it is computed, at most `block` tracks by one task. ``lazy[track]`` reads
+    one track, ``len``, ``in`` and ``sel`` read nothing. It is a collection of dask: ``dask.compute``, ``dask.persist``
+    and ``dask.visualize`` take it, also together with others."""
 
     kind: str
     tracks: tuple[str, ...]

@@ -36,10 +36,8 @@ def lazy_scores(
     plan: EvaluationPlan, width: int, extras: Mapping[str, Sparse], size: int | None = None
 ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
     """Dims, dask array and attributes of each variable of a store's group, over all systems and tracks of a plan.
-
     `extras`: templates of the results with extra dims; only dims, coords, attrs and fill are used. `size`: number of
-    tracks of a chunk; None: those of a block of a run.
-    """
+    tracks of a chunk; None: those of a block of a run."""
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
     for name, values in to_arrays(no_cells(("",) * width), (), (), {}).items():
         dims = ("track",) if name == "duration" else (*_CELL, "metric")[: values.ndim]
@@ -57,10 +55,8 @@ def lazy_scores(
 def to_arrays(
     cells: Cells, systems: Sequence[str], tracks: Sequence[str], extras: Mapping[str, Sparse]
 ) -> dict[str, Any]:
-    """Cells as dense arrays over (system, track, ...), with text as objects; those of others are left out.
-
-    `extras` have the labels of the whole, of which those of some cells, such as annotators, may be fewer.
-    """
+    """Cells as dense arrays over (system, track, ...), with text as objects; those of others are left out. `extras`
+    have the labels of the whole, of which those of some cells, such as annotators, may be fewer."""
     block = GroupContent("block", tuple(systems), tuple(tracks), cells)
     arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
     place = CellPlaces(block.systems, block.tracks).of(cells)
@@ -95,11 +91,9 @@ class Selection:
 
 class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
     """The part of a graph that scores: blocks of all cells that an expression needs, and chunks that are cut from them.
-
     One object serves all arrays of an evaluation. So blocks are made, as those of a run are, when dask knows everything
     that is needed: each cell is scored once, whatever is selected from how many variables, and with it only its own
-    files are read. Keys are unique to the object.
-    """
+    files are read. Keys are unique to the object."""
 
     has_legacy_tasks = True
 
@@ -188,11 +182,9 @@ def _cut_chunk(systems: Sequence[str], tracks: Sequence[str], extras: Mapping[st
 
 
 class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
-    """A variable of the scores, which selects cells before there is a graph.
-
-    A chunk has all systems of its tracks; a selection has chunks of its own, of what is selected and nothing else. Any
-    other operation gives a plain dask array.
-    """
+    """A variable of the scores, which selects cells before there is a graph. A chunk has all systems of its tracks; a
+    selection has chunks of its own, of what is selected and nothing else. Any other operation gives a plain dask
+    array."""
 
     cells: ScoredCells
     variable: str
@@ -250,10 +242,8 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
 
 
 class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annotations
-    """Tasks that depend on at most one other task, their first argument, culled to the requested ones.
-
-    Dask's own culling keeps all of them if the number of requested keys happens to be the same.
-    """
+    """Tasks that depend on at most one other task, their first argument, culled to the requested ones. Dask's own
+    culling keeps all of them if the number of requested keys happens to be the same."""
 
     selection: Selection | None = None
     """What the tasks take from, which lives as long as they do."""

@@ -152,11 +152,9 @@ class _Table:
 
 
 def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
-    """Score pairs by the kernel of their convention, and by metrics from outside of mirflow.
-
-    Returns ``refused`` names the pairs of which no metric has a score, and ``broken`` those of which some metrics from
-    outside have none, because they raised an error or returned something else than scores.
-    """
+    """Score pairs by the kernel of their convention, and by metrics from outside of mirflow. Returns ``refused`` names
+    the pairs of which no metric has a score, and ``broken`` those of which some metrics from outside have none, because
+    they raised an error or returned something else than scores."""
     losses = [measure for measure in measures if measure.metric.error]
     batched = [measure for measure in measures if measure.metric.pair is None and not measure.metric.error]
     foreign = [measure for measure in batched if measure.metric.origin]

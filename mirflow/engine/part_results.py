@@ -38,11 +38,8 @@ def sorting_place(writer: Writer) -> Iterator[Path]:
 
 class PartResults:
     """Results of an evaluation that parts, or a run, have computed, over those of the store: they are read as if a
-    store had them.
-
-    `stale` (bool (systems, tracks)): the cells that are out of date in the store. `before`: what stays in the store,
-    all of it `stored`. `folder`: for the sorted results.
-    """
+    store had them. `stale` (bool (systems, tracks)): the cells that are out of date in the store. `before`: what stays
+    in the store, all of it `stored`. `folder`: for the sorted results."""
 
     def __init__(self, plan: EvaluationPlan, stale: Bool, before: GroupContent | None, folder: Path) -> None:
         self.tracks = plan.tracks
@@ -82,10 +79,8 @@ class PartResults:
         return places
 
     def add(self, part: int, cells: Cells, place: Int) -> None:
-        """Add results of a part, at flat places that are out of date; of several of one part, the last counts.
-
-        A run without parts is a single one.
-        """
+        """Add results of a part, at flat places that are out of date; of several of one part, the last counts. A run
+        without parts is a single one."""
         self.missing.ravel()[place] = False
         np.fmax.at(self.durations, place % max(1, len(self.tracks)), cells.duration)
         self._names = concatenate_cells([self._names, cells.take(np.empty(0, dtype=np.int64))])

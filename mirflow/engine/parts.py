@@ -29,10 +29,7 @@ _SCORING = ("mirflow", "numpy")
 
 @dataclass(frozen=True, order=True)
 class Part:
-    """One of several parts of a run.
-
-    `number`: number of this part, from 1.
-    """
+    """One of several parts of a run. `number`: number of this part, from 1."""
 
     of: int
     number: int
@@ -56,11 +53,9 @@ class Part:
 
 
 def numbers_of_parts(shape: tuple[int, int], of: int) -> npt.NDArray[np.int32]:
-    """The number of the part that each cell belongs to: int32 (systems, tracks).
-
-    Tracks are dealt out in turn, so that each reference is read once, and parts take about the same time if long tracks
-    stand together. Of fewer tracks than parts, the systems of each are dealt out to several parts.
-    """
+    """The number of the part that each cell belongs to: int32 (systems, tracks). Tracks are dealt out in turn, so that
+    each reference is read once, and parts take about the same time if long tracks stand together. Of fewer tracks than
+    parts, the systems of each are dealt out to several parts."""
     systems, tracks = (np.arange(size, dtype=np.int32) for size in shape)
     sharing = np.maximum(1, -(-(of - tracks) // max(1, len(tracks))))
     return np.asarray(1 + tracks % of + len(tracks) * (systems[:, np.newaxis] % sharing), dtype=np.int32)

@@ -131,11 +131,9 @@ def _both_numbered(*sides: Float) -> str | None:
 
 
 def _regularity(pitch: Float) -> tuple[float, float]:
-    """How regularly pitches lie in steps of a semitone, if they are MIDI numbers, and if they are in Hz.
-
-    1 if all are a whole number of semitones apart, near 0 if they lie anywhere; 0 for few different ones. Each semitone
-    counts once, however long it sounds.
-    """
+    """How regularly pitches lie in steps of a semitone, if they are MIDI numbers, and if they are in Hz. 1 if all are a
+    whole number of semitones apart, near 0 if they lie anywhere; 0 for few different ones. Each semitone counts once,
+    however long it sounds."""
     found = []
     for numbers in (pitch, np.asarray(hz_to_midi(pitch))):
         steps, step = np.unique(numbers.round(), return_inverse=True)

@@ -115,10 +115,8 @@ def suspects(doubt: Doubt, measures: Sequence[Measure], annotations: Collection)
 def odd_sides(
     doubts: Sequence[Doubt], measures: Sequence[Measure], task: str, annotations: Collection, spans: Float
 ) -> dict[int, str]:
-    """The annotations of one side that are implausible by themselves, by row, with the doubt about each.
-
-    `spans` (float64 (rows, 3)): rows of `extents`.
-    """
+    """The annotations of one side that are implausible by themselves, by row, with the doubt about each. `spans`
+    (float64 (rows, 3)): rows of `extents`."""
     found = odd_spacing(task, spans)
     texts: dict[int, str] = {}
     for doubt in doubts:

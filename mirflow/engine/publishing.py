@@ -101,11 +101,8 @@ def publish(
 
 
 def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
-    """The job with what parts have of its stale cells; those of which none has a result stay stale.
-
-    The results are sorted by system into files of the folder. Raises a StoreError where two parts have different
-    results of a cell.
-    """
+    """The job with what parts have of its stale cells; those of which none has a result stay stale. The results are
+    sorted by system into files of the folder. Raises a StoreError where two parts have different results of a cell."""
     plan, results = job.plan, job.sorted_in(folder)
     owner = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int32)
     contested: set[str] = set()

@@ -76,13 +76,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class Job:
-    """One evaluation of a run: its plan, the stale cells, the contents of the store, and the computed cells.
-
-    Those of the store stay there, and are read a few systems at a time.
-
-    `counts` are cells by reason: ``new``, ``changed``, ``retried``, ``resumed`` (computed by an interrupted run),
-    ``reused``, ``removed``.
-    """
+    """One evaluation of a run: its plan, the stale cells, the contents of the store, and the computed cells. Those of
+    the store stay there, and are read a few systems at a time. `counts` are cells by reason: ``new``, ``changed``,
+    ``retried``, ``resumed`` (computed by an interrupted run), ``reused``, ``removed``."""
 
     plan: EvaluationPlan
     stale: Stale
@@ -143,9 +139,7 @@ def start_job(
     folder: Path | None = None,
 ) -> Job:
     """Find what a run of a plan, or of a share of its cells, has to compute, and take from the journal what it has.
-
-    Many results go to files in the `folder`.
-    """
+    Many results go to files in the `folder`."""
     stale = stale_cells(plan, before, force, share)
     job = Job(plan, stale, {**stale.counts, "resumed": 0}, before)
     if folder is not None and len(stale) > _MOST_IN_MEMORY:
@@ -180,9 +174,7 @@ def start_job(
 
 def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) -> Iterator[tuple[Cells, Int]]:
     """Stored results of cells whose files were copied, restored or touched, but have the names and bytes as scored.
-
-    They have the plan's stamps, and come with their flat places, system by system.
-    """
+    They have the plan's stamps, and come with their flat places, system by system."""
     if before is None or not plan.signatures.items() <= before.attrs.get(SIGNATURES, {}).items():
         return
     references: dict[int, str] = {}
@@ -262,8 +254,7 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
 
 def _unchanged(job: Job, content: GroupContent, ignored: Collection[str] = ()) -> bool:
     """True if the store already has exactly this content, even if cells were computed again; some attributes may be
-    `ignored`.
-    """
+    `ignored`."""
     before = job.before
     if before is None or _heading(before, ignored) != _heading(content, ignored):
         return False
@@ -273,10 +264,8 @@ def _unchanged(job: Job, content: GroupContent, ignored: Collection[str] = ()) -
 
 
 def same_content(one: GroupContent, other: GroupContent) -> bool:
-    """True if two groups hold the same systems, tracks, metrics, metadata and results.
-
-    Results that are the same files are not read.
-    """
+    """True if two groups hold the same systems, tracks, metrics, metadata and results. Results that are the same files
+    are not read."""
     return _heading(one) == _heading(other) and all(same_results(one, other, system) for system in one.systems)
 
 
@@ -372,10 +361,8 @@ class EvaluationReport:
 
 @dataclass(frozen=True, repr=False)
 class RunReport:
-    """Result of a run: its store, evaluations, wall time, scheduler, and whether the store changed.
-
-    Displayed as a line for the store and one for each evaluation, with the numbers of cells by status.
-    """
+    """Result of a run: its store, evaluations, wall time, scheduler, and whether the store changed. Displayed as a line
+    for the store and one for each evaluation, with the numbers of cells by status."""
 
     store: str | Path
     evaluations: tuple[EvaluationReport, ...]
@@ -658,10 +645,8 @@ def publish_jobs(
     planned: PlannedPipeline,
     keep: bool = False,
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
-    """Publish the new store, unless it equals the existing one, which has the groups `before`.
-
-    To `keep` is to leave systems and groups in the store that the pipeline does not name.
-    """
+    """Publish the new store, unless it equals the existing one, which has the groups `before`. To `keep` is to leave
+    systems and groups in the store that the pipeline does not name."""
     # Includes the root, which may be relative to the pipeline file: reports read the annotations again.
     attrs = {"versions": software_versions(), "pipeline": planned.text, "root": planned.root}
     contents = [_content(job, attrs) for job in jobs]

@@ -67,11 +67,8 @@ _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
 def choose_scheduler(scheduler: str, graph: Graph, guarded: bool, workers: int | None = None) -> str:
-    """Resolve ``auto``; other schedulers are returned unchanged.
-
-    Worker processes are started only if `guarded`, as on the command line: a script may lack the
-    ``if __name__ == "__main__"`` guard, and its workers would run it again.
-    """
+    """Resolve ``auto``; other schedulers are returned unchanged. Worker processes are started only if `guarded`, as on
+    the command line: a script may lack the ``if __name__ == "__main__"`` guard, and its workers would run it again."""
     if scheduler != "auto":
         return scheduler
     workers = workers or os.cpu_count() or 1
@@ -118,11 +115,9 @@ def execute(
     workers: int | None = None,
     waiting: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Score the blocks of a graph, and pass each result to `done` when it arrives.
-
-    `workers`: number of threads or processes; None: one a core. `waiting`: called with what a cluster is waited for,
-    and with an empty text when that has come.
-    """
+    """Score the blocks of a graph, and pass each result to `done` when it arrives. `workers`: number of threads or
+    processes; None: one a core. `waiting`: called with what a cluster is waited for, and with an empty text when that
+    has come."""
     if not graph:
         return
     if scheduler == "serial":
@@ -228,10 +223,8 @@ def _score_in_a_process(work: BlockWork) -> Cells | str:
 
 def _score_alone(work: BlockWork, score: Callable[[BlockWork], Cells | str], deaths: int = 0) -> Cells:
     """Score a block in halves of halves where its worker dies; a cell whose worker died twice alone has failed.
-
     `score`: scores a block while nothing else is being scored; returns how its worker died if it did. `deaths`: how
-    often a worker has died that scored these cells, with or without others of the block.
-    """
+    often a worker has died that scored these cells, with or without others of the block."""
     result = score(work)
     if isinstance(result, Cells):
         return result
@@ -269,18 +262,12 @@ _HAS_FORKSERVER = "forkserver" in multiprocessing.get_all_start_methods()
 
 
 def start_forkserver() -> None:
-    """Start the server of workers so that no signal that reaches every process of the terminal hits it.
-
-    It imports what workers need meanwhile; a run that knows that it needs workers starts it before it looks for files.
-
-    They are blocked, which processes inherit, and not ignored: this process answers to them afterwards. Starting the
-    tracker of resources unblocks Ctrl-C, to which the tracker itself does not answer.
-
-    Workers do linear algebra in one thread, unless the user has said how many: there is a worker for each core, and
-    separate threads would wait for each other ten times as long as they work.
-
-    Windows has no such server.
-    """
+    """Start the server of workers so that no signal that reaches every process of the terminal hits it. It imports what
+    workers need meanwhile; a run that knows that it needs workers starts it before it looks for files. They are
+    blocked, which processes inherit, and not ignored: this process answers to them afterwards. Starting the tracker of
+    resources unblocks Ctrl-C, to which the tracker itself does not answer. Workers do linear algebra in one thread,
+    unless the user has said how many: there is a worker for each core, and separate threads would wait for each other
+    ten times as long as they work. Windows has no such server."""
     if not _HAS_FORKSERVER:
         return
     multiprocessing.get_context("forkserver").set_forkserver_preload(list(_PRELOAD))
@@ -340,12 +327,9 @@ def _execute_on_cluster(graph: Graph, scheduler: Any, done: Done, waiting: Calla
 
 
 class _Cluster:
-    """The workers of a dask scheduler.
-
-    `waiting`: called with what is waited for, and with an empty text when that has come. `own`: whether the client was
-    made for this run. A user's client may belong to a cluster that starts workers only when it has tasks: it gets the
-    blocks before it needs a worker.
-    """
+    """The workers of a dask scheduler. `waiting`: called with what is waited for, and with an empty text when that has
+    come. `own`: whether the client was made for this run. A user's client may belong to a cluster that starts workers
+    only when it has tasks: it gets the blocks before it needs a worker."""
 
     def __init__(self, client: Any, waiting: Callable[[str], None], *, own: bool) -> None:
         self.client, self.waiting, self.own = client, waiting, own
@@ -465,10 +449,8 @@ class _Cluster:
     def _ask_workers(
         self, plugins: Sequence[str], folders: Sequence[str], error: type[RunError]
     ) -> dict[str, str | Exception]:
-        """What each worker lacks, which is told by the worker or by the failure of the question.
-
-        The scheduler may know a worker that it cannot reach: blocks would be sent to it, and no result would ever come.
-        """
+        """What each worker lacks, which is told by the worker or by the failure of the question. The scheduler may know
+        a worker that it cannot reach: blocks would be sent to it, and no result would ever come."""
         answers = self.client.run(_lack_of, plugins, folders, on_error="return")
         left = self.client.nthreads()  # a worker that has ended meanwhile has not to be reached
         for address, answer in answers.items():

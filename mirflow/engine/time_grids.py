@@ -250,10 +250,8 @@ def _demand_room(values: int) -> None:
 
 
 def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: GridOptions) -> xr.Dataset:
-    """Annotations of a collection on frames or times, as lazy arrays.
-
-    The files of a lazy collection are read once for their ends and labels, and again for what is computed.
-    """
+    """Annotations of a collection on frames or times, as lazy arrays. The files of a lazy collection are read once for
+    their ends and labels, and again for what is computed."""
     import xarray as xr
 
     kind = KINDS[collection.kind]

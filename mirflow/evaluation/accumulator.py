@@ -634,10 +634,8 @@ def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
 
 
 def _is_one(given: Any, kind: Kind) -> bool:
-    """True for an item of a list that is an annotation by its type, not part of one.
-
-    Rows of notes and parts of patterns and of audio may be arrays or tuples themselves.
-    """
+    """True for an item of a list that is an annotation by its type, not part of one. Rows of notes and parts of
+    patterns and of audio may be arrays or tuples themselves."""
     if type(given) is tuple:
         return kind.name != "patterns"
     if type(given) in (str, list, int, float, bool) or (kind.name == "audio" and isinstance(given, os.PathLike)):

@@ -141,11 +141,8 @@ class EvaluationRules:
         tracks: Sequence[str] | None = None,
         cautions: Iterable[Caution] = (),
     ) -> xr.Dataset:
-        """Return the scores of blocks in the form of a group of a store.
-
-        Names of systems and tracks are in the order of the dataset; None: in order of appearance. Cautions are warnings
-        about the meaning of the scores.
-        """
+        """Return the scores of blocks in the form of a group of a store. Names of systems and tracks are in the order
+        of the dataset; None: in order of appearance. Cautions are warnings about the meaning of the scores."""
         scalars = tuple(str(measure) for measure in self.measures if not measure.metric.dims)
         cells = concatenate_cells([no_cells(scalars), *parts])
         rows = tuple(dict.fromkeys(cells.system) if systems is None else systems)
@@ -391,11 +388,9 @@ def _blocks(works: Iterable[TrackWork], size: int) -> Iterator[list[TrackWork]]:
 def _with_matched_names(
     rules: EvaluationRules, works: Sequence[TrackWork], *, single: bool
 ) -> tuple[Sequence[TrackWork], list[Caution]]:
-    """Rename items as in the references if no name matches otherwise; and warn about names that match nowhere.
-
-    A single pair keeps its names, so that its score does not depend on other pairs: a list without relevant items is
-    suspicious only if names in the reference have other folders or suffixes.
-    """
+    """Rename items as in the references if no name matches otherwise; and warn about names that match nowhere. A single
+    pair keeps its names, so that its score does not depend on other pairs: a list without relevant items is suspicious
+    only if names in the reference have other folders or suffixes."""
     kind = kind_of(rules.task).name
     if kind not in NAMED or rules.classes is not None or not works:
         return works, []

@@ -73,11 +73,9 @@ _SEVERITIES: dict[str, Severity] = {
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """A problem with its severity, location and message.
-
-    ``error``: the annotation cannot be scored. ``warning``: it is repaired, scored as empty, or hardly belongs to its
-    reference. ``note``: it is scored unchanged, but should be checked.
-    """
+    """A problem with its severity, location and message. ``error``: the annotation cannot be scored. ``warning``: it is
+    repaired, scored as empty, or hardly belongs to its reference. ``note``: it is scored unchanged, but should be
+    checked."""
 
     severity: Severity
     rule: str
@@ -121,25 +119,19 @@ def check_paths(
     beside_task: str | None = None,
     **options: Any,
 ) -> Iterator[FileCheck]:
-    """Check files, and all annotation files in folders and their subfolders.
-
-    Without a task, it follows from the namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key`` files
-    as keys, MIDI files as transcriptions, audio files as sources; other files are skipped with a note. The convention,
-    by default the task's, defines errors. With `schema`, JAMS files are validated against the schemas of the jams
-    library. Without an annotator, all those of JAMS files are checked.
-
-    The reference, a file for a file and a folder for a folder, gives warnings about estimates whose times hardly match
-    it. References are also scored against themselves, and unusual annotations are noted. Without a role, files are
-    estimates if a reference is given or a folder above them has a name of estimates, such as ``est`` or ``systems``.
-    Options of reading are those of :func:`mirflow.load`, also for the reference; with the prefix ``reference_``, only
-    for the reference.
-
-    References are searched for probable mistakes (:data:`mirflow.evaluation.consistency.RULES`), chords beside a key
-    and sections beside downbeats if a JAMS file has both, or if `beside` is a file or folder with annotations of the
-    same tracks, of the task `beside_task`. Options with the prefix ``beside_`` are for reading it.
-
-    Yields a `FileCheck` per file, including clean ones, with its problems sorted by line; one per track of a pack.
-    """
+    """Check files, and all annotation files in folders and their subfolders. Without a task, it follows from the
+    namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key`` files as keys, MIDI files as
+    transcriptions, audio files as sources; other files are skipped with a note. The convention, by default the task's,
+    defines errors. With `schema`, JAMS files are validated against the schemas of the jams library. Without an
+    annotator, all those of JAMS files are checked. The reference, a file for a file and a folder for a folder, gives
+    warnings about estimates whose times hardly match it. References are also scored against themselves, and unusual
+    annotations are noted. Without a role, files are estimates if a reference is given or a folder above them has a name
+    of estimates, such as ``est`` or ``systems``. Options of reading are those of :func:`mirflow.load`, also for the
+    reference; with the prefix ``reference_``, only for the reference. References are searched for probable mistakes
+    (:data:`mirflow.evaluation.consistency.RULES`), chords beside a key and sections beside downbeats if a JAMS file has
+    both, or if `beside` is a file or folder with annotations of the same tracks, of the task `beside_task`. Options
+    with the prefix ``beside_`` are for reading it. Yields a `FileCheck` per file, including clean ones, with its
+    problems sorted by line; one per track of a pack."""
     given = list(map(Path, paths))
     is_reference = None if reference is None else False
     if role is not None:
@@ -321,10 +313,8 @@ def _check_whole(path: Path, settings: _Settings) -> FileCheck:
 
 
 def _check_either(path: Path, task: str, settings: _Settings, *, is_given: bool) -> Sequence[FileCheck]:
-    """Check a file that may be a table as one track and as many; keep the result with fewer errors.
-
-    One that is given by name is a table unless it cannot be opened as one, as its header may name no tracks.
-    """
+    """Check a file that may be a table as one track and as many; keep the result with fewer errors. One that is given
+    by name is a table unless it cannot be opened as one, as its header may name no tracks."""
     rows = list(_check_table(path, task, settings)) if is_given else []
     if any(check.what == "track" for check in rows):
         return rows
@@ -638,12 +628,10 @@ def _with_odd_labels(
 
 
 def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[FileCheck]:
-    """Check the references of a pipeline's evaluations, each once and with its options of reading.
-
-    References of a track in several evaluations are checked beside each other: chords beside keys, sections beside
-    beats. With a task, only its references are checked. Yields a `FileCheck` per reference; raises a `PipelineError`
-    for a pipeline that cannot be planned.
-    """
+    """Check the references of a pipeline's evaluations, each once and with its options of reading. References of a
+    track in several evaluations are checked beside each other: chords beside keys, sections beside beats. With a task,
+    only its references are checked. Yields a `FileCheck` per reference; raises a `PipelineError` for a pipeline that
+    cannot be planned."""
     plans = plan_pipeline(pipeline, open_pack=open_pack).plans
     held: dict[str, dict[str, Source]] = {}
     for plan in plans:

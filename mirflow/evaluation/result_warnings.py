@@ -16,8 +16,7 @@ _SHOWN = 5
 
 def warn_of_results(cells: Cells, causes: LowCells | None = None) -> None:
     """Warn once about annotations that could not be scored, once about doubtful scores, and once about low ones of
-    which the cause is found.
-    """
+    which the cause is found."""
     if failures := describe_failures(cells, "cell", FAILED - MISSING):
         warn_caller(f"{failures}; status and message list them all")
     ok = cells.status == Status.ok

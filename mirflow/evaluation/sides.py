@@ -168,10 +168,8 @@ def demand_kind(task: str, side: str, kind: str) -> None:
 
 
 class ObjectSources(Mapping[str, Source]):
-    """Sources of the objects in memory of one side, by track.
-
-    Each is made when it is asked for, so that of many cells only those of one block have sources at a time.
-    """
+    """Sources of the objects in memory of one side, by track. Each is made when it is asked for, so that of many cells
+    only those of one block have sources at a time."""
 
     def __init__(self, objects: Mapping[str, Any], task: str, side: str) -> None:
         self._objects = objects
@@ -196,11 +194,8 @@ class ObjectSources(Mapping[str, Source]):
 
 
 def sources_of(value: Any, task: str, side: str) -> Sources:
-    """Find the source of each track of one side (``reference`` or ``estimate``, for messages).
-
-    The value is a collection, the dataset of one, a table with a column ``track``, or a mapping of tracks to
-    annotations.
-    """
+    """Find the source of each track of one side (``reference`` or ``estimate``, for messages). The value is a
+    collection, the dataset of one, a table with a column ``track``, or a mapping of tracks to annotations."""
     if is_aligned(value) or _is_collection_dataset(value):
         value = to_plain(value, task)
     if isinstance(value, LazyCollection | Collection):
@@ -240,11 +235,8 @@ def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
 
 
 def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Sources]:
-    """Find the sources of the estimates, by system and track.
-
-    Values are those of `sources_of`; a table may have a column ``system``, and a mapping may be one of systems to
-    estimates. `tracks` are those of the references.
-    """
+    """Find the sources of the estimates, by system and track. Values are those of `sources_of`; a table may have a
+    column ``system``, and a mapping may be one of systems to estimates. `tracks` are those of the references."""
     kind = kind_of(task)
     if is_table(value):
         table = LongTable.of(value, kind)
@@ -288,10 +280,8 @@ def holds_tracks(value: Any, kind: Kind) -> bool:
 
 
 def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
-    """Yield the work of each pair, one after the other; None for a side that is missing.
-
-    Pairs are (track, reference, estimate) or (track, system, reference, estimate).
-    """
+    """Yield the work of each pair, one after the other; None for a side that is missing. Pairs are (track, reference,
+    estimate) or (track, system, reference, estimate)."""
     seen: set[tuple[str, str]] = set()
     last = "before any track"
     items = iter(pairs)
@@ -349,11 +339,8 @@ def are_lazy(references: object, estimates: object) -> bool:
 
 
 def open_sides(works: Sequence[TrackWork], task: str, block: int | None, **rules: Any) -> xr.Dataset:
-    """The scores of pairs of sources as lazy arrays, in chunks of tracks.
-
-    `block`: number of tracks of a chunk; None: 64, or 1 for audio. `**rules`: ``convention``, ``grid``, ``measures``
-    and ``classes`` of the plan.
-    """
+    """The scores of pairs of sources as lazy arrays, in chunks of tracks. `block`: number of tracks of a chunk; None:
+    64, or 1 for audio. `**rules`: ``convention``, ``grid``, ``measures`` and ``classes`` of the plan."""
     systems, tracks = works[0].systems, tuple(work.track for work in works)
     plan = PlanOfSides(
         name="evaluate",

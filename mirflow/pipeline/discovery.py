@@ -142,10 +142,8 @@ def discover(
     scored: bool = False,
     listed: Sequence[str] = (),
 ) -> Discovery:
-    """Find the tracks, systems, references and estimates of an evaluation; add problems to `troubles`.
-
-    The tracks `listed` in the table of the evaluation are looked for on servers.
-    """
+    """Find the tracks, systems, references and estimates of an evaluation; add problems to `troubles`. The tracks
+    `listed` in the table of the evaluation are looked for on servers."""
     found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
     by_system = evaluation.estimates.annotator == "{system}"
     if _names_systems(found, "reference") and not (by_system or _names_systems(found, "estimates")):
@@ -214,11 +212,9 @@ def find_references(
     folders: set[str] | None = None,
     files: set[str] | None = None,
 ) -> list[dict[str, str]]:
-    """Return the values of the placeholders of every reference of an evaluation, without looking for estimates.
-
-    Add problems to `troubles`, the folders of the references, with links followed, to `folders`, and their paths to
-    `files`.
-    """
+    """Return the values of the placeholders of every reference of an evaluation, without looking for estimates. Add
+    problems to `troubles`, the folders of the references, with links followed, to `folders`, and their paths to
+    `files`."""
     found = Discovery(evaluation, resolved, root, open_pack, troubles)
     if _demand_folders(found):
         return []
@@ -245,11 +241,9 @@ def find_references(
 def find_estimates(
     evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[Mapping[str, str]], troubles: list[Trouble]
 ) -> Sequence[Found]:
-    """Find the estimates of an evaluation without its references, of which the `places` are known.
-
-    Add problems to `troubles`. If a column of the tracks' metadata has the language, a place has its value under the
-    name of the column in braces.
-    """
+    """Find the estimates of an evaluation without its references, of which the `places` are known. Add problems to
+    `troubles`. If a column of the tracks' metadata has the language, a place has its value under the name of the column
+    in braces."""
     found = Discovery(evaluation, resolved, root, None, troubles)
     if _demand_folders(found):
         return []
@@ -409,11 +403,9 @@ def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Fou
 
 
 def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
-    """Select the matches of one side: all of the reference, and those of the listed systems of the estimates.
-
-    Files of the reference are not estimates, unless the evaluation names the same files on both sides and distinguishes
-    annotators, in the path or in the file.
-    """
+    """Select the matches of one side: all of the reference, and those of the listed systems of the estimates. Files of
+    the reference are not estimates, unless the evaluation names the same files on both sides and distinguishes
+    annotators, in the path or in the file."""
     if FORMAT in pattern.names and getattr(found.resolved, key).format is None:
         place = pattern.names.index(FORMAT)
         suffixes = values_at(matches, place)
@@ -459,11 +451,9 @@ def _plain(path: str) -> str:
 def _rows_of_tables(
     found: Discovery, matches: Sequence[Match], key: str, reading: Reading, tracks: Sequence[str] | None
 ) -> list[Found]:
-    """Make a source for each annotation in files of many tracks.
-
-    A file that cannot be opened is about `tracks`, and fails where it is scored. Without tracks it is a trouble, as it
-    is where a column of the file says which system a row is of.
-    """
+    """Make a source for each annotation in files of many tracks. A file that cannot be opened is about `tracks`, and
+    fails where it is scored. Without tracks it is a trouble, as it is where a column of the file says which system a
+    row is of."""
     side: Estimates = getattr(found.evaluation, key)
     names = Pattern(side.path).names
     twice = next((name for name in reading.keys if name in names), None)
@@ -654,10 +644,8 @@ def _tabulate_estimates(
 
 
 def _choose_systems(found: Discovery) -> list[str]:
-    """Return the systems to score: those that the file lists, in its order, or all that were found.
-
-    Remove the estimates of others.
-    """
+    """Return the systems to score: those that the file lists, in its order, or all that were found. Remove the
+    estimates of others."""
     evaluation, listed = found.evaluation, found.evaluation.systems
     present = sorted(found.estimates.systems)
     if listed is None:
@@ -698,10 +686,8 @@ def _choose_systems(found: Discovery) -> list[str]:
 
 
 def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
-    """Return the names in the place of a system without any estimate: empty folders, or folders of other files.
-
-    Where that place is the root itself, anything may be beside the systems: there only what is empty is meant.
-    """
+    """Return the names in the place of a system without any estimate: empty folders, or folders of other files. Where
+    that place is the root itself, anything may be beside the systems: there only what is empty is meant."""
     steps, last = _steps_to_system(found)
     if last is None or last == len(steps) - 1 or ":path}" in "/".join(steps[: last + 1]):
         return []
@@ -789,9 +775,7 @@ def _remedy(evaluation: Evaluation, apart: Apart) -> str:
 
 def _match_names(found: Discovery) -> None:
     """Rename the items of lists as in the reference if none matches otherwise; warn of systems that match nothing.
-
-    Undeclared classes are reported one by one, and some that differ may still earn credit.
-    """
+    Undeclared classes are reported one by one, and some that differ may still earn credit."""
     known = ReferenceNames(
         found.resolved.reference.kind, {track: [one.source for one in own] for track, own in found.references.items()}
     )

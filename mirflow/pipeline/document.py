@@ -147,11 +147,8 @@ def variables_of(text: str) -> frozenset[str]:
 
 
 def parse_document(text: str, environment: Mapping[str, str] | None = None, *, foreign: bool = False) -> Document:
-    """Parse the contents of YAML text.
-
-    `environment` has values of ``${NAME}``; None: the environment of this process. Text that is `foreign` came from
-    elsewhere and sees no environment.
-    """
+    """Parse the contents of YAML text. `environment` has values of ``${NAME}``; None: the environment of this process.
+    Text that is `foreign` came from elsewhere and sees no environment."""
     document = Document(text=text)
     if len(text) > MAX_BYTES:
         document.problems.append(Problem("", f"has more than {MAX_BYTES} characters: not a pipeline"))

@@ -34,12 +34,10 @@ def draft_pipeline(
     estimates: Collection[str] = (),
     place: str | Path | None = None,
 ) -> str:
-    """Write the text of a pipeline file for the annotations in a folder, its root.
-
-    The two sides are recognised by names of folders and files (``reference``, ``gt``, ``estimates``, ``systems``, ...)
-    and by those given, tasks by the contents of files and names of folders. Comments name what was found and what is
-    uncertain. `place` is the folder of the file; None: `folder`.
-    """
+    """Write the text of a pipeline file for the annotations in a folder, its root. The two sides are recognised by
+    names of folders and files (``reference``, ``gt``, ``estimates``, ``systems``, ...) and by those given, tasks by the
+    contents of files and names of folders. Comments name what was found and what is uncertain. `place` is the folder of
+    the file; None: `folder`."""
     root = Path(folder)
     files = list_files(root)
     if not files:
@@ -226,10 +224,8 @@ def _side(series: Series, task: str, option: str = "") -> str:
 
 
 def _metadata(root: Path, tracks: Iterable[str], taken: Collection[Path], metrics: Collection[str]) -> str:
-    """The value of the key `tracks` for a table in the folder or a folder in it; empty if there is none.
-
-    Tables that are annotations, and those of scores, are none.
-    """
+    """The value of the key `tracks` for a table in the folder or a folder in it; empty if there is none. Tables that
+    are annotations, and those of scores, are none."""
     wanted = set(tracks)
     for path in sorted({*root.glob("*.csv"), *root.glob("*/*.csv")} - {*taken}):
         rows = [[normal_form(field) for field in row] for row in rows_of_table(path)]

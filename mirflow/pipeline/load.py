@@ -52,10 +52,8 @@ class MetadataError(ValueError):
 
 
 def column_name(name: str) -> str:
-    """Return a column's name in a store: letters, digits and underscores, distinct from the store's variables.
-
-    Names that Windows reserves for devices get a prefix, too.
-    """
+    """Return a column's name in a store: letters, digits and underscores, distinct from the store's variables. Names
+    that Windows reserves for devices get a prefix, too."""
     plain = re.sub(r"\W+", "_", name.strip()).strip("_") or "column"
     return f"meta_{plain}" if plain.casefold() in _TAKEN else plain
 
@@ -212,12 +210,10 @@ def plan_pipeline(
     code: str | Path | None = None,
     open_pack: OpenPack | None = None,
 ) -> PlannedPipeline:
-    """Plan the evaluations of a pipeline, with the files that its patterns find.
-
-    `pipeline`: a file, or a model, whose paths are relative to the working directory. `root`: instead of the file's own
-    ``root``; relative to the working directory. `code`: folder that paths of Python files are relative to, instead of
-    the file's own. `open_pack`: path and name for messages of a pack -> its sources by track.
-    """
+    """Plan the evaluations of a pipeline, with the files that its patterns find. `pipeline`: a file, or a model, whose
+    paths are relative to the working directory. `root`: instead of the file's own ``root``; relative to the working
+    directory. `code`: folder that paths of Python files are relative to, instead of the file's own. `open_pack`: path
+    and name for messages of a pack -> its sources by track."""
     if isinstance(pipeline, Pipeline):
         folder, named = Path(), None
         document = Document(data=pipeline.model_dump(exclude_unset=True))
@@ -256,10 +252,8 @@ def plan_pipeline(
 
 def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
     """Import the modules of a pipeline or campaign that declare tasks and readers; failures are added to `problems`.
-
     Paths of Python files are relative to `folder`. Returns absolute paths of files, or names of modules, with the
-    digests of their sources.
-    """
+    digests of their sources."""
     listed = document.data.get("plugins") if isinstance(document.data, Mapping) else None
     found: dict[str, str] = {}
     for position, one in enumerate(listed if isinstance(listed, list) else ()):
@@ -285,13 +279,10 @@ def find_files(
     confined: bool = False,
     scored: bool = False,
 ) -> tuple[EvaluationFiles, ...]:
-    """Find the files that a pipeline file names, such as the one that a store keeps, below a given root.
-
-    Metadata of tracks are not read, it is not looked whether files have changed, and no Python file is run.
-
-    `confined`: whether the document is a stranger's, and names no file outside of the root. `scored`: whether the files
-    were scored before; what a plan checks and warns of was then said by the run.
-    """
+    """Find the files that a pipeline file names, such as the one that a store keeps, below a given root. Metadata of
+    tracks are not read, it is not looked whether files have changed, and no Python file is run. `confined`: whether the
+    document is a stranger's, and names no file outside of the root. `scored`: whether the files were scored before;
+    what a plan checks and warns of was then said by the run."""
     folder = absolute(str(root))
     pipeline, problems = _check_form(document)
 
@@ -498,10 +489,8 @@ def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places:
 
 def _apply_patches(found: Discovery) -> None:
     """Apply the patches of an evaluation to the references that were found; problems are added to its troubles.
-
     References with a patch are read once, unless they were scored before: their digests and rows must be those that the
-    patch names.
-    """
+    patch names."""
     edits: dict[tuple[str, int], list[tuple[str, PatchedTrack]]] = {}
     place = "reference", "patch"
     for path in found.evaluation.reference.patch:

@@ -295,10 +295,8 @@ class Estimates(_Options):
     def reading(
         self, task: str, defaults: Mapping[str, Any] = MappingProxyType({}), root: str | None = None
     ) -> Reading:
-        """Options of reading for a task; the `defaults` are those of a convention, for options that are not given.
-
-        Maps of labels are read where the folder `root` of their files is given, and left out otherwise.
-        """
+        """Options of reading for a task; the `defaults` are those of a convention, for options that are not given. Maps
+        of labels are read where the folder `root` of their files is given, and left out otherwise."""
         given = {name: getattr(self, name) for name in OPTIONS if name in self.model_fields_set}
         labels = given.pop("labels", None)
         if labels is not None and root is not None:

@@ -125,11 +125,9 @@ class EvaluationPlan(EvaluationFiles):
 
 @dataclass(frozen=True)
 class Stale:
-    """Cells of a plan that have to be computed: bool (systems, tracks); with their numbers by :data:`COUNTS`.
-
-    ``new`` (not in the store), ``changed`` (a file or the measures), ``retried`` (failed last time), ``reused``, and
-    ``removed`` (in the store, no longer in the plan).
-    """
+    """Cells of a plan that have to be computed: bool (systems, tracks); with their numbers by :data:`COUNTS`. ``new``
+    (not in the store), ``changed`` (a file or the measures), ``retried`` (failed last time), ``reused``, and
+    ``removed`` (in the store, no longer in the plan)."""
 
     cells: Bool
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -148,10 +146,8 @@ _NAMED = np.uint64(2**64 - 2**40)
 
 
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
-    """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track.
-
-    The first 24 bits change with the names of the files only, the others with their sizes and versions, too.
-    """
+    """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track. The first 24 bits
+    change with the names of the files only, the others with their sizes and versions, too."""
     tracks = np.zeros((2, len(references)), dtype=np.uint64)
     for index, own in enumerate(references):
         several = [_stamp(one.source) for one in own]
@@ -199,12 +195,10 @@ def _mix(values: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dty
 def stale_cells(
     plan: EvaluationPlan, before: GroupContent | None, force: bool = False, share: Bool | None = None
 ) -> Stale:
-    """Find the cells that have to be computed; all of them with `force`; only of a `share`, which removes none.
-
-    A stored cell is reused if its files' stamps are the same, every measure of the plan is stored under the same
+    """Find the cells that have to be computed; all of them with `force`; only of a `share`, which removes none. A
+    stored cell is reused if its files' stamps are the same, every measure of the plan is stored under the same
     signature, and its outcome is not one that another try may change. `before` is the content of the store; None:
-    nothing.
-    """
+    nothing."""
     shape = plan.shape
     asked = np.ones(shape, dtype=np.bool_) if share is None else share
     if before is None:
@@ -228,10 +222,8 @@ def stale_cells(
 
 
 def worth_retrying(plan: EvaluationPlan, status: Array, first: int) -> Bool:
-    """Select outcomes that may have been temporary; a missing file is tried again only if it exists now.
-
-    `first` is the system of the first row of `status`.
-    """
+    """Select outcomes that may have been temporary; a missing file is tried again only if it exists now. `first` is the
+    system of the first row of `status`."""
     retried: Bool = np.isin(status, _RETRIED)
     for system, track in zip(*np.nonzero(np.isin(status, _MISSING)), strict=True):
         complete = plan.estimates[first + system][track] is not None and plan.references[track]

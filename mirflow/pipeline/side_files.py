@@ -46,12 +46,10 @@ def find_matches(
     confined: bool = False,
     candidates: Candidates | None = None,
 ) -> Sequence[Match]:
-    """Find the files of one side's pattern, or add the reason to `troubles` if there are none.
-
-    A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is
-    refused where files are `confined` to it. Files of servers, which cannot be listed, are looked for by the names of
-    the `candidates`; without any, URLs are not looked at.
-    """
+    """Find the files of one side's pattern, or add the reason to `troubles` if there are none. A pattern without
+    ``{track}`` is one that finds nothing, unless it may be `trackless`. What leads out of the root is refused where
+    files are `confined` to it. Files of servers, which cannot be listed, are looked for by the names of the
+    `candidates`; without any, URLs are not looked at."""
     pattern = Pattern(side.path)
     if confined and leads_out(side.path, root):
         troubles.append(((key, "path"), f"{OUTSIDE}: {side.path!r}"))

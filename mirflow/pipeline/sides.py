@@ -108,10 +108,8 @@ class SideWords:
 
 
 def side_of(file: FoundFile, sides: Mapping[str, SideWords]) -> str:
-    """The side of a file by the outermost folder that names one, else by its name; empty if unknown.
-
-    Folders that were asked for come first.
-    """
+    """The side of a file by the outermost folder that names one, else by its name; empty if unknown. Folders that were
+    asked for come first."""
     for asked in (True, False):
         depths = {side: words.depth(file) for side, words in sides.items() if words.asked == asked}
         named = {side: depth for side, depth in depths.items() if depth}
@@ -133,10 +131,8 @@ def of_estimates(path: Path) -> bool:
 
 
 def list_files(root: Path) -> list[FoundFile]:
-    """List the annotation files below a folder, sorted, without hidden ones and those of stores.
-
-    What several files have between their names and suffixes belongs to the suffix if it names a task: ``.beats.txt``.
-    """
+    """List the annotation files below a folder, sorted, without hidden ones and those of stores. What several files
+    have between their names and suffixes belongs to the suffix if it names a task: ``.beats.txt``."""
     paths = [path for path in files_below(root) if is_annotation_file(path.name) or path.suffix.lower() in AUDIO]
     names = [path.relative_to(root) for path in paths]
     names = [name for name in names if not any(folder.suffix == ".zarr" for folder in name.parents)]
@@ -257,10 +253,8 @@ class Sides:
         return cls(references, estimates, {"reference": own, "estimates": found or rest})
 
     def pairs(self) -> Iterator[tuple[Series, Series, Sequence[str]]]:
-        """Pair each series of estimates with the references that have most of its tracks, and their common tasks.
-
-        The tasks are in the order in which they are tried.
-        """
+        """Pair each series of estimates with the references that have most of its tracks, and their common tasks. The
+        tasks are in the order in which they are tried."""
         for estimate in self.estimates:
             best: tuple[int, int, Series, Series, Sequence[str]] | None = None
             fitting: dict[str, int] = {}
@@ -293,9 +287,7 @@ def _series(
     shared: Collection[str] = (),
 ) -> list[Series]:
     """Group the files of one side into series, each with its pattern; separate those in folders `beside` others.
-
-    Folders with a `shared` name are on the other side too, so that they name no system.
-    """
+    Folders with a `shared` name are on the other side too, so that they name no system."""
     made: list[Series] = []
     for (fixed, *_), alike in _shapes(files, words, beside).items():
         parent = () if words.asked else fixed if beside else fixed[:-1]
@@ -364,10 +356,8 @@ def _tables(
     words: Mapping[str, SideWords],
     root: Path,
 ) -> tuple[list[Series], list[Series]]:
-    """Find the series of files of many tracks of each side: one for each annotation that they hold.
-
-    Many files of text are no tables of references, and neither are estimates unless they name tracks of references.
-    """
+    """Find the series of files of many tracks of each side: one for each annotation that they hold. Many files of text
+    are no tables of references, and neither are estimates unless they name tracks of references."""
     made: dict[str, list[Series]] = {}
     for side, files in (("reference", references), ("estimates", estimates)):
         parquet = [file for file in files if file.suffix.lower() == ".parquet"]
@@ -429,10 +419,8 @@ def _series_of_tables(
 def _nested(
     references: Sequence[FoundFile], estimates: Sequence[FoundFile], words: Mapping[str, SideWords]
 ) -> Iterator[tuple[Series, Series]]:
-    """Find both sides if their files are in folders of the same names, such as those of artists and albums.
-
-    Such folders are parts of the names of tracks. Above them estimates may have folders of systems and of runs.
-    """
+    """Find both sides if their files are in folders of the same names, such as those of artists and albums. Such
+    folders are parts of the names of tracks. Above them estimates may have folders of systems and of runs."""
     left, right = _shapes(references, words["reference"]), _shapes(estimates, words["estimates"])
     for (fixed, depth, _), own in left.items():
         levels = range(len(fixed), depth - 1)

@@ -52,11 +52,9 @@ class HeldAnnotation:
 def annotations_in_text(
     path: Path, hint: Callable[[str], str], keys: Sequence[str] = (), *, headed: bool = False
 ) -> list[HeldAnnotation]:
-    """Find the annotations of many tracks in delimited text; none unless it has a column of tracks.
-
-    A track has one row, or several of which each names it. The parameters and the result are those of `annotations_in`;
-    `headed` demands a header.
-    """
+    """Find the annotations of many tracks in delimited text; none unless it has a column of tracks. A track has one
+    row, or several of which each names it. The parameters and the result are those of `annotations_in`; `headed`
+    demands a header."""
     rows = rows_of_table(path)
     if not rows:
         return []
@@ -173,11 +171,9 @@ def _columns_in(task: str, header: Sequence[str] | None, rows: Sequence[Sequence
 
 def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] = ()) -> list[HeldAnnotation]:
     """Find the annotations of many tracks in a Parquet file; none if no column names tracks, or pyarrow is absent.
-
     `hint`: name of a column or struct -> the task that it suggests, or an empty text. `keys`: columns of that name are
     key columns: ``system`` in estimates. Returns one for each set of columns that a task can read, and that is not part
-    of another one.
-    """
+    of another one."""
     found: dict[frozenset[str], HeldAnnotation] = {}
     samples: dict[frozenset[str], Annotation] = {}
     with suppress(AnnotationError):

@@ -131,9 +131,7 @@ def why_not(path: Path, task: str) -> str:
 
 def remedy(path: Path, task: str) -> dict[str, Any]:
     """The columns, and the unit of their times, with which a file can be read as a task, by the message without them.
-
-    Empty unless they are all columns that a header names: a part of a table may be read as many tasks.
-    """
+    Empty unless they are all columns that a header names: a part of a table may be read as many tasks."""
     for clause in why_not(path, task).split("; ") if path.suffix.lower() in (".csv", ".tsv", ".txt", ".lab") else ():
         options = options_in(clause)
         columns = [*options.get("columns", {}).values()]
@@ -170,10 +168,8 @@ def _head(path: Path) -> bytes:
 
 
 def try_evaluation(found: EvaluationFiles) -> tuple[str, str]:
-    """Score a few tracks of an evaluation; returns why it is none, and what the scores of the estimates are.
-
-    References are also scored against themselves, and against other annotators of the same tracks.
-    """
+    """Score a few tracks of an evaluation; returns why it is none, and what the scores of the estimates are. References
+    are also scored against themselves, and against other annotators of the same tracks."""
     if kind_of(found.task).name == "audio":
         return "", ""
     rules = get_task(found.task).convention(found.convention, found.classes)

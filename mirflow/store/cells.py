@@ -20,10 +20,8 @@ from ..ragged import Bool, Float, Int
 
 
 class Status(IntEnum):
-    """Outcome of scoring one (system, track) cell, as stored.
-
-    ``not_computed`` is 0 because unwritten cells of an integer array read as 0.
-    """
+    """Outcome of scoring one (system, track) cell, as stored. ``not_computed`` is 0 because unwritten cells of an
+    integer array read as 0."""
 
     not_computed = 0
     ok = 1
@@ -95,11 +93,9 @@ RemarkSide = Literal["reference", "estimate", "pair"]
 
 @dataclass(frozen=True, slots=True)
 class CellRemark:
-    """What is said about a cell.
-
-    ``reason``: why the cell, or some of its metrics, have no score, or which of its sides is empty. ``warning``: its
-    scores are in doubt. ``repair`` and ``note``: what was changed in an annotation, or not read of its file.
-    """
+    """What is said about a cell. ``reason``: why the cell, or some of its metrics, have no score, or which of its sides
+    is empty. ``warning``: its scores are in doubt. ``repair`` and ``note``: what was changed in an annotation, or not
+    read of its file."""
 
     kind: RemarkKind
     side: RemarkSide
@@ -393,8 +389,7 @@ def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
 
 def mark_failed_metrics(failures: Iterable[tuple[int, int]], metrics: tuple[str, ...]) -> dict[str, Sparse]:
     """Return the result that says which metrics failed on which cells; nothing without failures (cell, index of the
-    metric).
-    """
+    metric)."""
     index = np.array(sorted(set(failures)), dtype=np.int64).reshape(-1, 2)
     about = {"long_name": "1 where the metric failed and others have a score of the cell"}
     marked = Sparse((FAILED_METRIC,), (metrics,), index, np.ones(len(index)), about)

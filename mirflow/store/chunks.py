@@ -34,11 +34,9 @@ _SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
 
 
 def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
-    """Write an evaluation, with further attributes, in an empty generation.
-
-    Other results than those of `cells` are read only where their files cannot stay as they are, a few systems at a
-    time: if tracks, metrics or labels changed.
-    """
+    """Write an evaluation, with further attributes, in an empty generation. Other results than those of `cells` are
+    read only where their files cannot stay as they are, a few systems at a time: if tracks, metrics or labels
+    changed."""
     from .zarr_io import WRITTEN
 
     coords, extras = layout(content)
@@ -55,10 +53,8 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
 
 
 def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
-    """Write an evaluation over one, in a repository, whose systems come first and in the same order in it.
-
-    Rows of systems whose results stay are not written, but where tracks, metrics or other labels differ.
-    """
+    """Write an evaluation over one, in a repository, whose systems come first and in the same order in it. Rows of
+    systems whose results stay are not written, but where tracks, metrics or other labels differ."""
     from .zarr_io import read_whole
 
     old = {name: tuple(read_whole(group, name).tolist()) for name in _labels_of(group)}
@@ -220,10 +216,8 @@ def _write_entries(array: zarr.Array[Any], entries: Sparse, rows: Sequence[tuple
 
 
 def _link(array: zarr.Array[Any], name: str, content: GroupContent) -> set[int]:
-    """Link the files of systems whose results stay as they are stored; returns the rows of the others.
-
-    In a repository there are no files to link.
-    """
+    """Link the files of systems whose results stay as they are stored; returns the rows of the others. In a repository
+    there are no files to link."""
     place: Path | None = getattr(array.store, "root", None)
     if place is None:
         return set(range(len(content.systems)))

@@ -38,8 +38,7 @@ def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]
 
 def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
     """Return warnings among the attributes of an evaluation, each once; with `systems`, those that concern one of them
-    or all.
-    """
+    or all."""
     kept = attrs.get(WARNINGS, ())
     return list(
         dict.fromkeys(one["text"] for one in kept if systems is None or one["system"] in systems or not one["system"])
@@ -230,11 +229,8 @@ def strings(values: Iterable[str]) -> Array:
 
 
 def column(values: Sequence[Entry]) -> Array:
-    """Entries of a coordinate as one array.
-
-    All bool: bool. All int: int64. Numbers with floats or missing values: float64 with NaN. Everything else: text,
-    empty where it is missing.
-    """
+    """Entries of a coordinate as one array. All bool: bool. All int: int64. Numbers with floats or missing values:
+    float64 with NaN. Everything else: text, empty where it is missing."""
     present = [value for value in values if value is not None]
     kinds = {type(value) for value in present}
     whole = len(present) == len(values) and bool(present)
@@ -407,11 +403,9 @@ def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
 
 
 def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dict[str, Array]:
-    """Return the cells of an evaluation as arrays over (system, track), as a store has them.
-
-    ``score`` and ``weight`` are (systems, tracks, measures); ``status``, ``repairs``, ``message``, ``digest`` and
-    ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell without a result is ``not_computed``.
-    """
+    """Return the cells of an evaluation as arrays over (system, track), as a store has them. ``score`` and ``weight``
+    are (systems, tracks, measures); ``status``, ``repairs``, ``message``, ``digest`` and ``stamp`` (systems, tracks);
+    ``duration`` (tracks,) in seconds. A cell without a result is ``not_computed``."""
     cells, shape = content.cells, content.shape
     known = content.places >= 0
     at = content.places[known]

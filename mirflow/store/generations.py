@@ -146,10 +146,8 @@ def replaced(generation: str | Path) -> StoreError:
 
 @contextmanager
 def unless_replaced(generation: Path) -> Iterator[None]:
-    """Say that a generation was replaced, where something lacks in it that went with the whole.
-
-    Whether it is still there is asked after the miss: removing it begins by renaming it.
-    """
+    """Say that a generation was replaced, where something lacks in it that went with the whole. Whether it is still
+    there is asked after the miss: removing it begins by renaming it."""
     try:
         yield
     except (DamagedError, OSError, ValueError) as error:
@@ -178,9 +176,7 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
 @contextmanager
 def locked(folder: Path, store: Path | str, patience: float = 0.0) -> Iterator[None]:
     """Hold the writer's lock in a folder, which the operating system releases when its holder dies, however it dies.
-
-    Another one who holds it is waited for, as many seconds as there is `patience`.
-    """
+    Another one who holds it is waited for, as many seconds as there is `patience`."""
     from filelock import FileLock, Timeout
 
     # The note is a separate file, as acquiring a lock may truncate the lock file.
@@ -238,10 +234,8 @@ _POINTER = "mirflow store: "
 
 
 def target_of(path: Path) -> Path | None:
-    """What the path of a store leads to, relative to its folder; None if it leads nowhere.
-
-    It is a link or, where links cannot be made, a small file that says what a link would.
-    """
+    """What the path of a store leads to, relative to its folder; None if it leads nowhere. It is a link or, where links
+    cannot be made, a small file that says what a link would."""
     if path.is_symlink():
         return path.readlink()
     if not path.is_file():
@@ -252,10 +246,8 @@ def target_of(path: Path) -> Path | None:
 
 
 def lead_to(path: Path, target: Path, temporary: Path, demand_own: Callable[[], None]) -> None:
-    """Let a path lead to a target from one moment on, if what is there before then is still one's own.
-
-    Windows replaces no links to folders, and makes none outside of its developer mode; some file systems make none.
-    """
+    """Let a path lead to a target from one moment on, if what is there before then is still one's own. Windows replaces
+    no links to folders, and makes none outside of its developer mode; some file systems make none."""
     temporary.unlink(missing_ok=True)
     try:
         if WINDOWS:

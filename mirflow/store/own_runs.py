@@ -23,10 +23,7 @@ _BYTES = 32
 
 def sign_run(folder: Path, pipeline: str, root: str) -> None:
     """Sign the pipeline and the root, as stored, of a store that a run has just written to the folder of its
-    generations.
-
-    Without a home folder, or on a full disk, no signature is written, and reports ask for ``--root``.
-    """
+    generations. Without a home folder, or on a full disk, no signature is written, and reports ask for ``--root``."""
     with suppress(OSError, RuntimeError):
         file = _key_file()
         if not file.exists():

@@ -54,10 +54,8 @@ def read_group(path: str | Path, name: str) -> GroupContent:
 
 
 def open_groups(path: str | Path) -> dict[str, GroupContent]:
-    """All evaluations of a store, by name, whose results are read when they are needed, system by system.
-
-    Errors are those of :func:`read_group`. They belong to the generation that is current now.
-    """
+    """All evaluations of a store, by name, whose results are read when they are needed, system by system. Errors are
+    those of :func:`read_group`. They belong to the generation that is current now."""
     return _read(path, lambda root: {name: StoredGroup(root, name, path).content for name in sorted(root.group_keys())})
 
 
@@ -104,11 +102,9 @@ def _checked(root: zarr.Group, path: str | Path) -> zarr.Group:
 
 
 def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
-    """Return all evaluations of a store, or of a plain copy, by name: statuses and durations in memory.
-
-    They are those of :func:`read_tree`, with nested attributes and with coordinates in the order of the store. Other
-    values are read on access, only those that are selected; scores and weights stay in memory once all are read.
-    """
+    """Return all evaluations of a store, or of a plain copy, by name: statuses and durations in memory. They are those
+    of :func:`read_tree`, with nested attributes and with coordinates in the order of the store. Other values are read
+    on access, only those that are selected; scores and weights stay in memory once all are read."""
     return _read(path, lambda root: {name: _dataset(group, scores=True) for name, group in sorted(root.groups())})
 
 
@@ -160,8 +156,7 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
 
 def dataset_of(content: GroupContent) -> xr.Dataset:
     """Return the dataset of an evaluation in memory, the same as that of its group in a store; each cell occurs at most
-    once. None of its results are stored.
-    """
+    once. None of its results are stored."""
     import xarray as xr
 
     from ..lazy_array import lazy_variable, plain_variable
@@ -185,9 +180,7 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
 
 def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
     """Return the evaluation that a dataset holds: the inverse of `dataset_of`, also of a part of its cells and metrics.
-
-    Arrays that it lacks beside scores, weights and statuses are empty. Without a name, it is that of the task.
-    """
+    Arrays that it lacks beside scores, weights and statuses are empty. Without a name, it is that of the task."""
     missing = [one for one in ("score", "weight", "status") if one not in ds.data_vars]
     missing += [dim for dim in DIMS if dim not in ds.dims or dim not in ds.coords]
     if missing:

@@ -81,11 +81,9 @@ _REFUSALS = {
 
 
 def _ask(address: Address, request: Callable[[], T]) -> T:
-    """The result of a request, whose errors have the form of `_asking`.
-
-    Icechunk repeats requests for minutes, as services that throttle need it, and waits without end for one that does
-    not answer any more. So the caller checks from time to time whether the service responds at all.
-    """
+    """The result of a request, whose errors have the form of `_asking`. Icechunk repeats requests for minutes, as
+    services that throttle need it, and waits without end for one that does not answer any more. So the caller checks
+    from time to time whether the service responds at all."""
     if address.kind == "icechunk":
         with _asking(address):
             return request()
@@ -579,9 +577,7 @@ def _message(contents: Iterable[GroupContent]) -> str:
 
 def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> GroupContent:
     """An evaluation with the systems of another one that it lacks; the systems of the other one come first, in order.
-
-    Raises `StoreError` if such systems have other tracks, metrics or ways in which these are computed.
-    """
+    Raises `StoreError` if such systems have other tracks, metrics or ways in which these are computed."""
     added = set(other.systems) - set(own.systems)
     if not added:
         return own

@@ -76,9 +76,7 @@ def check_attributes(attrs: Mapping[str, Any]) -> None:
 
 def coordinate_names(attrs: dict[str, Any], arrays: Container[str]) -> list[str]:
     """Check the attributes of a group, and take the names of coordinates out; raises a ValueError for those it lacks.
-
-    They are one text, as xarray expects it.
-    """
+    They are one text, as xarray expects it."""
     check_attributes(attrs)
     listed = attrs.pop("coordinates", "")
     names = listed.split() if isinstance(listed, str) else [repr(listed)]
@@ -201,10 +199,8 @@ class StoredGroup:
         return {rest: (status.st_dev, status.st_ino) for rest, status in found.items()}
 
     def files(self, name: str) -> Mapping[int, Mapping[str, str]]:
-        """The files of a variable in a folder, by row, then by the places of chunks along the other dims.
-
-        Raises a StoreError if one is lost.
-        """
+        """The files of a variable in a folder, by row, then by the places of chunks along the other dims. Raises a
+        StoreError if one is lost."""
         self.demand_written(name)
         return chunk_files(cast(Path, self.folder) / name)
 

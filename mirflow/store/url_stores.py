@@ -38,11 +38,9 @@ _PART = 2**16
 
 
 class UrlStore(Base):
-    """A store on an HTTP server, read only, whose errors name the address.
-
-    A chunk that the server does not have reads as fill values. That is right where it was never written, and a lie
-    where it was lost: then this raises, as it does for chunks that unpack to another size than they should.
-    """
+    """A store on an HTTP server, read only, whose errors name the address. A chunk that the server does not have reads
+    as fill values. That is right where it was never written, and a lie where it was lost: then this raises, as it does
+    for chunks that unpack to another size than they should."""
 
     def __init__(self, client: Any, address: Address) -> None:
         super().__init__(client, read_only=True)

@@ -40,11 +40,9 @@ _EXIT_SECONDS = 10.0
 
 @contextmanager
 def requesting() -> Iterator[None]:
-    """Requests to a server or a service, for which Python waits before it ends.
-
-    Where one of several reads fails, zarr goes on without the others. The libraries that do requests crash the process
-    if one of them is answered while Python ends.
-    """
+    """Requests to a server or a service, for which Python waits before it ends. Where one of several reads fails, zarr
+    goes on without the others. The libraries that do requests crash the process if one of them is answered while Python
+    ends."""
     request = object()
     _REQUESTS.add(request)
     try:
@@ -66,11 +64,9 @@ WRITTEN = "chunks_written"
 
 
 class BuildingStore(LocalStore):
-    """A folder without readers yet: every value is written in this thread and synced.
-
-    Zarr's own local store hands each small file to another thread and renames it into place; in a folder that is put
-    in place as a whole, both are in vain and double the time of a publish.
-    """
+    """A folder without readers yet: every value is written in this thread and synced. Zarr's own local store hands each
+    small file to another thread and renames it into place; in a folder that is put in place as a whole, both are in
+    vain and double the time of a publish."""
 
     async def set(self, key: str, value: Buffer) -> None:
         """Write one value."""
@@ -89,12 +85,10 @@ class BuildingStore(LocalStore):
 
 
 class GenerationStore(LocalStore):
-    """A published generation, read only.
-
-    A chunk that is not there reads as fill values. That is right where it was never written, and a lie where it was
-    lost or the generation was removed under a lazy handle: then this raises. Removing starts by renaming the folder,
-    so a folder that is still there after a miss was whole at the time of the miss.
-    """
+    """A published generation, read only. A chunk that is not there reads as fill values. That is right where it was
+    never written, and a lie where it was lost or the generation was removed under a lazy handle: then this raises.
+    Removing starts by renaming the folder, so a folder that is still there after a miss was whole at the time of the
+    miss."""
 
     async def get(
         self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
@@ -165,12 +159,9 @@ def open_session(
     demand_answer: Callable[[], None] | None = None,
     seconds: float = 0.0,
 ) -> zarr.Group | None:
-    """The root group of a version of a repository, to be read, if it has one.
-
-    `store`, `address`: of a session, and where its repository is. `asking`: makes a context that gives errors a form.
-    `demand_answer`: raises an error if the service is silent; it is called when a value does not come within so many
-    `seconds`.
-    """
+    """The root group of a version of a repository, to be read, if it has one. `store`, `address`: of a session, and
+    where its repository is. `asking`: makes a context that gives errors a form. `demand_answer`: raises an error if the
+    service is silent; it is called when a value does not come within so many `seconds`."""
     try:
         return zarr.open_group(SessionStore(store, address, asking, demand_answer, seconds), mode="r")
     except FileNotFoundError:
@@ -188,12 +179,10 @@ def _demand_file(root: Path, key: str) -> None:
 
 
 def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
-    """Fault of the bytes of a chunk, of a `whole` shard or of a chunk in one; empty if there is none.
-
-    Lazy values are decoded outside of mirflow's functions, so the checksum is checked here, where all bytes come in:
-    decompressing twice takes a millisecond for a megabyte. Sizes are compared first, since a few bytes may unpack to
-    gigabytes. Of shards, which only hold scores, the sizes are enough: whoever decodes them reports checksums.
-    """
+    """Fault of the bytes of a chunk, of a `whole` shard or of a chunk in one; empty if there is none. Lazy values are
+    decoded outside of mirflow's functions, so the checksum is checked here, where all bytes come in: decompressing
+    twice takes a millisecond for a megabyte. Sizes are compared first, since a few bytes may unpack to gigabytes. Of
+    shards, which only hold scores, the sizes are enough: whoever decodes them reports checksums."""
     if form.flaw:
         return f"not what was written ({form.flaw})"
     frames = _frames(data, form.in_shard) if whole and form.in_shard else [data]
@@ -253,8 +242,7 @@ def _content_size(frame: memoryview) -> int | None:
 
 class Form(NamedTuple):
     """How an array is cut: bytes of a chunk in memory, of text at most; its items; the number of chunks in a shard; and
-    why it is none that mirflow writes.
-    """
+    why it is none that mirflow writes."""
 
     bytes: int
     exact: bool
@@ -327,10 +315,8 @@ def _metadata(array: Path) -> dict[str, Any]:
 
 
 def _demand_written(array: zarr.Array[Any], root: Path) -> None:
-    """Raise if an array has other chunks than it says, before memory is taken for all that it says to have.
-
-    Of a sparse array some are not written; its dims are those of others.
-    """
+    """Raise if an array has other chunks than it says, before memory is taken for all that it says to have. Of a sparse
+    array some are not written; its dims are those of others."""
     with unless_replaced(root):
         if array.size and WRITTEN not in array.attrs and _files_of(array) != count_chunks(root / array.path):
             raise DamagedError(root, f"a chunk of {array.path!r} is lost")
@@ -361,11 +347,9 @@ def create_array(
     shards: tuple[int, ...] | None = None,
     sparse: bool = False,
 ) -> zarr.Array[Any]:
-    """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers.
-
-    Unless it is sparse, chunks of nothing but fill values are written too, so that a lost chunk differs from them.
-    With `shards`, a file holds the chunks of a shard, and one of them can be read without the others.
-    """
+    """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers. Unless it is
+    sparse, chunks of nothing but fill values are written too, so that a lost chunk differs from them. With `shards`, a
+    file holds the chunks of a shard, and one of them can be read without the others."""
     return group.create_array(
         name,
         shape=shape,
@@ -456,11 +440,9 @@ _SMALL = 2**22
 
 
 class StoredArray:
-    """Values of an array, read on access. Text is returned as objects.
-
-    Those along one dim are read once; those of other arrays that are `kept`, whole on first use if they are small, and
-    otherwise once all of them have been looked at.
-    """
+    """Values of an array, read on access. Text is returned as objects. Those along one dim are read once; those of
+    other arrays that are `kept`, whole on first use if they are small, and otherwise once all of them have been looked
+    at."""
 
     def __init__(self, array: zarr.Array[Any], *, kept: bool = False) -> None:
         self._array = array
@@ -507,8 +489,7 @@ def place_of(store: Any) -> Path | str:
 
 def _slice_of(place: Any, size: int) -> Any:
     """An ascending slice for a single place or neighbours, which zarr reads faster than places one by one; the places
-    of a descending slice; others as they are given.
-    """
+    of a descending slice; others as they are given."""
     if isinstance(place, int | np.integer):
         first = range(size)[place]
         return slice(first, first + 1)
@@ -519,10 +500,8 @@ def _slice_of(place: Any, size: int) -> Any:
 
 @contextmanager
 def building(folder: Path, attrs: Mapping[str, Any]) -> Iterator[zarr.Group]:
-    """The root group of a store that is built in an empty folder.
-
-    At the end all metadata are gathered in it, so that plain readers open it fast and without a warning.
-    """
+    """The root group of a store that is built in an empty folder. At the end all metadata are gathered in it, so that
+    plain readers open it fast and without a warning."""
     root = zarr.create_group(BuildingStore(folder), zarr_format=3, attributes=dict(attrs))
     yield root
     with warnings.catch_warnings():

@@ -437,13 +437,9 @@ _EXACT = 1e-12
 
 
 def is_rounded(printed: str, value: float, *, decimals: bool = True) -> bool:
-    """True if a number rounds to a printed one.
-
-    The digits that are printed decide. One without decimals is the whole number: only where no number of its table has
-    decimals, and two digits or more are printed, the computed one is rounded to it.
-
-    `printed`: digits with a decimal point; empty: there is no number.
-    """
+    """True if a number rounds to a printed one. The digits that are printed decide. One without decimals is the whole
+    number: only where no number of its table has decimals, and two digits or more are printed, the computed one is
+    rounded to it. `printed`: digits with a decimal point; empty: there is no number."""
     if not printed or not math.isfinite(value):
         return float(printed) == value if printed else math.isnan(value)
     exponent = Decimal(printed).as_tuple().exponent
