@@ -13,8 +13,7 @@ import numpy as np
 from ..errors import QueryError, RunError, counted
 from ..pipeline.plan import Stale
 from ..store.cells import Cells
-from .block import Works, clean_sides, read_sides, score_sides
-from .graph import BlockTask, Graph, Key, block_graph
+from .block import BlockTask, Graph, Key, Works, block_graph, clean_sides, read_sides, score_sides
 from .runs import plan
 
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Int
 from ..store.cells import CELL_ATTRS, CellPlaces, Cells, GroupContent, concatenate_cells, no_cells, relabel
 from ..store.format import FINGERPRINTS, TEXTS, dense_cells, usable_text
-from .block import Works, block_size
-from .graph import block_graph
+from .block import Works, block_graph, block_size
 
 _CELL = ("system", "track")
 _TEXT = np.dtype("O", metadata={"element_type": str})

@@ -19,7 +19,200 @@ from ..annotations.spacing import FASTEST, MANY, SLOWEST, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float
-from .pitch_units import PITCH_UNITS
+from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz
+
+NUMBERED = 3
+"""Minimum number of pitches of an annotation to report whole numbers."""
+_ABSURD = 1e6
+"""Hz above which a number is not a pitch."""
+_CENTS = 2500.0
+"""Maximum plausible median pitch in Hz if some pitches are above `_PIANO`."""
+_PIANO = 4200.0
+"""Hz just above the highest note of a piano."""
+_LOWEST_KEY = 21
+"""MIDI number of the lowest key of a piano; as MIDI numbers, pitches are as high on average."""
+_APART = 36.0
+"""Most semitones between the medians of two sides of the same music."""
+
+_STEPS = 5
+"""Different semitones by which numbers without a whole one among them are recognised."""
+_CLEARLY = 0.3
+"""By how much the regularity of one reading must exceed that of the other."""
+
+
+def midi_numbers(annotation: Annotation) -> str | None:
+    """Evidence that the pitches of an annotation are MIDI numbers, where Hz is expected; None without any.
+
+    Several whole numbers, none above 127, are hardly ever frequencies.
+
+    Examples
+    --------
+    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([60.0, 64.0, 67.0])}))
+    'whole numbers from 60 to 67'
+    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([82.4, 110.0, 98.0])}))
+    """
+    return _whole_numbers(_low_pitches(annotation))
+
+
+def remedy_for_numbers(annotation: Annotation, side: str = "", other: Annotation | None = None) -> str:
+    """What may be done about MIDI numbers; without an option if as MIDI numbers they would not be those of music.
+
+    `side`: the side that alone has them, or empty. `other`: the other side, if it is in Hz.
+
+    Examples
+    --------
+    >>> numbers = [Annotation("notes", {"pitch": np.array([low, low + 4.0, low + 7.0])}) for low in (60.0, 1.0)]
+    >>> remedy_for_numbers(numbers[0], "estimate")  # doctest: +ELLIPSIS
+    'Hz is expected; pitch_unit: MIDI of this side alone (--estimate-pitch-unit MIDI) reads files of such numbers, ...'
+    >>> remedy_for_numbers(numbers[1])
+    'Hz is expected'
+    """
+    numbers = _low_pitches(annotation)
+    middle = float(np.median(numbers)) if len(numbers) else 0.0
+    usual = middle >= _LOWEST_KEY
+    if usual and other is not None and len(pitch := _sounding(other)):
+        usual = abs(middle - float(hz_to_midi(np.median(pitch)))) <= _APART
+    if not usual:
+        return "Hz is expected"
+    option = f"pitch_unit: MIDI of this side alone (--{side}-pitch-unit MIDI)" if side else "pitch_unit: MIDI"
+    return f"Hz is expected; {option} reads files of such numbers, mirflow.metrics.util.midi_to_hz converts arrays"
+
+
+def _whole_numbers(pitch: Float) -> str | None:
+    if len(pitch) < NUMBERED or (pitch != pitch.round()).any() or pitch.min() == pitch.max():
+        return None
+    return f"whole numbers from {pitch.min():.0f} to {pitch.max():.0f}"
+
+
+def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about a pair of which a side, or each, has MIDI numbers where Hz is expected.
+
+    Those of one side are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an
+    octave. Of two sides without a pitch above 127 one has whole numbers, or the pitches of one lie a whole number of
+    semitones apart as MIDI numbers, and not as frequencies: by their distances in cents other notes match than by their
+    numbers.
+
+    Examples
+    --------
+    >>> hertz = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([220.0, 0.0, 233.1])})
+    >>> numbers = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([57.02, 0.0, 58.1])})
+    >>> numbered_pitches((), hertz, numbers)  # doctest: +ELLIPSIS
+    "the estimate's pitches are numbers from 57.02 to 58.1: are they MIDI numbers? Hz is expected; ..."
+    >>> whole = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([60.0, 62.0, 64.0])})
+    >>> numbered_pitches((), whole, numbers)  # doctest: +ELLIPSIS
+    'the pitches of both sides are whole numbers from 60 to 64 and numbers from 57.02 to 58.1: are they MIDI ...'
+    >>> numbered_pitches((), numbers, numbers)
+    """
+    low = _low_pitches(reference), _low_pitches(estimate)
+    if len(low[0]) and len(low[1]):
+        both = _both_numbered(*low)
+        return both and f"{both} {remedy_for_numbers(estimate)}"
+    for name, pitch, other in (("reference", low[0], estimate), ("estimate", low[1], reference)):
+        given = _sounding(other) if len(pitch) else pitch
+        if not len(given) or not HIGHEST_MIDI < given.max() < _ABSURD:
+            continue
+        what, low_middle, middle = _whole_numbers(pitch), np.median(pitch), np.median(given)
+        # Near the others as MIDI numbers, and far below them in Hz.
+        if what is None and middle / 2 < midi_to_hz(low_middle) < middle * 2 and middle >= 2 * low_middle:
+            what = _range_of(pitch)
+        if what:
+            numbered = reference if name == "reference" else estimate
+            remedy = remedy_for_numbers(numbered, name, other)
+            return f"the {name}'s pitches are {what}: are they MIDI numbers? {remedy}"
+    return None
+
+
+def _both_numbered(*sides: Float) -> str | None:
+    """Warning about two sides without a pitch above 127, which are of a bass, or MIDI numbers."""
+    whole = [_whole_numbers(pitch) for pitch in sides]
+    if not all(whole):
+        grids = [_regularity(pitch) for pitch in sides]
+        if any(hertz >= numbers + _CLEARLY for numbers, hertz in grids):
+            return None
+        if not any(whole) and not any(numbers >= hertz + _CLEARLY for numbers, hertz in grids):
+            return None
+    ranges = [text or _range_of(pitch) for text, pitch in zip(whole, sides, strict=True)]
+    if all(whole):
+        ranges[1] = ranges[1].removeprefix("whole numbers ") if ranges[0] != ranges[1] else ""
+    both = " and ".join(filter(None, ranges))
+    return f"the pitches of both sides are {both}: are they MIDI numbers?"
+
+
+def _regularity(pitch: Float) -> tuple[float, float]:
+    """How regularly pitches lie in steps of a semitone, if they are MIDI numbers, and if they are in Hz. 1 if all are a
+    whole number of semitones apart, near 0 if they lie anywhere; 0 for few different ones. Each semitone counts once,
+    however long it sounds."""
+    found = []
+    for numbers in (pitch, np.asarray(hz_to_midi(pitch))):
+        steps, step = np.unique(numbers.round(), return_inverse=True)
+        turns = np.exp(2j * np.pi * numbers)
+        means = np.array([np.bincount(step, part) for part in (turns.real, turns.imag)]) / np.bincount(step)
+        found.append(float(np.hypot(*means.mean(axis=1))) if len(steps) >= _STEPS else 0.0)
+    return found[0], found[1]
+
+
+def _range_of(pitch: Float) -> str:
+    return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}"
+
+
+def pitches_in_cents(annotation: Annotation) -> str | None:
+    """Evidence that the pitches of an annotation are in cents: half of them are too high for a frequency of music.
+
+    Examples
+    --------
+    >>> pitches_in_cents(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([5700.0, 6000.0, 6401.0])}))
+    ... # doctest: +ELLIPSIS
+    'the pitches reach from 5700 to 6401: are they in cents? Hz is expected; convert cents above MIDI number 0 with ...'
+    """
+    column = annotation.pitches
+    if not len(column) or column.max() < _PIANO:
+        return None
+    pitch = _sounding(annotation)
+    if len(pitch) < NUMBERED or not _CENTS < np.median(pitch) < _ABSURD or pitch.min() == pitch.max():
+        return None
+    return (
+        f"the pitches reach from {pitch.min():.5g} to {pitch.max():.5g}: are they in cents? Hz is expected; convert "
+        "cents above MIDI number 0 with mirflow.metrics.util.midi_to_hz(cents / 100)"
+    )
+
+
+def _low_pitches(annotation: Annotation) -> Float:
+    """The frequencies of voiced items, if none is above the highest MIDI number; else nothing."""
+    column = annotation.pitches
+    if not len(column) or column.max() > HIGHEST_MIDI:
+        return np.zeros(0)
+    pitch = _sounding(annotation)
+    return pitch if len(pitch) and pitch.max() <= HIGHEST_MIDI else np.zeros(0)
+
+
+def _sounding(annotation: Annotation) -> Float:
+    """Frequencies of voiced items, and of unvoiced ones that have an estimate (negative numbers)."""
+    pitch: Float = np.abs(annotation.pitches)
+    return pitch[np.isfinite(pitch) & (pitch > 0)]
+
+
+def _pitches(annotations: Collection) -> Float:
+    columns = annotations.rows.columns
+    pitches: Float = columns["pitch"] if "pitch" in columns else columns["frequency"]
+    return pitches
+
+
+PITCH_UNITS = (
+    Doubt(
+        "pitch_unit",
+        "the pitches of a side, or of both, are MIDI numbers where Hz is expected: whole numbers up to 127, or numbers "
+        "with fractions that are near the other side's pitches or lie in steps of a semitone only as MIDI numbers",
+        of_pair=numbered_pitches,
+        suspects=lambda _, annotations: ~annotations.holding(_pitches(annotations) > HIGHEST_MIDI),
+    ),
+    Doubt(
+        "pitch_unit",
+        f"half of the pitches of a side are above {_CENTS:.0f} Hz, and some above {_PIANO:.0f} Hz: cents",
+        of_side=pitches_in_cents,
+        suspects=lambda _, annotations: annotations.holding(~(_pitches(annotations) < _PIANO)),
+    ),
+)
+
 
 LABELLED = 5
 """Labelled items that each side must have for labels without a match to be reported."""

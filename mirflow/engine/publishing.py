@@ -16,8 +16,7 @@ from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..store.cells import Cells
 from ..store.write import StoreWriter
-from .part_results import sorting_place
-from .parts import PartFolder, numbers_of_parts, parts_of
+from .parts import PartFolder, numbers_of_parts, parts_of, sorting_place
 from .removals import Prune, demand_leave
 from .runs import (
     Job,

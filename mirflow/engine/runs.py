@@ -63,10 +63,8 @@ from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
-from .block import EACH, Works
-from .graph import BlockTask, Key, block_graph
-from .part_results import PartResults, sorting_place
-from .parts import Part, PartFolder
+from .block import EACH, BlockTask, Key, Works, block_graph
+from .parts import Part, PartFolder, PartResults, sorting_place
 from .removals import Prune, demand_leave, find_removal
 from .schedule import choose_scheduler, execute, start_forkserver
 

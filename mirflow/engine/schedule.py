@@ -29,8 +29,7 @@ from ..errors import MirflowError, PluginError, RunError, SchedulerError, Unread
 from ..interruption import deferred
 from ..plugins import import_module
 from ..store.cells import Cells, concatenate_cells
-from .block import BlockWork, failed_cells
-from .graph import Graph, Key, graph_of_one
+from .block import BlockWork, Graph, Key, failed_cells, graph_of_one
 
 Done = Callable[[Key, Cells], None]
 """Called in the process of the run with the key of a block and its results, as they arrive."""

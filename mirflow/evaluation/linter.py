@@ -20,8 +20,7 @@ from ..annotations.source import HeldSource, Source
 from ..annotations.spacing import extents, odd_spacing
 from ..annotations.validation import inspect
 from ..engine.block import BlockWork, TrackWork, score_block
-from ..engine.pitch_units import midi_numbers, remedy_for_numbers
-from ..engine.plausibility import SPACING, doubts_of
+from ..engine.plausibility import SPACING, doubts_of, midi_numbers, remedy_for_numbers
 from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.constants import WINS

@@ -17,7 +17,7 @@ from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..annotations.source import Source
 from ..engine.block import BLOCK
 from ..engine.lazy import LazyCollection
-from ..engine.pitch_units import midi_numbers, remedy_for_numbers
+from ..engine.plausibility import midi_numbers, remedy_for_numbers
 from ..errors import AnnotationError, InvalidAnnotationError, MetricError, counted, problems_of, together, warn_caller
 from ..ragged import Column
 from ..readers import read, read_all

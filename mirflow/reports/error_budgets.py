@@ -17,8 +17,7 @@ from ..analysis.scores import cell_texts, names_of
 from ..analysis.selection import CHOSEN, choose_tracks, headline_metric
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
-from ..engine.block import Works, block_size
-from ..engine.graph import Key, block_graph
+from ..engine.block import Key, Works, block_graph, block_size
 from ..engine.pair_scores import ROUNDING
 from ..engine.runs import plan as plan_files
 from ..engine.schedule import choose_scheduler, execute

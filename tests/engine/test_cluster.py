@@ -16,8 +16,7 @@ import xarray as xr
 
 import mirflow
 from mirflow.engine import schedule
-from mirflow.engine.block import Works
-from mirflow.engine.graph import Graph, Key, block_graph
+from mirflow.engine.block import Graph, Key, Works, block_graph
 from mirflow.engine.runs import plan
 from mirflow.errors import RunError, SchedulerError
 from mirflow.pipeline.plan import Stale

@@ -26,8 +26,8 @@ def folder(tmp_path: Path) -> Path:
 def _on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """No cell stays in memory, a file holds one system, and a few cells are written at a time."""
     monkeypatch.setattr("mirflow.engine.runs._MOST_IN_MEMORY", 0)
-    monkeypatch.setattr("mirflow.engine.part_results._PER_FILE", 6)
-    monkeypatch.setattr("mirflow.engine.part_results._MOST_WAITING", 3)
+    monkeypatch.setattr("mirflow.engine.parts._PER_FILE", 6)
+    monkeypatch.setattr("mirflow.engine.parts._MOST_WAITING", 3)
 
 
 def assert_as_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.cli import cli
-from mirflow.engine import part_results
+from mirflow.engine import parts
 from mirflow.engine.parts import Part, numbers_of_parts
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning, RunError, StoreError, StoreLockedError
@@ -51,8 +51,8 @@ def pipeline(tmp_path: Path) -> Path:
 @pytest.fixture(autouse=True)
 def _small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Results are sorted into a file a system, and written after a few cells."""
-    monkeypatch.setattr(part_results, "_PER_FILE", 6)
-    monkeypatch.setattr(part_results, "_MOST_WAITING", 3)
+    monkeypatch.setattr(parts, "_PER_FILE", 6)
+    monkeypatch.setattr(parts, "_MOST_WAITING", 3)
 
 
 def folder_of(pipeline: Path, part: str) -> Path:

@@ -13,8 +13,7 @@ import xarray as xr
 import mirflow
 from mirflow import evaluate_paths
 from mirflow.annotations.labelled import from_dataset
-from mirflow.engine.block import Works
-from mirflow.engine.graph import block_graph
+from mirflow.engine.block import Works, block_graph
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
