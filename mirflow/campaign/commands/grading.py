@@ -13,6 +13,7 @@ import click
 from ...cli.common_options import LEVEL, Command, CommandFamily, LocalPath, ReadingCommand
 from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
+from . import default_option
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -131,7 +132,7 @@ def _new_seed() -> int:
 @click.option(
     "--key", type=_OUT, help="Key to write: which system returned which candidate. Default: OUTPUT with .key.csv."
 )
-@click.option("--top", "-n", type=click.IntRange(1), default=5, show_default=True, help="Candidates per system.")
+@default_option("--top", "-n", default=5, type=click.IntRange(1), help="Candidates per system.")
 @click.option("--pieces", type=_FILE, help="Table of pieces, for --same and for their names.")
 @click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
 @click.option("--same", multiple=True, metavar="COLUMN", help="Leave out candidates with the query's value: artist.")
@@ -187,9 +188,7 @@ def pool_command(
 @grading_command.command("clip", cls=Command, short_help="Cut clips from the middle of recordings.")
 @click.argument("recordings", nargs=-1, required=True, type=_FILE, metavar="RECORDINGS...")
 @click.option("--output", "-o", type=LocalPath(file_okay=False), required=True, help="Folder for the clips.")
-@click.option(
-    "--seconds", type=click.FloatRange(0, min_open=True), default=30.0, show_default=True, help="Length of the clips."
-)
+@default_option("--seconds", default=30.0, type=click.FloatRange(0, min_open=True), help="Length of the clips.")
 @click.option("--to", type=click.Choice(("wav", "flac", "ogg", "mp3")), help="Format. Default: as the recording.")
 @_force
 def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to: str | None, force: bool) -> None:
@@ -212,16 +211,10 @@ def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to:
 @click.option(
     "--graders", "-g", required=True, metavar="NUMBER|FILE", help="Number of graders, or a list of their names."
 )
-@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders per pair.")
-@click.option(
-    "--by", type=click.Choice(("query", "pair")), default="query", show_default=True, help="Unit of assignment."
-)
-@click.option(
-    "--repeats", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="Share of judgements to repeat."
-)
-@click.option(
-    "--minutes", type=click.FloatRange(0, min_open=True), default=1.0, show_default=True, help="Minutes per judgement."
-)
+@default_option("--per-pair", "-k", default=1, type=click.IntRange(1), help="Graders per pair.")
+@default_option("--by", default="query", type=click.Choice(("query", "pair")), help="Unit of assignment.")
+@default_option("--repeats", default=0.05, type=click.FloatRange(0, 1), help="Share of judgements to repeat.")
+@default_option("--minutes", default=1.0, type=click.FloatRange(0, min_open=True), help="Minutes per judgement.")
 @click.option(
     "--seed", type=click.IntRange(0, _SEED), help="Seed for the orders. Default: a new one, stored in the table."
 )
@@ -266,7 +259,7 @@ def assign_command(
 @grading_command.command("overview", cls=Command, short_help="Show progress and agreement.")
 @click.argument("judgements", type=_FILE)
 @click.option("--key", type=_FILE, required=True, help="Key written by pool.")
-@click.option("--per-pair", "-k", type=click.IntRange(1), default=1, show_default=True, help="Graders per pair.")
+@default_option("--per-pair", "-k", default=1, type=click.IntRange(1), help="Graders per pair.")
 @click.option("--events", type=_FILE, help="Log of events (JSON lines), for the time on task.")
 @click.option(
     "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
@@ -371,26 +364,20 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
 @click.option(
     "--withdrawn", multiple=True, metavar="GRADER", help="Forget this grader's judgements. Repeat for several."
 )
-@click.option(
+@default_option(
     "--known",
-    type=click.Choice(("keep", "leave out")),
     default="keep",
-    show_default=True,
+    type=click.Choice(("keep", "leave out")),
     help="Treatment of pieces that the grader knew.",
 )
-@click.option(
+@default_option(
     "--unjudged",
-    type=click.Choice(("refuse", "zero", "skip")),
     default="refuse",
-    show_default=True,
+    type=click.Choice(("refuse", "zero", "skip")),
     help="How the pipeline scores candidates without a judgement.",
 )
-@click.option(
-    "--scale",
-    type=click.FloatRange(0, min_open=True),
-    default=10.0,
-    show_default=True,
-    help="Largest possible fine judgement.",
+@default_option(
+    "--scale", default=10.0, type=click.FloatRange(0, min_open=True), help="Largest possible fine judgement."
 )
 @click.option("--names", is_flag=True, help="Keep the graders' names instead of numbers.")
 @click.option("--interim", is_flag=True, help="Write the current tables of a campaign's round without closing it.")
@@ -475,30 +462,22 @@ def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, t
 @grading_command.command("groups", cls=Command, short_help="Make the groups for average dynamic recall.")
 @click.argument("judgements", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of groups to write.")
-@click.option("--level", type=LEVEL, default=0.05, show_default=True, help="Significance level of the tests.")
-@click.option(
-    "--by", type=click.Choice(("fine", "rank", "broad")), default="fine", show_default=True, help="Values to compare."
-)
-@click.option(
+@default_option("--level", default=0.05, type=LEVEL, help="Significance level of the tests.")
+@default_option("--by", default="fine", type=click.Choice(("fine", "rank", "broad")), help="Values to compare.")
+@default_option(
     "--test",
-    type=click.Choice(("rank-sum", "signed-rank")),
     default="rank-sum",
-    show_default=True,
+    type=click.Choice(("rank-sum", "signed-rank")),
     help="Wilcoxon's test for independent samples, or for the paired differences of graders.",
 )
-@click.option(
+@default_option(
     "--differs-from",
-    type=click.Choice(("all", "any", "previous")),
     default="all",
-    show_default=True,
+    type=click.Choice(("all", "any", "previous")),
     help="Predecessors in the group from which a candidate must differ to start the next group.",
 )
-@click.option(
-    "--above",
-    type=float,
-    default=0.0,
-    show_default=True,
-    help="Median level (NS 0, SS 1, VS 2) above which candidates are similar.",
+@default_option(
+    "--above", default=0.0, type=float, help="Median level (NS 0, SS 1, VS 2) above which candidates are similar."
 )
 @_force
 def groups_command(
@@ -676,9 +655,9 @@ def _plain(value: float, people: bool) -> Entry:
     "--candidates", "-C", type=_POSITIVE, required=True, help="Candidates that each system returns for a query."
 )
 @click.option("--graders", "-G", type=_POSITIVE, required=True, help="People who judge.")
-@click.option("--minutes", "-M", type=_POSITIVE, default=1.0, show_default=True, help="Minutes per judgement.")
-@click.option("--graders-per-pair", "-P", type=_POSITIVE, default=1.0, show_default=True, help="Graders per pair.")
-@click.option("--limit", type=_POSITIVE, default=240.0, show_default=True, help="Most minutes per grader.")
+@default_option("--minutes", "-M", default=1.0, type=_POSITIVE, help="Minutes per judgement.")
+@default_option("--graders-per-pair", "-P", default=1.0, type=_POSITIVE, help="Graders per pair.")
+@default_option("--limit", default=240.0, type=_POSITIVE, help="Most minutes per grader.")
 @click.option("--events", type=_FILE, help="Log of events (JSON lines), whose mean minutes per judgement are taken.")
 @output_options
 def workload_command(style: str | None, output: Path | None, events: Path | None, **factors: float) -> None:
@@ -715,24 +694,22 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
 @grading_command.command("effort", cls=Command, short_help="Plan queries and graders for a difference of systems.")
 @click.argument("judgements", type=_FILE)
 @click.option("--difference", type=_POSITIVE, required=True, help="Difference of mean fine judgements to be shown.")
-@click.option(
+@default_option(
     "--graders-per-pair",
     "-P",
-    type=click.IntRange(1, 100),
     default=3,
-    show_default=True,
+    type=click.IntRange(1, 100),
     help="Most graders per pair: a row for each number.",
 )
-@click.option("--algorithms", "-A", type=click.IntRange(2), default=2, show_default=True, help="Systems to compare.")
-@click.option("--candidates", "-C", type=click.IntRange(1), default=5, show_default=True, help="Candidates per system.")
-@click.option(
+@default_option("--algorithms", "-A", default=2, type=click.IntRange(2), help="Systems to compare.")
+@default_option("--candidates", "-C", default=5, type=click.IntRange(1), help="Candidates per system.")
+@default_option(
     "--power",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.8,
-    show_default=True,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Probability with which the difference is to be shown.",
 )
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Tests use 1 - level.")
+@default_option("--level", default=0.95, type=LEVEL, help="Tests use 1 - level.")
 @click.option("--minutes", "-M", type=_POSITIVE, default=1.0, help="Minutes per judgement. Default: 1.")
 @click.option("--limit", type=_POSITIVE, default=240.0, help="Most minutes per grader. Default: 240.")
 @output_options

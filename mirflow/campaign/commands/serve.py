@@ -14,6 +14,7 @@ import click
 from ...cli.common_options import Command, CommandFamily, LocalPath
 from ...cli.output import choose_format, echo, emit, output_options
 from ...errors import MirflowError, counted
+from . import default_option
 
 if TYPE_CHECKING:
     from ..file import Campaign
@@ -70,7 +71,7 @@ def serve_command() -> None:
 @serve_command.command(_START, cls=Command)
 @click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="STORE...")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="Port to listen on.")
+@default_option("--port", default=8765, type=click.IntRange(0, 65535), help="Port to listen on.")
 @click.option("--base-url", default="", help="Public address of the server, if it is behind a proxy.")
 @click.option(
     "--trust-proxy", "proxies", multiple=True, metavar="ADDRESS", help="Address or network of a proxy; repeatable."
@@ -95,9 +96,7 @@ def serve_command() -> None:
 )
 @click.option("--cors", is_flag=True, help="Let scripts on other sites read public data.")
 @click.option("--access-log", is_flag=True, help="Print a line for every request.")
-@click.option(
-    "--workers", type=click.IntRange(1), default=1, show_default=True, help="Number of workers that check and score."
-)
+@default_option("--workers", default=1, type=click.IntRange(1), help="Number of workers that check and score.")
 @click.option("--no-worker", is_flag=True, help="Start no worker, if another process or host checks and scores.")
 def start_command(
     paths: tuple[Path, ...],
@@ -191,16 +190,13 @@ def worker_command(campaign: Path, attached: bool) -> None:
     work(open_service([campaign]), attached=attached)
 
 
-_role = click.option(
+_role = default_option(
     "--role",
-    type=click.Choice(("reader", "submitter", "grader", "organiser")),
     default="reader",
-    show_default=True,
+    type=click.Choice(("reader", "submitter", "grader", "organiser")),
     help="Role of the account.",
 )
-_days = click.option(
-    "--days", type=click.IntRange(1), default=365, show_default=True, help="Days until the link or token expires."
-)
+_days = default_option("--days", default=365, type=click.IntRange(1), help="Days until the link or token expires.")
 _base_url = click.option(
     "--base-url",
     default="",

@@ -9,6 +9,7 @@ import click
 
 from ...cli.common_options import LEVEL, Command, LocalPath, label_stores, option, stores_argument
 from ...cli.output import choose_format, echo, emit, output_options
+from . import default_option
 
 
 @click.command(
@@ -19,13 +20,8 @@ from ...cli.output import choose_format, echo, emit, output_options
     short_help="Write a results site about stores: static pages in a folder.",
 )
 @stores_argument
-@click.option(
-    "--output",
-    "-o",
-    type=LocalPath(),
-    default=Path("site"),
-    show_default=True,
-    help="Output folder; an existing site is replaced.",
+@default_option(
+    "--output", "-o", default=Path("site"), type=LocalPath(), help="Output folder; an existing site is replaced."
 )
 @click.option("--title", default="Evaluation results", show_default=True, help="Title of the site.")
 @click.option("--url", default="", help="Future address of the site, for its feed and previews of links.")
@@ -49,7 +45,7 @@ from ...cli.output import choose_format, echo, emit, output_options
     type=LocalPath(),
     help="A table of years, as for `mirflow archive`. Default: the years of the systems, if stores have them.",
 )
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@default_option("--level", default=0.95, type=LEVEL, help="Confidence level of the intervals.")
 @click.option("--without-references", is_flag=True, help="Leave out references and messages that may quote them.")
 @click.option("--only-aggregates", is_flag=True, help="Leave out scores by track, and names and pages of tracks.")
 def site_command(

@@ -9,6 +9,7 @@ import datetime as dt
 import logging
 import threading
 import time
+from typing import Any
 
 from sqlalchemy import delete as delete_rows
 from sqlalchemy import func, select
@@ -18,18 +19,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from .accounts import (
-    DELETED,
-    LIFETIMES,
-    ROLES,
-    AccountError,
-    Viewer,
-    find_viewer,
-    issue,
-    log_in,
-    revoke_token,
-    valid_tokens,
-)
+from .accounts import DELETED, LIFETIMES, ROLES, AccountError, find_viewer, issue, log_in, revoke_token, valid_tokens
 from .audit import AuditError
 from .database import Database, Token, User
 from .security import GuardedRoute, cookie_name, cookie_path
@@ -37,7 +27,7 @@ from .service import Service
 from .submissions.entries import quotas
 from .submissions.notifications import announce, change_mail, forget_mail
 from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
-from .viewer_pages import PRIVATE, error_answer, page, wants_json
+from .viewer_pages import PRIVATE, error_answer, page, wants_json, whole_number
 
 MOST_DAYS = 366
 """Longest lifetime of a token, in days."""
@@ -67,7 +57,7 @@ def routes(service: Service) -> list[BaseRoute]:
 
 def ask_to_log_in(request: Request) -> Response:
     """Show a page with a button, so that link scanners of mail programs do not log in."""
-    service, database = _of(request)
+    service, database, _ = _of(request)
     with database.read() as session:
         viewer = find_viewer(session, request.path_params["secret"], "link", service.clock())
     return page(request, "login.html", name=viewer.name if viewer else "", days=LIFETIMES["session"].days)
@@ -75,7 +65,7 @@ def ask_to_log_in(request: Request) -> Response:
 
 def log_in_by_link(request: Request) -> Response:
     """Begin a session."""
-    service, database = _of(request)
+    service, database, _ = _of(request)
     with database.write() as session:
         entered = log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
     if entered is None:
@@ -98,8 +88,7 @@ def log_in_by_link(request: Request) -> Response:
 
 def log_out(request: Request) -> Response:
     """End the session; judgements that a page has yet to send stay in the browser."""
-    service, database = _of(request)
-    viewer: Viewer = request.state.viewer
+    service, database, viewer = _of(request)
     with database.write() as session:
         revoke_token(session, viewer.user, viewer.token, service.clock())
     service.audit.record(viewer.name, "log out")
@@ -108,8 +97,7 @@ def log_out(request: Request) -> Response:
 
 def delete(request: Request) -> Response:
     """Delete the account, after its name was typed to confirm."""
-    service, database = _of(request)
-    viewer: Viewer = request.state.viewer
+    service, database, viewer = _of(request)
     if str(request.state.form.get("name", "")).strip() != viewer.name:
         raise HTTPException(400, f"Type {viewer.name} to delete the account. Nothing was deleted.")
     with database.write() as session:
@@ -124,17 +112,10 @@ def _leave(service: Service) -> Response:
     return answer
 
 
-def account(request: Request) -> Response:
-    """Show the viewer's account."""
-    return _account(request)
-
-
 def new_token(request: Request) -> Response:
     """Make a token for programs, which is displayed only once."""
-    service, database = _of(request)
-    viewer: Viewer = request.state.viewer
-    text = str(request.state.form.get("days", ""))
-    days = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+    service, database, viewer = _of(request)
+    days = whole_number(request.state.form.get("days"), 5)
     if not 1 <= days <= MOST_DAYS:
         raise HTTPException(400, f"Invalid lifetime: choose 1 to {MOST_DAYS} days.")
     now = service.clock()
@@ -143,13 +124,12 @@ def new_token(request: Request) -> Response:
             raise HTTPException(409, "Too many sessions and tokens. Revoke some first.")
         secret = issue(session, session.get_one(User, viewer.user), "token", now, dt.timedelta(days=days))
     service.audit.record(viewer.name, "make token", days=days)
-    return _account(request, secret, now + dt.timedelta(days=days))
+    return account(request, secret, now + dt.timedelta(days=days))
 
 
 def set_mail(request: Request) -> Response:
     """Set or remove the address for mail; removing it also drops unsent mail."""
-    service, database = _of(request)
-    viewer: Viewer = request.state.viewer
+    service, database, viewer = _of(request)
     address = str(request.state.form.get("mail", "")).strip()
     if address and not _sends_mail(service):
         raise HTTPException(400, "This campaign does not send mail.")
@@ -169,10 +149,8 @@ def _sends_mail(service: Service) -> bool:
 
 def revoke(request: Request) -> Response:
     """Revoke a link, session or token of the account."""
-    service, database = _of(request)
-    viewer: Viewer = request.state.viewer
-    text = str(request.state.form.get("token", ""))
-    token = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
+    service, database, viewer = _of(request)
+    token = whole_number(request.state.form.get("token"), 18)
     with database.write() as session:
         revoked = revoke_token(session, viewer.user, token, service.clock())
     if not revoked:
@@ -181,9 +159,9 @@ def revoke(request: Request) -> Response:
     return RedirectResponse(service.links.url("front" if token == viewer.token else "account"), 303)
 
 
-def _account(request: Request, secret: str = "", expires: dt.datetime | None = None) -> Response:
-    service, database = _of(request)
-    viewer: Viewer = request.state.viewer
+def account(request: Request, secret: str = "", expires: dt.datetime | None = None) -> Response:
+    """Show the viewer's account, with the secret of a token that was just made."""
+    service, database, viewer = _of(request)
     with database.read() as session:
         user = session.get_one(User, viewer.user)
         tokens = [
@@ -213,7 +191,7 @@ def _account(request: Request, secret: str = "", expires: dt.datetime | None = N
 
 def accounts(request: Request) -> Response:
     """List all accounts for organisers, with their submissions and the quota used by their team."""
-    service, database = _of(request)
+    service, database, _ = _of(request)
     campaign = service.campaign
     assert campaign is not None
     submit = {role for role, rights in ROLES.items() if "submitter" in rights}
@@ -225,9 +203,7 @@ def accounts(request: Request) -> Response:
             left = quotas(session, campaign, user.id, service.clock()) if user.role in submit else ()
             listed.append(
                 {
-                    "name": user.name,
-                    "role": user.role,
-                    "lab": user.lab,
+                    **{name: getattr(user, name) for name in ("name", "role", "lab")},
                     "created": user.created.date().isoformat(),
                     "revoked": "" if user.revoked is None else user.revoked.date().isoformat(),
                     "mail": bool(user.mail),
@@ -245,10 +221,11 @@ def _day(time: dt.datetime | None) -> str:
     return "-" if time is None else time.date().isoformat()
 
 
-def _of(request: Request) -> tuple[Service, Database]:
+def _of(request: Request) -> tuple[Service, Database, Any]:
+    """The service, its database, and the viewer, who is known where a role is required."""
     service: Service = request.app.state.service
     assert service.database is not None
-    return service, service.database
+    return service, service.database, request.state.viewer
 
 
 EVERY = 6 * 3600.0

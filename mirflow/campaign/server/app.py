@@ -132,7 +132,12 @@ def create_app(service: Service) -> Starlette:
     """Make the application for a service."""
     monitoring = Monitoring(service)
     health = GuardedRoute("/health", partial(_health, monitoring), role=None)
-    metrics = GuardedRoute("/metrics", partial(_metrics, monitoring), role="reader", rate="query")
+    metrics = GuardedRoute(
+        "/metrics",
+        lambda request: Response(monitoring.metrics(), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST),
+        role="reader",
+        rate="query",
+    )
     app = Starlette(
         routes=[health, *([] if service.database is None else [metrics]), *_routes(service)],
         middleware=[
@@ -164,7 +169,6 @@ def _routes(service: Service) -> list[BaseRoute]:
         *result_pages.routes(service, views),
         *grader_pages.routes(service, rounds),
         *submission_pages.routes(service, views),
-        *result_pages.true_score_routes(service),
     ]
 
 
@@ -199,10 +203,6 @@ def html_of(text: str) -> str:
 def _health(monitoring: Monitoring, request: Request) -> Response:
     fine, parts = monitoring.health()
     return JSONResponse(parts, 200 if fine else 503, {"Cache-Control": "no-store", **({} if fine else LATER)})
-
-
-def _metrics(monitoring: Monitoring, request: Request) -> Response:
-    return Response(monitoring.metrics(), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST)
 
 
 def _refusal(request: Request, error: Exception) -> Response:

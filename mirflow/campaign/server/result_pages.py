@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,12 +39,12 @@ from .recordings import ServedRecording, find_peaks
 from .security import GuardedRoute
 from .service import Service
 from .snapshots import Snapshot
-from .submissions.entries import plain_text
+from .submissions.entries import spreadsheet
 from .submissions.submission_tables import Released, Submission
 from .viewer_pages import PRIVATE, page, pages_of, wants_json
 from .views import Views, seen_as
 
-_HTML = "text/html; charset=utf-8"
+_HTML, _JSON = "text/html; charset=utf-8", "application/json"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 _REPORT_BYTES = 32_000_000
 """Size of the cached numbers and timelines of reports."""
@@ -56,19 +54,25 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the pages of results."""
     pages: dict[str, Callable[..., Content]] = {
         "front": _front,
-        "all": _all,
+        "all": lambda visit: visit.render("all.html", stores=visit.views.all_contents(visit.viewer)),
         "search": _search,
         "feed": _feed,
         "archive": _archive,
-        "archive_json": _archive_json,
+        "archive_json": lambda visit: Content(_years(visit)[0].tabulation().to_json().encode(), _JSON),
         "store": _report,
-        "/stores/{store}/report/contents.json": _report_contents,
+        "/stores/{store}/report/contents.json": lambda visit, store: Content(visit.report(store).contents(), _JSON),
         "/stores/{store}/report/tracks/{track}.json": _report_track,
-        "store_json": _store_json,
-        "evaluation_json": _evaluation_json,
+        "store_json": lambda visit, store: Content(to_json(visit.of(store).board).encode(), _JSON),
+        "evaluation_json": lambda visit, store, evaluation: Content(
+            to_json(visit.of(store).board_of(evaluation)).encode(), _JSON
+        ),
         "evaluation": _evaluation,
-        "system": _system,
-        "tracks": _tracks,
+        "system": lambda visit, store, evaluation, system: visit.render(
+            "system.html", page=page_contents.system(visit.of(store), evaluation, system)
+        ),
+        "tracks": lambda visit, store, evaluation: visit.render(
+            "tracks.html", page=page_contents.tracks(visit.of(store), evaluation)
+        ),
         "track": _track,
     }
 
@@ -93,6 +97,11 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         GuardedRoute("audio", listen, role=None),
         GuardedRoute("peaks", waveform, role=None),
         GuardedRoute("/favicon.ico", no_icon, role=None),
+        *(
+            GuardedRoute(page, endpoint, role="organiser")
+            for page, endpoint in (("true_scores", true_scores), ("true_scores_csv", true_scores_table))
+            if views.hidden
+        ),
     ]
 
 
@@ -104,7 +113,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         content = partial(make, Visit(views, service, request), **parts)
         query = None if make is _report_track else ""  # the others ignore the query
         try:
-            variant = service.years_token() if make in (_archive, _archive_json) else ""
+            variant = service.years_token() if path in ("archive", "archive_json") else ""
             if not views.depends_on_state(store, viewer):
                 names = None if store is None else [store]
                 return await service.answers.answer(request, names, content, variant=variant, query=query)
@@ -115,7 +124,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
 
-    endpoint.__name__ = make.__name__.strip("_")
+    endpoint.__name__ = path
     return GuardedRoute(path, endpoint, role=None)
 
 
@@ -212,10 +221,6 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
     return snapshot.once("changes", find)
 
 
-def _all(visit: Visit) -> Content:
-    return visit.render("all.html", stores=visit.views.all_contents(visit.viewer))
-
-
 def _search(visit: Visit) -> Content:
     index = SearchIndex()
     for contents in visit.views.all_contents(visit.viewer):
@@ -254,10 +259,6 @@ def _years(visit: Visit) -> tuple[Archive, set[tuple[str, str]]]:
 def _archive(visit: Visit) -> Content:
     years, present = _years(visit)
     return visit.render("archive.html", page=years, present=present, here="archive")
-
-
-def _archive_json(visit: Visit) -> Content:
-    return Content(_years(visit)[0].tabulation().to_json().encode(), "application/json")
 
 
 def _report(visit: Visit, store: str) -> Content:
@@ -303,10 +304,6 @@ def _annotations_of(service: Service, store: str) -> tuple[Path | None, bool]:
     return service.roots.get(store), False
 
 
-def _report_contents(visit: Visit, store: str) -> Content:
-    return Content(visit.report(store).contents(), "application/json")
-
-
 def _report_track(visit: Visit, store: str, track: str) -> Content:
     id = visit.service.recordings.of_track(store, track, visit.viewer) if store in visit.views.splits else None
     audio, peaks = ("", "") if id is None else (visit.service.links.url(page, audio=id) for page in ("audio", "peaks"))
@@ -314,7 +311,7 @@ def _report_track(visit: Visit, store: str, track: str) -> Content:
     timeline = visit.report(store).timeline(track, metric=metric, audio=audio, peaks=peaks)
     if timeline is None:
         raise UnknownNameError("track", track, ())
-    return Content(timeline, "application/json")
+    return Content(timeline, _JSON)
 
 
 Picture = tuple[str, Callable[[], bytes | None]]
@@ -376,28 +373,12 @@ def _evaluation(visit: Visit, store: str, evaluation: str) -> Content:
     return visit.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
 
 
-def _system(visit: Visit, store: str, evaluation: str, system: str) -> Content:
-    return visit.render("system.html", page=page_contents.system(visit.of(store), evaluation, system))
-
-
-def _tracks(visit: Visit, store: str, evaluation: str) -> Content:
-    return visit.render("tracks.html", page=page_contents.tracks(visit.of(store), evaluation))
-
-
 def _track(visit: Visit, store: str, evaluation: str, track: str) -> Content:
     page = page_contents.track(visit.of(store), evaluation, track)
     report = visit.report(store)
     pictured = report.has_picture(evaluation, track)
     seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
     return visit.render("track.html", page=page, has_picture=pictured, seconds=seconds)
-
-
-def _store_json(visit: Visit, store: str) -> Content:
-    return Content(to_json(visit.of(store).board).encode(), "application/json")
-
-
-def _evaluation_json(visit: Visit, store: str, evaluation: str) -> Content:
-    return Content(to_json(visit.of(store).board_of(evaluation)).encode(), "application/json")
 
 
 def no_icon(request: Request) -> Response:
@@ -407,23 +388,21 @@ def no_icon(request: Request) -> Response:
 
 def listen(request: Request) -> Response:
     """Return a recording, or a byte range of it."""
-    recording, status = _audible(request)
-    keep = "public, max-age=3600" if recording.role is None else "private, max-age=3600"
+    recording, status, keep = _audible(request)
     kind = RECORDING_TYPES[recording.path.suffix.lower()]
-    answer = FileResponse(recording.path, headers={"Cache-Control": keep}, media_type=kind, stat_result=status)
+    answer = FileResponse(recording.path, headers=keep, media_type=kind, stat_result=status)
     if is_known(request.headers.get("if-none-match", ""), answer.headers["etag"].strip('"')):
-        return Response(status_code=304, headers={"ETag": answer.headers["etag"], "Cache-Control": keep})
+        return Response(status_code=304, headers={"ETag": answer.headers["etag"], **keep})
     return answer
 
 
 def waveform(request: Request) -> Response:
     """Return the peaks of a recording."""
-    recording, _ = _audible(request)
-    keep = "public, max-age=3600" if recording.role is None else "private, max-age=3600"
-    return Response(find_peaks(recording.path), media_type="application/json", headers={"Cache-Control": keep})
+    recording, _, keep = _audible(request)
+    return Response(find_peaks(recording.path), media_type=_JSON, headers=keep)
 
 
-def _audible(request: Request) -> tuple[ServedRecording, os.stat_result]:
+def _audible(request: Request) -> tuple[ServedRecording, os.stat_result, dict[str, str]]:
     service: Service = request.app.state.service
     recording = service.recordings.find(request.path_params["audio"])
     if recording is None:
@@ -431,7 +410,8 @@ def _audible(request: Request) -> tuple[ServedRecording, os.stat_result]:
     if not recording.may_hear(request.state.viewer):
         raise HTTPException(403 if request.state.viewer else 401, "You may not listen to this recording.")
     try:
-        return recording, recording.path.stat()
+        keep = {"Cache-Control": f"{'public' if recording.role is None else 'private'}, max-age=3600"}
+        return recording, recording.path.stat(), keep
     except OSError:
         raise HTTPException(404) from None
 
@@ -463,37 +443,14 @@ def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
     }
     for row in sorted(rows, key=lambda row: -gains.get(row.id, -float("inf"))):
         sent, gain = row.submission, gains.get(row.id)
-        yield {
-            "evaluation": row.evaluation,
-            "metric": row.metric,
-            "rank": None if gain is None else 1 + sum(other > gain for other in gains.values()),
-            "system": sent.name,
-            "submission": sent.id,
-            "sender": sent.user.name,
-            "lab": sent.user.lab,
-            "visibility": sent.visibility,
-            "withdrawn": "" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds"),
-            "disqualified": sent.disqualified,
-            "value": row.true_value,
-            "low": row.true_low,
-            "high": row.true_high,
-            "released": row.value,
-            "tracks": row.tracks,
-            "received": sent.received.isoformat(timespec="seconds"),
-            "rules": row.rules,
-        }
-
-
-def true_score_routes(service: Service) -> list[BaseRoute]:
-    """Return the routes, if a split is hidden."""
-    if service.database is None or service.campaign is None:
-        return []
-    if not any(split.hidden for split in service.campaign.splits.values()):
-        return []
-    return [
-        GuardedRoute("true_scores", true_scores, role="organiser"),
-        GuardedRoute("true_scores_csv", true_scores_table, role="organiser"),
-    ]
+        rank = None if gain is None else 1 + sum(other > gain for other in gains.values())
+        withdrawn = "" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds")
+        cells = (
+            *(row.evaluation, row.metric, rank, sent.name, sent.id, sent.user.name, sent.user.lab, sent.visibility),
+            *(withdrawn, sent.disqualified, row.true_value, row.true_low, row.true_high, row.value, row.tracks),
+            *(sent.received.isoformat(timespec="seconds"), row.rules),
+        )
+        yield dict(zip(_COLUMNS, cells, strict=True))
 
 
 def true_scores(request: Request) -> Response:
@@ -508,13 +465,9 @@ def true_scores(request: Request) -> Response:
 def true_scores_table(request: Request) -> Response:
     """Return the true scores as a table for spreadsheets."""
     split, scores = _asked_split(request)
-    text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(_COLUMNS)
-    for score in scores:
-        rows.writerow([plain_text(value) if isinstance(value, str) else value for value in score.values()])
+    text = spreadsheet(_COLUMNS, (score.values() for score in scores))
     disposition = f'attachment; filename="{split}-true-scores.csv"'  # names of splits are identifiers
-    return Response(text.getvalue(), headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
+    return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
 
 def _asked_split(request: Request) -> tuple[str, list[dict[str, Any]]]:

@@ -79,6 +79,11 @@ def wants_json(request: Request) -> bool:
     return preferred or request.url.path.startswith("/api/")
 
 
+def whole_number(text: Any, digits: int = 9) -> int:
+    """Read a whole number from a field of a form or an address; 0 for anything else."""
+    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= digits else 0
+
+
 def nearest_page(path: str, navigation: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """Return the page of the navigation whose address or title is like an address without a page.
 

@@ -13,10 +13,10 @@ import datetime as dt
 import hashlib
 import json
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import version
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -324,7 +324,32 @@ def read_history(
     numbers = [submission.number for submission in seen]
     for row in session.scalars(select(Released).where(Released.submission_id.in_(numbers), Released.headline)):
         scores[row.submission_id].append(row)
-    items = [item for sent in seen for item in _history_of(sent, scores[sent.number], campaign, viewer, now)]
+    items = []
+    for sent in seen:
+        whose = f"{sent.name} of {sent.user.name}"
+        if viewer is not None and viewer.user == sent.user_id:
+            whose = f"Your {sent.name}"
+        happened: list[tuple[dt.datetime, str]] = []
+        end = sent.finished or sent.received
+        if sent.withdrawn is not None:
+            happened.append((sent.withdrawn, f"was {'disqualified' if sent.disqualified else 'withdrawn'}"))
+        if sent.state == "scored":
+            words = []
+            for row in sorted(scores[sent.number], key=lambda row: row.id):
+                terms = campaign.splits.get(row.split)
+                # A withdrawn system has no scores on a hidden split.
+                if sent.withdrawn is None or (terms is not None and not terms.hidden):
+                    shown = show_score(row, terms, now)
+                    value = NO_BETTER if shown.kept_back else show_number(shown.value, decimals_of(terms, now))
+                    words.append(f"{row.split}, {row.evaluation} {value}")
+            happened.append((end, ": ".join(filter(None, ("was scored", "; ".join(words))))))
+        elif sent.state == "refused":
+            happened.append((end, f"was refused: {counted(sent.errors, 'error')}"))
+        elif sent.state == "failed":
+            happened.append((end, "could not be scored"))
+        for moment, what in happened:
+            time, parts = moment.isoformat(timespec="seconds"), {"submission": sent.id}
+            items.append(NewsItem(time, f"{whose} {what}", page="submission", parts=parts))
     for name, split in campaign.splits.items():
         if split.final is not None and is_final(split, now):
             time = split.final.published.astimezone(dt.UTC).isoformat(timespec="seconds")
@@ -332,36 +357,6 @@ def read_history(
     for rules in session.scalars(select(RulesVersion).order_by(RulesVersion.date.desc()).limit(most)):
         items.append(NewsItem(rules.date.isoformat(timespec="seconds"), f"Rules: version {rules.version}"))
     return sorted(items, key=lambda item: item.time, reverse=True)[:most]
-
-
-def _history_of(
-    submission: Submission, scores: list[Released], campaign: Campaign, viewer: Viewer | None, now: dt.datetime
-) -> Iterator[NewsItem]:
-    mine = viewer is not None and viewer.user == submission.user_id
-    whose = f"Your {submission.name}" if mine else f"{submission.name} of {submission.user.name}"
-    item = partial(NewsItem, page="submission", parts={"submission": submission.id})
-    ended = (submission.finished or submission.received).isoformat(timespec="seconds")
-    if submission.withdrawn is not None:
-        done = "disqualified" if submission.disqualified else "withdrawn"
-        yield item(submission.withdrawn.isoformat(timespec="seconds"), f"{whose} was {done}")
-    if submission.state == "scored":
-        rows = sorted(scores, key=lambda row: row.id)
-        text = "; ".join(filter(None, (_score_in_words(row, campaign, now) for row in rows)))
-        yield item(ended, f"{whose} was scored{f': {text}' if text else ''}")
-    elif submission.state == "refused":
-        yield item(ended, f"{whose} was refused: {counted(submission.errors, 'error')}")
-    elif submission.state == "failed":
-        yield item(ended, f"{whose} could not be scored")
-
-
-def _score_in_words(row: Released, campaign: Campaign, now: dt.datetime) -> str:
-    """Format a score that may be shown; empty for a withdrawn system on a hidden split."""
-    split = campaign.splits.get(row.split)
-    shown = show_score(row, split, now)
-    if row.submission.withdrawn is not None and (split is None or split.hidden):
-        return ""
-    value = NO_BETTER if shown.kept_back else show_number(shown.value, decimals_of(split, now))
-    return f"{row.split}, {row.evaluation} {value}"
 
 
 def marks_of(submission: Submission, viewer: Viewer | None) -> dict[str, str]:
@@ -412,7 +407,13 @@ def _ranked(
     if final:
         for system in best_of_teams(row for row in rows if row.metric == headline):
             about[system]["note"] = BEST_OF_TEAM
-    ranks = _ranks({system: row[headline].value for system, row in scores.items()}, metrics[headline])
+    sign = -1.0 if metrics[headline].orientation == "lower" else 1.0
+    values = {system: row[headline].value for system, row in scores.items()}
+    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
+    ranks = {
+        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
+        for system, gain in gains.items()
+    }
     return RankedEvaluation(
         name=name,
         task=task,
@@ -466,12 +467,3 @@ def title_of(campaign: Campaign, evaluation: str, metric: str) -> str:
     records = {} if terms is None else _records_of(terms.task, terms.convention or "")
     record = records.get(metric.partition("@")[0])
     return metric if record is None else metric_title(metric, record.title)
-
-
-def _ranks(values: Mapping[str, float | str | None], metric: RankedMetric) -> dict[str, int | None]:
-    sign = -1.0 if metric.orientation == "lower" else 1.0
-    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
-    return {
-        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
-        for system, gain in gains.items()
-    }

@@ -21,7 +21,7 @@ from ..database import Database
 from ..recordings import TYPES, find_duration
 from ..security import GuardedRoute
 from ..service import Service
-from ..viewer_pages import PRIVATE, error_answer, page
+from ..viewer_pages import PRIVATE, error_answer, page, whole_number
 from . import organiser_pages
 from .grading_tables import Loudness, Participation, StoredAssignment
 from .judging import (
@@ -91,7 +91,7 @@ def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
         GuardedRoute("withdraw", made.ask_withdrawal, role="grader"),
         GuardedRoute("withdraw", made.withdraw, role="grader", methods=["POST"]),
         GuardedRoute("round_overview", made.overview, role="organiser", rate="query"),
-        GuardedRoute("overview_json", made.overview_json, role="organiser", rate="query"),
+        GuardedRoute("overview_json", made.overview, role="organiser", rate="query"),
         GuardedRoute("query_audio", made.query_audio, role="grader"),
         GuardedRoute("candidate_audio", made.candidate_audio, role="grader"),
     ]
@@ -136,7 +136,7 @@ class GraderPages:
             # The page in the address, else the first unfinished one.
             unfinished = (index for index, rows in pages.items() if not all(is_done(row, listen) for row in rows))
             wanted = request.query_params.get("page")
-            number = next(unfinished, None) if wanted is None else _whole(wanted)
+            number = next(unfinished, None) if wanted is None else whole_number(wanted)
             if wanted is not None and number not in pages:
                 raise HTTPException(404)
             mine = progress(session, opened, participation)
@@ -209,7 +209,7 @@ class GraderPages:
 
     def _judge_form(self, request: Request) -> Response:
         opened, now, form = self._round(request), self.service.clock(), request.state.form
-        number = _whole(form.get("page"))
+        number = whole_number(form.get("page"))
         try:
             with self.database.write() as session:
                 self._demand_open(session, opened)
@@ -294,23 +294,18 @@ class GraderPages:
         return _recording(opened, piece)
 
     def overview(self, request: Request) -> Response:
-        """Show the overview of a round for organisers."""
+        """Show the overview of a round for organisers, or return it as JSON."""
         opened = self._round(request)
-        planned = find_plan(self.service, opened.name) is not None
-        return self._render(request, opened, "grade_overview.html", overview=self._look_over(opened), planned=planned)
-
-    def overview_json(self, request: Request) -> Response:
-        """Return the overview as JSON."""
-        opened = self._round(request)
-        return JSONResponse({"round": opened.name, **self._look_over(opened)}, headers=PRIVATE)
-
-    def _look_over(self, opened: OpenRound) -> dict[str, Any]:
         try:
             key = read_key(find_key(opened.config, opened.root))
         except AnnotationError:  # it may have been removed from the server meanwhile
             key = None
         with self.database.read() as session:
-            return look_over(session, opened, key, self.service.clock())
+            overview = look_over(session, opened, key, self.service.clock())
+        if request.url.path.endswith(".json"):
+            return JSONResponse({"round": opened.name, **overview}, headers=PRIVATE)
+        planned = find_plan(self.service, opened.name) is not None
+        return self._render(request, opened, "grade_overview.html", overview=overview, planned=planned)
 
     def _round(self, request: Request) -> OpenRound:
         opened = self.rounds.get(request.path_params["round"])
@@ -392,10 +387,6 @@ def _recording(opened: OpenRound, piece: str) -> Response:
         raise HTTPException(404, "Recording not found.")
     headers = {"Cache-Control": "private, max-age=3600"}
     return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=headers)
-
-
-def _whole(text: Any) -> int:
-    return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
 
 TARGET = -23.0

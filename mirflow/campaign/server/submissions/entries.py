@@ -353,20 +353,19 @@ def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> 
 
 
 def findings_csv(findings: Iterable[SubmissionFinding]) -> str:
-    """Format findings as CSV for spreadsheets; no cell is interpreted as a formula."""
+    """Format findings as CSV for spreadsheets."""
+    columns = ("path", "line", "severity", "rule", "message")
+    return spreadsheet(columns, ([getattr(row, name) or "" for name in columns] for row in findings))
+
+
+def spreadsheet(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Format rows as CSV for spreadsheets; no cell is interpreted as a formula."""
     text = io.StringIO()
-    rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["path", "line", "severity", "rule", "message"])
-    for finding in findings:
-        rows.writerow(
-            [plain_text(finding.path), finding.line or "", finding.severity, finding.rule, plain_text(finding.message)]
-        )
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    for row in rows:
+        table.writerow([f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell for cell in row])
     return text.getvalue()
-
-
-def plain_text(value: str) -> str:
-    """Escape a text that a spreadsheet would interpret as a formula."""
-    return f"'{value}" if value.startswith(FORMULA) else value
 
 
 def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitScores]:
