@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from ...kernels.intervals import NOTHING
 from ...kernels.outcomes import MATCHED, NONE
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
-from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import Pairs, Shared, Sparse
+from ...ragged import Column, Float, Int, Ragged
+from ..base import Pairs, Shared, Sparse, computed_once
 from ..cleaning import Cleaned, usable_pair
 from ..measures import FUNCTIONS, Measure, Parameter, Weight, metric, metrics_in
 from ..pair import documented, row_of_intervals
@@ -52,89 +52,67 @@ def milliseconds(times: Float) -> Float:
 class LabelTimes(Shared):
     """Labels of pairs, and the time that they share.
 
-    Pairs without a reference have no time.
+    Pairs without a reference have no time. `names` are the sorted labels of either side in lower case; code 1 is the
+    first.
     """
 
     def __init__(self, pairs: Pairs) -> None:
         super().__init__()
         self.pairs = pairs
-
-    @cached_property
-    def _lowered(self) -> list[list[str]]:
-        return [
-            [label.lower() for label in (*side.labels, "")] for side in (self.pairs.references, self.pairs.estimates)
-        ]
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Sorted labels of either side in lower case; code 1 is the first."""
-        sides = zip((self.pairs.references, self.pairs.estimates), self._lowered, strict=True)
-        used = {labels[code] for side, labels in sides for code in np.unique(side.columns["label"]).tolist()}
-        return tuple(sorted(used - {""}))
-
-    @cached_property
-    def _codes(self) -> list[Int]:
-        """Code of each label of either side; the last one is for no label."""
+        sides = pairs.references, pairs.estimates
+        lowered = [[label.lower() for label in (*side.labels, "")] for side in sides]
+        used = {
+            labels[code]
+            for side, labels in zip(sides, lowered, strict=True)
+            for code in np.unique(side.columns["label"]).tolist()
+        }
+        self.names = tuple(sorted(used - {""}))
         number = {name: code for code, name in enumerate(self.names, NOTHING + 1)}
-        return [np.array([number.get(label, NOTHING) for label in side], dtype=np.int64) for side in self._lowered]
+        self._codes = [np.array([number.get(label, NOTHING) for label in side], dtype=np.int64) for side in lowered]
 
-    def stretches(self, measure: Measure) -> kernel.Stretches:
-        """Stretches on which either side has a label, within the extent of the measure.
+    def stretches(self, measure: Measure) -> tuple[kernel.Stretches, Float]:
+        """Stretches on which either side has a label, within the extent of the measure, and the start of each pair's.
 
         Times are in seconds or milliseconds, as set by the measure, from the beginning of the compared extent of a
         pair.
         """
-        return self._found(measure)[0]
+        return self._stretches(str(measure["extent"]), measure["times"] == MS)
 
-    def begin(self, measure: Measure) -> Float:
-        """Start of the compared extent of each pair: float64 (pairs,)."""
-        return self._found(measure)[1]
-
-    def _found(self, measure: Measure) -> tuple[kernel.Stretches, Float]:
-        return self.once(tuple(measure.values), lambda: self._find(str(measure["extent"]), measure["times"] == MS))
-
-    def _find(self, extent: str, ms: bool) -> tuple[kernel.Stretches, Float]:
-        sides = [
-            kernel.take(rows, chosen, codes)
-            for (rows, chosen), codes in zip(self.pairs.sides, self._codes, strict=True)
-        ]
+    @computed_once
+    def _stretches(self, extent: str, ms: bool) -> tuple[kernel.Stretches, Float]:
+        left, right = (
+            kernel.take(rows, row, codes) for (rows, row), codes in zip(self.pairs.sides, self._codes, strict=True)
+        )
         if ms:
-            bounds = [milliseconds(np.array([side.start, side.end])) for side in sides]
-            sides = [replace(side, start=span[0], end=span[1]) for side, span in zip(sides, bounds, strict=True)]
-        low, high = _extent(extent, *sides)
-        left, right = (_cut(side, low, high) for side in sides)
-        return kernel.find_stretches(left, right, high - low), low
+            left, right = (
+                replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in (left, right)
+            )
+        first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in (left, right)]
+        last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in (left, right)]
+        if extent == "common":
+            low, high = np.maximum(*first), np.minimum(*last)
+        elif extent == "given":
+            low, high = np.minimum(*first), np.maximum(*last)
+        else:
+            low, high = first[0], last[0]
+        # The compared time is empty without a reference.
+        mask = (left.counts > 0) & (high > low)
+        low, high = np.where(mask, low, 0.0), np.where(mask, high, 0.0)
+        cropped = []
+        for side in (left, right):
+            begin, stop = np.repeat(low, side.counts), np.repeat(high, side.counts)
+            start, end = (np.minimum(np.maximum(time, begin), stop) - begin for time in (side.start, side.end))
+            cropped.append(replace(side, start=start, end=end))
+        return kernel.find_stretches(cropped[0], cropped[1], high - low), low
 
-    def sum(self, measure: Measure, where: Callable[[kernel.Stretches], Bool]) -> Float:
-        """Total length of the stretches that meet a condition, in their unit: float64 (pairs,)."""
-        stretches = self.stretches(measure)
-        mask = where(stretches)
-        return sum_by(stretches.pair[mask], stretches.length[mask], len(self.pairs))
-
-
-def _same(stretches: kernel.Stretches) -> Bool:
-    return np.asarray(stretches.left == stretches.right)
-
-
-def _extent(extent: str, left: kernel.LabelledSpans, right: kernel.LabelledSpans) -> tuple[Float, Float]:
-    """Start and end of the compared time: float64 (pairs,) each; empty without a reference."""
-    first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in (left, right)]
-    last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in (left, right)]
-    if extent == "common":
-        low, high = np.maximum(*first), np.minimum(*last)
-    elif extent == "given":
-        low, high = np.minimum(*first), np.maximum(*last)
-    else:
-        low, high = first[0], last[0]
-    there = (left.counts > 0) & (high > low)
-    return np.where(there, low, 0.0), np.where(there, high, 0.0)
-
-
-def _cut(side: kernel.LabelledSpans, low: Float, high: Float) -> kernel.LabelledSpans:
-    """Crop the spans to a range of each pair, with times relative to its start."""
-    first, last = np.repeat(low, side.counts), np.repeat(high, side.counts)
-    start, end = (np.minimum(np.maximum(time, first), last) - first for time in (side.start, side.end))
-    return replace(side, start=start, end=end)
+    def sums(self, measure: Measure) -> tuple[Float, Float, Float]:
+        """Time with one label on both sides, and with a label on either, in its unit: float64 (pairs,) each."""
+        stretches, _ = self.stretches(measure)
+        same, reference, estimate = (
+            sum_by(stretches.pair[mask], (stretches.end - stretches.start)[mask], len(self.pairs))
+            for mask in (stretches.left == stretches.right, stretches.left != NOTHING, stretches.right != NOTHING)
+        )
+        return same, reference, estimate
 
 
 def _seconds(measure: Measure, time: Float) -> Float:
@@ -167,8 +145,9 @@ _of_each = partial(
 )
 def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
     """Share of the time with the same label on both sides."""
-    whole = times.sum(measure, lambda stretches: np.ones(len(stretches.pair), dtype=np.bool_))
-    return divide(times.sum(measure, _same), whole), _seconds(measure, whole)
+    stretches, _ = times.stretches(measure)
+    whole = sum_by(stretches.pair, stretches.end - stretches.start, len(times.pairs))
+    return divide(times.sums(measure)[0], whole), _seconds(measure, whole)
 
 
 @_of_labels(
@@ -180,30 +159,29 @@ def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
 )
 def _iou(times: LabelTimes, measure: Measure) -> Scored:
     """Time with a label on both sides, over the time with it on either side, each summed over labels."""
-    same = times.sum(measure, _same)
-    reference = times.sum(measure, lambda stretches: stretches.left != NOTHING)
-    union = reference + times.sum(measure, lambda stretches: stretches.right != NOTHING) - same
+    same, reference, estimate = times.sums(measure)
+    union = reference + estimate - same
     return divide(same, union), _seconds(measure, union)
 
 
 @_of_each("Time by label", Weight("none", "s"), dims=("label", "count"), literature="@hao2025")
 def by_label(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds of each label in the reference, in the estimate, and in both at once."""
-    stretches = times.stretches(measure)
-    parts = (
-        (stretches.left, _same(stretches)),
-        (stretches.left, stretches.left != NOTHING),
-        (stretches.right, stretches.right != NOTHING),
-    )
-    index, length = [], []
-    for count, (code, mask) in enumerate(parts):
-        index.append(np.column_stack([stretches.pair[mask], code[mask] - 1, np.full(np.count_nonzero(mask), count)]))
-        length.append(stretches.length[mask])
+    stretches, _ = times.stretches(measure)
+    entries = []
+    for count, (code, mask) in enumerate(
+        (
+            (stretches.left, stretches.left == stretches.right),
+            (stretches.left, stretches.left != NOTHING),
+            (stretches.right, stretches.right != NOTHING),
+        )
+    ):
+        item = np.flatnonzero(mask)
+        entries.append(np.column_stack([item, stretches.pair[item], code[item] - 1, np.full(len(item), count)]))
+    item, *index = np.concatenate(entries).T
+    seconds = _seconds(measure, stretches.end - stretches.start)[item]
     attrs = {"long_name": "time by label", "units": "s"}
-    coords = times.names, MATCHED
-    return _added_up(
-        ("label", "count"), coords, np.concatenate(index), _seconds(measure, np.concatenate(length)), attrs
-    )
+    return _added_up(("label", "count"), (times.names, MATCHED), np.column_stack(index), seconds, attrs)
 
 
 def _added_up(
@@ -221,12 +199,13 @@ def _added_up(
 @_of_each("Confusion of labels", Weight("none", "s"), dims=("ref_class", "est_class"), literature="@kohavi1998")
 def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds by label of the reference and of the estimate."""
-    stretches, names = times.stretches(measure), (*times.names, NONE)
+    stretches, names = times.stretches(measure)[0], (*times.names, NONE)
     # The code for no label is 0, and its index the last.
     places = ((code - 1) % len(names) for code in (stretches.left, stretches.right))
     attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
     index = np.column_stack([stretches.pair, *places])
-    return _added_up(("ref_class", "est_class"), (names, names), index, _seconds(measure, stretches.length), attrs)
+    seconds = _seconds(measure, stretches.end - stretches.start)
+    return _added_up(("ref_class", "est_class"), (names, names), index, seconds, attrs)
 
 
 METRICS = metrics_in(globals())
@@ -255,10 +234,10 @@ def evidence(
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     times = LabelTimes(Pairs.in_order(*rows))
-    stretches, begin, names = times.stretches(measure), times.begin(measure)[0], ("", *times.names)
+    (stretches, begin), names = times.stretches(measure), ("", *times.names)
     return {
-        "start": _seconds(measure, stretches.start + begin),
-        "end": _seconds(measure, stretches.end + begin),
+        "start": _seconds(measure, stretches.start + begin[0]),
+        "end": _seconds(measure, stretches.end + begin[0]),
         "reference": texts_at(names, stretches.left),
         "estimate": texts_at(names, stretches.right),
         "verdict": np.where(stretches.left == stretches.right, "right", "wrong"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutual_information, tabulate
+from ...kernels.clustering import ContingencyTables, FrameLabels, tabulate
 from ...kernels.intervals import NOTHING, Runs, merge, paint, rank, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
@@ -188,11 +188,6 @@ class Stretches:
     right: Int
     """int64 (stretches,): codes of both sides; `NOTHING` outside all intervals."""
 
-    @property
-    def length(self) -> Float:
-        """Durations of the stretches."""
-        return self.end - self.start
-
 
 def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Stretches:
     """Find the stretches from 0 to the end of each pair on which either side has a label."""
@@ -250,42 +245,68 @@ def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Bo
     return Boundaries(time[fresh], np.bincount(pair[fresh], minlength=len(spans.counts)).astype(np.int64))
 
 
-def detect(
-    references: Boundaries, estimates: Boundaries, window: float, beta: float, matching: str
-) -> tuple[Scored, Scored, Scored]:
-    """Precision, recall and F-measure of boundaries, with their weights."""
-    hits = MATCHINGS[matching](references.time, references.counts, estimates.time, estimates.counts, window).counts
-    precision, recall = share(hits, estimates.counts), share(hits, references.counts)
-    return precision, recall, f_measure(precision, recall, beta)
-
-
-def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple[Scored, Scored]:
-    """Median distances of the boundaries of each side to the nearest of the other, with their weights."""
-    sides = []
-    for side, against in ((references, estimates), (estimates, references)):
-        answered, time = side.counts, side.time
-        if not against.counts.all():
-            answered = np.where(against.counts > 0, answered, 0)
-            time = time[np.repeat(against.counts > 0, side.counts)]
-        distance = np.abs(time - against.time[nearest(against.time, against.counts, time, answered)])
-        sides.append((medians(distance, answered, median == "upper"), side.counts.astype(np.float64)))
-    return sides[0], sides[1]
-
-
 Three = tuple[Scored, Scored, Scored]
 Given = Mapping[str, Value]
 """Parameters of a measure."""
+Both = tuple[Boundaries, Boundaries]
 
 
 class PairScores(Shared):
-    """Scores of pairs that several measures share; conventions implement a method for each kind of scores."""
+    """Scores of pairs that several measures share, from boundaries and labels as conventions see them.
+
+    `undefined`: agreement on pairs of frames where a side has none.
+    """
+
+    undefined = np.nan
 
     def scores(self, kind: str, measure: Measure) -> Any:
-        """Scores of a kind with the parameters of a measure, cached."""
-        return self.once((kind, measure.values), lambda: self._scores(kind, {"beta": 1.0, **measure.parameters}))
-
-    def _scores(self, kind: str, given: Given) -> Any:
+        """Scores of a kind, which is a method, with the parameters of a measure, cached."""
+        given = {"beta": 1.0, **measure.parameters}
         return self.once((kind, *sorted(given.items())), lambda: getattr(self, kind)(given))
+
+    def boundaries(self, given: Given) -> Both:
+        """Boundaries of both sides."""
+        raise NotImplementedError
+
+    def agreement(self, given: Given | Measure) -> LabelAgreement:
+        """Agreement of the labels of frames, or of all moments."""
+        raise NotImplementedError
+
+    def detection(self, given: Given) -> Three:
+        """Precision, recall and F-measure of boundaries, with their weights."""
+        references, estimates = self.boundaries(given)
+        match = MATCHINGS[str(given["matching"])]
+        sides = references.time, references.counts, estimates.time, estimates.counts
+        hits = match(*sides, float(given["window"])).counts
+        precision, recall = share(hits, estimates.counts), share(hits, references.counts)
+        return precision, recall, f_measure(precision, recall, float(given["beta"]))
+
+    def deviation(self, given: Given) -> list[Scored]:
+        """Median distances of the boundaries of each side to the nearest of the other, with their weights."""
+        references, estimates = self.boundaries(given)
+        sides = []
+        for side, against in ((references, estimates), (estimates, references)):
+            answered, time = side.counts, side.time
+            if not against.counts.all():
+                answered = np.where(against.counts > 0, answered, 0)
+                time = time[np.repeat(against.counts > 0, side.counts)]
+            distance = np.abs(time - against.time[nearest(against.time, against.counts, time, answered)])
+            sides.append((medians(distance, answered, given["median"] == "upper"), side.counts.astype(np.float64)))
+        return sides
+
+    def pairwise(self, given: Given) -> Three:
+        """Precision, recall and F-measure of pairs of frames of one class."""
+        both, reference, estimate, _ = self.agreement(given).pairs
+        precision, recall = share(both, estimate, self.undefined), share(both, reference, self.undefined)
+        return precision, recall, f_measure(precision, recall, float(given["beta"]))
+
+    def rand(self, given: Given) -> Scored:
+        """Share of the pairs of frames on which both sides agree whether they are of one class."""
+        agreement = self.agreement(given)
+        both, _, _, every = agreement.pairs
+        cells, reference, estimate = agreement.squares
+        neither = (agreement.table.frames**2 - reference - estimate + cells) / 2
+        return divide(both + neither, every, self.undefined), np.maximum(every, 0.0)
 
 
 class LabelAgreement:
@@ -326,15 +347,13 @@ class LabelAgreement:
     def single(self) -> Bool:
         """Mask of pairs with at most one class on each side, and the same number on both."""
         counts = self.table.left.counts, self.table.right.counts
-        single: Bool = (counts[0] == counts[1]) & (counts[0] <= 1)
-        return single
+        return np.asarray((counts[0] == counts[1]) & (counts[0] <= 1))
 
     @cached_property
     def distinct(self) -> Bool:
         """Mask of pairs with as many classes as frames on both sides."""
         frames = self.table.frames
-        distinct: Bool = (self.table.left.counts == frames) & (self.table.right.counts == frames)
-        return distinct
+        return np.asarray((self.table.left.counts == frames) & (self.table.right.counts == frames))
 
     @cached_property
     def information(self) -> Float:
@@ -349,12 +368,11 @@ class LabelAgreement:
     @cached_property
     def entropies(self) -> tuple[Float, Float]:
         """Entropy of the reference's classes and of the estimate's, nats."""
-        return self._entropy(self.table.left), self._entropy(self.table.right)
-
-    def _entropy(self, side: FrameLabels) -> Float:
-        frames = self.table.frames
-        surprise = np.log(frames[side.pair]) - np.log(side.frames)
-        return divide(self.sum_classes(side, side.frames * surprise), frames, 0.0)
+        entropies, frames = [], self.table.frames
+        for side in (self.table.left, self.table.right):
+            surprise = np.log(frames[side.pair]) - np.log(side.frames)
+            entropies.append(divide(self.sum_classes(side, side.frames * surprise), frames, 0.0))
+        return entropies[0], entropies[1]
 
     @cached_property
     def conditional(self) -> tuple[Float, Float]:
@@ -365,27 +383,6 @@ class LabelAgreement:
         given = (table.sum_cells(table.count * (np.log2(of) - cells)) for of in (columns, rows))
         under, over = (divide(bits, table.frames, 0.0) for bits in given)
         return under, over
-
-    @cached_property
-    def expected(self) -> Float:
-        """Mutual information expected by chance, nats."""
-        return expected_mutual_information(self.table)
-
-
-def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) -> Three:
-    """Precision, recall and F-measure of pairs of frames of one class; `undefined` if a side has no such pair."""
-    both, reference, estimate, _ = agreement.pairs
-    precision, recall = share(both, estimate, undefined), share(both, reference, undefined)
-    return precision, recall, f_measure(precision, recall, beta)
-
-
-def rand(agreement: LabelAgreement) -> Scored:
-    """Share of the pairs of frames on which both sides agree whether they are of one class."""
-    both, _, _, every = agreement.pairs
-    frames = agreement.table.frames
-    cells, reference, estimate = agreement.squares
-    neither = (frames**2 - reference - estimate + cells) / 2
-    return divide(both + neither, every, np.nan), np.maximum(every, 0.0)
 
 
 def conditional_entropy(

@@ -13,7 +13,7 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...annotations.grids import LABELS
 from ...errors import AnnotationError, MetricError
-from ...kernels.clustering import tabulate
+from ...kernels.clustering import expected_mutual_information, tabulate
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Ragged
@@ -22,7 +22,7 @@ from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
 from ..events import matched
 from ..frames import GRIDS, with_frames
-from ..measures import FUNCTIONS, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
+from ..measures import FUNCTIONS, Family, Measure, Metric, Parameter, Value, Weight, family, metric, metrics_in, select
 from . import functions, kernel, mirex, statistics
 from .segment_errors import SEGMENTS
 
@@ -67,45 +67,26 @@ class FittedScores(kernel.PairScores):
         super().__init__()
         self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
-    @computed_once
-    def boundaries(self, trim: bool) -> tuple[kernel.Boundaries, kernel.Boundaries]:
-        """The boundaries of both sides."""
-        if not trim:
-            return kernel.find_boundaries(self._sides[0]), kernel.find_boundaries(self._sides[1])
-        references, estimates = self.boundaries(False)
-        return references.trim(), estimates.trim()
+    def boundaries(self, given: kernel.Given) -> kernel.Both:
+        """The boundaries of both sides, which may be trimmed."""
+        left, right = self._sides
+        sides = self.once("boundaries", lambda: (kernel.find_boundaries(left), kernel.find_boundaries(right)))
+        return (sides[0].trim(), sides[1].trim()) if given["trim"] else sides
 
     def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
         """Agreement of the labels of frames, or of all moments."""
-        frame_size = given["frame_size"]
-        return self._agreement(None if frame_size == kernel.EXACT else float(frame_size))
+        return self._agreement(given["frame_size"])
 
     @computed_once
-    def _agreement(self, frame_size: float | None) -> kernel.LabelAgreement:
-        if frame_size is None:
+    def _agreement(self, frame_size: Value) -> kernel.LabelAgreement:
+        if frame_size == kernel.EXACT:
             table = kernel.tabulate_exactly(*self._sides, np.minimum(*self._ends))
             return kernel.LabelAgreement(table, 1.0, exact=True)
-        left, right = (kernel.sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
+        size = float(frame_size)
+        left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
         if (left.frames != right.frames).any():
             raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
-        return kernel.LabelAgreement(tabulate(left, right), frame_size)
-
-    def detection(self, given: kernel.Given) -> kernel.Three:
-        """Precision, recall and F-measure of boundaries."""
-        sides = self.boundaries(bool(given["trim"]))
-        return kernel.detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
-
-    def deviation(self, given: kernel.Given) -> tuple[Scored, ...]:
-        """Deviations from the reference to the estimate, and vice versa."""
-        return kernel.deviate(*self.boundaries(bool(given["trim"])), str(given["median"]))
-
-    def pairwise(self, given: kernel.Given) -> kernel.Three:
-        """Precision, recall and F-measure of pairs of frames."""
-        return kernel.pairwise(self.agreement(given), float(given["beta"]))
-
-    def rand(self, given: kernel.Given) -> Scored:
-        """The Rand index."""
-        return kernel.rand(self.agreement(given))
+        return kernel.LabelAgreement(tabulate(left, right), size)
 
     def entropy(self, given: kernel.Given) -> kernel.Three:
         """Conditional entropies of the estimate and of the reference, and their F-measure."""
@@ -128,70 +109,62 @@ _MARGINAL = Parameter(
     "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
 )
 _SINGLE = Parameter("single_label", 0.0, choices=(0.0, 1.0), help="the score of a side with a single label")
-_ENTROPIES = (_MARGINAL, _SINGLE)
 _WANTED = Weight("number of boundaries of the reference", "boundaries")
 _ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
 
 
-def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> dict[int, dict[str, Any]]:
-    """Members of a family: names, titles (mir_eval's keys) and summaries; the third one is an F-measure."""
+def _read(kind: str, index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
+    scored: Sequence[Scored] = scores.scores(kind, measure)
+    return scored[index]
+
+
+def _of_kind(
+    kind: str,
+    weights: Sequence[Weight],
+    parameters: tuple[Parameter, ...],
+    *rows: tuple[str, str, str],
+    f_pooling: str = "micro",
+    **common: Any,
+) -> Family:
+    """Metrics that one method scores, by names, titles (mir_eval's keys) and summaries; the third is an F-measure."""
     with_beta = (*parameters[:1], _BETA, *parameters[1:])
-    return {
+    members = {
         index: {
             "name": name,
             "title": title,
             "key": title,
             "summary": summary,
-            "parameters": with_beta if index == 2 else parameters,
+            **({"parameters": with_beta, "pooling": f_pooling} if index == 2 else {"parameters": parameters}),
         }
         for index, (name, title, summary) in enumerate(rows)
     }
+    return family(weights, members, **{"mir_eval": kind, "pooling": "micro", **common})(partial(_read, kind))
 
 
-@family(
+_NEAREST = "median time from a boundary of the {} to the nearest of the {}"
+_ONE_LABEL = "share of the pairs of frames with one label in the {} that have one label in the {}"
+
+detection = _of_kind(
+    "detection",
     (
         _ESTIMATED,
         _WANTED,
         Weight("(beta^2 * boundaries of the reference + boundaries of the estimate) / (1 + beta^2)", "boundaries"),
     ),
-    _members(
-        (_WINDOW, _TRIM, _MATCHING),
-        ("precision", "Precision", "share of the estimate's boundaries that match one of the reference"),
-        ("recall", "Recall", "share of the reference's boundaries that match one of the estimate"),
-        ("f_measure", "F-measure", "harmonic mean of precision and recall of boundaries"),
-    ),
-    mir_eval="detection",
-    pooling="micro",
+    (_WINDOW, _TRIM, _MATCHING),
+    ("precision", "Precision", "share of the estimate's boundaries that match one of the reference"),
+    ("recall", "Recall", "share of the reference's boundaries that match one of the estimate"),
+    ("f_measure", "F-measure", "harmonic mean of precision and recall of boundaries"),
     perfect_exceptions="0 if trimming leaves no boundary",
     literature="@turnbull2007",
     itemwise=True,
 )
-def detection(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
-    """Boundaries that match within a window."""
-    return _scored(scores, "detection", measure)[index]
-
-
-def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[Scored]:
-    scored: Sequence[Scored] = scores.scores(kind, measure)
-    return scored
-
-
-@family(
+deviation = _of_kind(
+    "deviation",
     (_WANTED, _ESTIMATED),
-    _members(
-        (_TRIM, _MEDIAN),
-        (
-            "deviation_ref_to_est",
-            "Ref-to-est deviation",
-            "median time from a boundary of the reference to the nearest of the estimate",
-        ),
-        (
-            "deviation_est_to_ref",
-            "Est-to-ref deviation",
-            "median time from a boundary of the estimate to the nearest of the reference",
-        ),
-    ),
-    mir_eval="deviation",
+    (_TRIM, _MEDIAN),
+    ("deviation_ref_to_est", "Ref-to-est deviation", _NEAREST.format("reference", "estimate")),
+    ("deviation_est_to_ref", "Est-to-ref deviation", _NEAREST.format("estimate", "reference")),
     range=(0.0, float("inf")),
     orientation="lower",
     unit="s",
@@ -200,43 +173,23 @@ def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[
     perfect_exceptions="NaN if trimming leaves no boundary",
     literature="@turnbull2007",
 )
-def deviation(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
-    """Median distance to the nearest boundary of the other side."""
-    return _scored(scores, "deviation", measure)[index]
-
-
-@family(
-    (
-        Weight("pairs of frames with one label in the estimate", "pairs of frames"),
-        Weight("pairs of frames with one label in the reference", "pairs of frames"),
-        Weight(
-            "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)", "pairs of frames"
-        ),
-    ),
-    _members(
-        (_EXACT,),
-        (
-            "pairwise_precision",
-            "Pairwise Precision",
-            "share of the pairs of frames with one label in the estimate that have one label in the reference",
-        ),
-        (
-            "pairwise_recall",
-            "Pairwise Recall",
-            "share of the pairs of frames with one label in the reference that have one label in the estimate",
-        ),
-        ("pairwise_f_measure", "Pairwise F-measure", "harmonic mean of pairwise precision and recall"),
-    ),
-    mir_eval="pairwise",
-    pooling="micro",
+pairs_of_frames = _of_kind(
+    "pairwise",
+    [
+        Weight(words, "pairs of frames")
+        for words in (
+            "pairs of frames with one label in the estimate",
+            "pairs of frames with one label in the reference",
+            "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)",
+        )
+    ],
+    (_EXACT,),
+    ("pairwise_precision", "Pairwise Precision", _ONE_LABEL.format("estimate", "reference")),
+    ("pairwise_recall", "Pairwise Recall", _ONE_LABEL.format("reference", "estimate")),
+    ("pairwise_f_measure", "Pairwise F-measure", "harmonic mean of pairwise precision and recall"),
     perfect_exceptions="NaN for a reference shorter than two frames, or if no two frames have the same label",
     literature="@levy2008",
 )
-def pairs_of_frames(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
-    """Pairs of frames with one label on both sides."""
-    return _scored(scores, "pairwise", measure)[index]
-
-
 _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
 
 
@@ -303,9 +256,10 @@ def mutual_information(scores: FittedScores, measure: Measure) -> Scored:
 def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     """Mutual information adjusted for chance, over its largest possible value."""
     agreement = scores.agreement(measure)
-    reach = np.maximum(*agreement.entropies) - agreement.expected
+    expected = expected_mutual_information(agreement.table)
+    reach = np.maximum(*agreement.entropies) - expected
     trivial = agreement.single | agreement.distinct
-    score = divide(agreement.information - agreement.expected, reach, np.nan, where=~trivial & (reach != 0))
+    score = divide(agreement.information - expected, reach, np.nan, where=~trivial & (reach != 0))
     weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
     return np.where(trivial, 1.0, score), weight
 
@@ -324,51 +278,37 @@ def normalized_mutual_information(scores: FittedScores, measure: Measure) -> Sco
     return np.where(agreement.single, 1.0, score), whole * agreement.seconds
 
 
-@family(
+conditional_entropies = _of_kind(
+    "entropy",
     (
         Weight("largest possible entropy of the estimate's labels, times the length of all frames", "bit s"),
         Weight("largest possible entropy of the reference's labels, times the length of all frames", "bit s"),
         Weight("(beta^2 * weight of nce_under + weight of nce_over) / (1 + beta^2)", "bit s"),
     ),
-    {
-        place: {**about, "pooling": "none" if place == 2 else "micro"}
-        for place, about in _members(
-            (_EXACT, *_ENTROPIES),
-            ("nce_over", "NCE Over", "1 - entropy of the estimate's labels given the reference's, normalised"),
-            ("nce_under", "NCE Under", "1 - entropy of the reference's labels given the estimate's, normalised"),
-            ("nce_f", "NCE F-measure", "harmonic mean of nce_over and nce_under"),
-        ).items()
-    },
+    (_EXACT, _MARGINAL, _SINGLE),
+    ("nce_over", "NCE Over", "1 - entropy of the estimate's labels given the reference's, normalised"),
+    ("nce_under", "NCE Under", "1 - entropy of the reference's labels given the estimate's, normalised"),
+    ("nce_f", "NCE F-measure", "harmonic mean of nce_over and nce_under"),
+    f_pooling="none",
     mir_eval="nce",
     perfect_exceptions="0 (see single_label) if the reference has a single label",
     literature="@lukashevich2008",
 )
-def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measure) -> Scored:
-    """Entropies of the labels of one side given those of the other."""
-    return _scored(scores, "entropy", measure)[place]
-
-
-@family(
+v_measures = _of_kind(
+    "entropy",
     (
         Weight("entropy of the estimate's labels, times the length of all frames", "bit s"),
         Weight("entropy of the reference's labels, times the length of all frames", "bit s"),
         Weight("(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)", "bit s"),
     ),
-    _members(
-        (_EXACT,),
-        ("v_precision", "V Precision", "share of the estimate's entropy that the reference explains"),
-        ("v_recall", "V Recall", "share of the reference's entropy that the estimate explains"),
-        ("v_measure", "V-measure", "harmonic mean of v_precision and v_recall"),
-    ),
+    (_EXACT,),
+    ("v_precision", "V Precision", "share of the estimate's entropy that the reference explains"),
+    ("v_recall", "V Recall", "share of the reference's entropy that the estimate explains"),
+    ("v_measure", "V-measure", "harmonic mean of v_precision and v_recall"),
     mir_eval="vmeasure",
-    pooling="micro",
     perfect_exceptions="0 if the reference has a single label",
     literature="@rosenberg2007",
 )
-def v_measures(index: int, scores: kernel.PairScores, measure: Measure) -> Scored:
-    """Conditional entropies normalised by the entropies of the labels."""
-    return _scored(scores, "entropy", measure)[index]
-
 
 METRICS = metrics_in(globals())
 
@@ -404,11 +344,10 @@ def score(
     extras: dict[str, Sparse] = {}
     needs = np.array([measure.metric.needs for measure in measures if not measure.metric.dims], dtype=str)
     for need, compute in _AS_GIVEN.items():
-        scores = read_scores(
-            [measure for measure in measures if measure.metric.needs == need], compute(pairs), len(pairs)
-        )
-        every[:, :, needs == need] = scores.score, scores.weight
-        extras |= scores.extras
+        if some := [measure for measure in measures if measure.metric.needs == need]:
+            scores = read_scores(some, compute(pairs), len(pairs))
+            every[:, :, needs == need] = scores.score, scores.weight
+            extras |= scores.extras
     measures = [measure for measure in measures if not measure.metric.needs]
     values = np.zeros((2, len(pairs), len(measures)))
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...kernels.clustering import ContingencyTables, restrict, tabulate
+from ...kernels.clustering import restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, rows_of
@@ -28,7 +28,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """Score pairs by MIREX's rules: a `Scorer`. With an empty side, scores are 0 and deviations NaN."""
     values = np.zeros((2, len(pairs), len(measures)))
     labels = pairs.references.labels, pairs.estimates.labels
-    codes = _encode_exactly(labels[0]), _encode_exactly(labels[1])
+    codes = []
+    for names in labels:  # in order and case-sensitively; 0 is for no label
+        number = {label: code for code, label in enumerate(sorted({*names, ""}), NOTHING + 1)}
+        of_label = np.array([number[label] for label in (*names, "")], dtype=np.int64)
+        codes.append(kernel.Codes(of_label, len(number) + 1, len(number) + 2))
     for part in batches(pairs.sizes + 2, _AT_ONCE):
         (references, row), (estimates, other) = pairs[part].sides
         sides = kernel.take(references, row, codes[0].of_label), kernel.take(estimates, other, codes[1].of_label)
@@ -38,44 +42,22 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return Scores(values[0], values[1])
 
 
-def _encode_exactly(labels: tuple[str, ...]) -> kernel.Codes:
-    """Number labels in order, case-sensitively; 0 is for no label."""
-    number = {label: code for code, label in enumerate(sorted({*labels, ""}), NOTHING + 1)}
-    of_label = np.array([number[label] for label in (*labels, "")], dtype=np.int64)
-    return kernel.Codes(of_label, len(number) + 1, len(number) + 2)
-
-
 class _MirexScores(kernel.PairScores):
+    undefined = 0.0
+
     def __init__(
         self,
         given: tuple[kernel.LabelledSpans, kernel.LabelledSpans],
-        codes: tuple[kernel.Codes, kernel.Codes],
+        codes: Sequence[kernel.Codes],
         labels: tuple[tuple[str, ...], tuple[str, ...]],
     ) -> None:
         super().__init__()
         self._given, self._codes, self._labels = given, codes, labels
 
-    def detection(self, given: kernel.Given) -> kernel.Three:
-        """Precision, recall and F-measure of boundaries."""
-        return kernel.detect(*self._boundaries(given), float(given["window"]), 1.0, str(given["matching"]))
-
-    def deviation(self, given: kernel.Given) -> tuple[Scored, ...]:
-        """Deviations from the reference to the estimate, and vice versa."""
-        return kernel.deviate(*self._boundaries(given), str(given["median"]))
-
-    def pairwise(self, given: kernel.Given) -> kernel.Three:
-        """Precision, recall and F-measure of pairs of frames."""
-        return kernel.pairwise(kernel.LabelAgreement(*self._table(given)), 1.0, undefined=0.0)
-
-    def rand(self, given: kernel.Given) -> Scored:
-        """The Rand index."""
-        table, hop = self._table(given)
-        score, weight = kernel.rand(kernel.LabelAgreement(table, hop))
-        return np.where(table.frames > 1, score, 0.0), weight
-
     def entropy(self, given: kernel.Given) -> tuple[Scored, ...]:
         """Conditional entropies over frames covered by both sides, normalised by all labels of a side."""
-        table, hop = self._table(given)
+        agreement = self.agreement(given)
+        table = agreement.table
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
         labels = []
         for side in self._fitted(str(given["extent"])):
@@ -83,7 +65,11 @@ class _MirexScores(kernel.PairScores):
             distinct = np.unique(rows_of(side.counts) * size + side.code) // size
             labels.append(np.bincount(distinct, minlength=len(side.counts)).astype(np.float64))
         scored = kernel.conditional_entropy(
-            kernel.LabelAgreement(covered, hop), 1.0, False, float(given["single_label"]), (labels[0], labels[1])
+            kernel.LabelAgreement(covered, agreement.hop),
+            1.0,
+            False,
+            float(given["single_label"]),
+            (labels[0], labels[1]),
         )
         empty = covered.frames == 0
         return tuple((np.where(empty, 0.0, score), weight) for score, weight in scored)
@@ -98,7 +84,7 @@ class _MirexScores(kernel.PairScores):
         fitted = kernel.fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
         return kernel.fit_reference(references, self._codes[0]), fitted
 
-    def _boundaries(self, given: kernel.Given) -> tuple[kernel.Boundaries, kernel.Boundaries]:
+    def boundaries(self, given: kernel.Given) -> kernel.Both:
         """Boundaries of both sides, with or without those of silence."""
         sides = []
         for side, codes, labels in zip(self._fitted(str(given["extent"])), self._codes, self._labels, strict=True):
@@ -110,24 +96,20 @@ class _MirexScores(kernel.PairScores):
             sides.append(kernel.find_boundaries(side, None))
         return sides[0], sides[1]
 
-    def _table(self, given: kernel.Given) -> tuple[ContingencyTables, Float]:
-        """Contingency tables with a class for times outside all intervals, and the time between points."""
-        extent, points = str(given["extent"]), int(given["points"])
-        return self.once((extent, points), lambda: self._tabulate(extent, points))
+    def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
+        """Agreement of the labels of points, with a class for times outside all intervals."""
+        return self._agreement(str(given["extent"]), int(given["points"]))
 
-    def _tabulate(self, extent: str, points: int) -> tuple[ContingencyTables, Float]:
-        first, last = span(*self._fitted(extent))
-        left, right = (sample(side, first, last, points) for side in self._fitted(extent))
-        return tabulate(left, right), (last - first) / (points - 1)
-
-
-def span(references: kernel.LabelledSpans, estimates: kernel.LabelledSpans) -> tuple[Float, Float]:
-    """Earliest and latest time of both sides, both 0 if either side is empty: float64 (pairs,), seconds."""
-    sides = references, estimates
-    filled = (references.counts > 0) & (estimates.counts > 0)
-    first = (kernel.extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
-    last = (kernel.extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
-    return np.where(filled, np.minimum(*first), 0.0), np.where(filled, np.maximum(*last), 0.0)
+    @computed_once
+    def _agreement(self, extent: str, points: int) -> kernel.LabelAgreement:
+        sides = self._fitted(extent)
+        # Earliest and latest time of both sides, both 0 if either side is empty.
+        filled = (sides[0].counts > 0) & (sides[1].counts > 0)
+        first = (kernel.extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
+        last = (kernel.extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
+        low, high = np.where(filled, np.minimum(*first), 0.0), np.where(filled, np.maximum(*last), 0.0)
+        left, right = (sample(side, low, high, points) for side in sides)
+        return kernel.LabelAgreement(tabulate(left, right), (high - low) / (points - 1))
 
 
 def sample(spans: kernel.LabelledSpans, first: Float, last: Float, points: int) -> Runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,45 +11,14 @@ import numpy as np
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, rows_of
-from ..base import Pairs, Shared
-from ..measures import Measure, Parameter, Weight, metric, metrics_in
+from ..base import Pairs, Shared, computed_once
+from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
 from .kernel import encode, take
 
 ONE_SIDE = "one side"
 """The `needs` of these metrics."""
-
-
-class Lengths:
-    """Lengths of the unmodified segments of rows, with numbers of labels from 0."""
-
-    def __init__(self, start: Float, end: Float, code: Int, counts: Int) -> None:
-        self.length, self.code, self.counts = end - start, code, counts
-        self.row = rows_of(counts)
-
-    @cached_property
-    def seconds(self) -> Float:
-        """Total length of the segments of each row."""
-        return sum_by(self.row, self.length, len(self.counts))
-
-    def variation(self) -> Float:
-        """Standard deviation of the lengths over their mean; NaN if their sum is 0."""
-        number = self.counts.astype(np.float64)
-        mean = divide(self.seconds, number, np.nan)
-        squares = sum_by(self.row, (self.length - mean[self.row]) ** 2, len(number))
-        return divide(np.sqrt(divide(squares, number)), mean, np.nan)
-
-    def balance(self) -> Float:
-        """Entropy of the labels' shares of time over that of equal shares; NaN with fewer than two labels."""
-        size = int(self.code.max(initial=0)) + 1
-        key, index = np.unique(self.row * size + self.code, return_inverse=True)
-        row, time = key // size, sum_by(index, self.length, len(key))
-        row, time = row[time > 0], time[time > 0]
-        labels = np.bincount(row, minlength=len(self.counts)).astype(np.float64)
-        whole = self.seconds[row]
-        entropy = sum_by(row, time / whole * (np.log(whole) - np.log(time)), len(self.counts))
-        return np.minimum(divide(entropy, np.log(np.maximum(labels, 1.0)), np.nan), 1.0)
 
 
 class OneSide(Shared):
@@ -59,16 +28,15 @@ class OneSide(Shared):
         super().__init__()
         self._pairs = pairs
 
-    def lengths(self, measure: Measure) -> Lengths:
-        """Lengths of the segments of the side chosen by a measure."""
-        side = str(measure["side"])
+    @computed_once
+    def segments(self, side: Value) -> tuple[Float, Int, Int, Int, Float]:
+        """Lengths of the segments of a side, their labels as numbers from 0, their pairs, and the number and total
+        length of the segments of each pair.
+        """
         rows, chosen = self._pairs.sides[side == "estimate"]
-
-        def of_side() -> Lengths:
-            spans = take(rows, chosen, encode(rows.labels).of_label)
-            return Lengths(spans.start, spans.end, spans.code, spans.counts)
-
-        return self.once(side, of_side)
+        spans = take(rows, chosen, encode(rows.labels).of_label)
+        length, pair = spans.end - spans.start, rows_of(spans.counts)
+        return length, spans.code, pair, spans.counts, sum_by(pair, length, len(spans.counts))
 
 
 _of_one = partial(
@@ -90,17 +58,27 @@ _of_one = partial(
 )
 def _length_variation(sides: OneSide, measure: Measure) -> Scored:
     """Standard deviation of the lengths of the segments over their mean: 0 if all are equally long."""
-    lengths = sides.lengths(measure)
-    variation = lengths.variation()
-    return variation, np.where(np.isnan(variation), 0.0, lengths.counts.astype(np.float64))
+    length, _, pair, counts, seconds = sides.segments(measure["side"])
+    number = counts.astype(np.float64)
+    mean = divide(seconds, number, np.nan)
+    squares = sum_by(pair, (length - mean[pair]) ** 2, len(number))
+    variation = divide(np.sqrt(divide(squares, number)), mean, np.nan)
+    return variation, np.where(np.isnan(variation), 0.0, number)
 
 
 @_of_one("Balance of labels", Weight("length of the segments", "s"), literature="evenness of @pielou1966")
 def _label_balance(sides: OneSide, measure: Measure) -> Scored:
     """Entropy of the labels' shares of time over its largest value: 1 if all have equal shares."""
-    lengths = sides.lengths(measure)
-    balance = lengths.balance()
-    return balance, np.where(np.isnan(balance), 0.0, lengths.seconds)
+    length, code, pair, counts, seconds = sides.segments(measure["side"])
+    size = int(code.max(initial=0)) + 1
+    key, index = np.unique(pair * size + code, return_inverse=True)
+    pair, time = key // size, sum_by(index, length, len(key))
+    pair, time = pair[time > 0], time[time > 0]
+    labels = np.bincount(pair, minlength=len(counts)).astype(np.float64)
+    whole = seconds[pair]
+    entropy = sum_by(pair, time / whole * (np.log(whole) - np.log(time)), len(counts))
+    balance = np.minimum(divide(entropy, np.log(np.maximum(labels, 1.0)), np.nan), 1.0)
+    return balance, np.where(np.isnan(balance), 0.0, seconds)
 
 
 METRICS = metrics_in(globals())
@@ -130,7 +108,7 @@ def length_variation(intervals: Array) -> float:
     >>> length_variation(np.array([[0.0, 4.0], [4.0, 8.0], [8.0, 12.0]])), length_variation(np.array([[0, 1], [1, 4]]))
     (0.0, 0.5)
     """
-    return float(_lengths(intervals, [""] * len(intervals)).variation()[0])
+    return _score(_length_variation, intervals, [""] * len(intervals))
 
 
 @_documented
@@ -162,11 +140,10 @@ def label_balance(intervals: Array, labels: Sequence[Any]) -> float:
     """
     if len(intervals) != len(labels):
         raise ValueError("Number of intervals does not match number of labels")
-    return float(_lengths(intervals, labels).balance()[0])
+    return _score(_label_balance, intervals, labels)
 
 
-def _lengths(intervals: Array, labels: Sequence[Any]) -> Lengths:
+def _score(metric: Metric, intervals: Array, labels: Sequence[Any]) -> float:
     validate_intervals(intervals)
     row = row_of_intervals(intervals, labels)
-    code = encode(row.labels).of_label[row.columns["label"]]
-    return Lengths(row.columns["start"], row.columns["end"], code, row.counts[0])
+    return float(metric.measure().read(OneSide(Pairs.in_order(row, row)))[0][0])
