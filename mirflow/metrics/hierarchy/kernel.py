@@ -21,18 +21,12 @@ import numpy as np
 from ...errors import MetricError
 from ...kernels.intervals import MOST_FRAMES, batches
 from ...kernels.ragged_ops import sum_by
-from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..util import Array
 
 
 def frames_of(times: Float, frame_size: float) -> Int:
-    """Convert times to frames, rounding down to a multiple of the frame size first: int64 of the same shape.
-
-    Examples
-    --------
-    >>> frames_of(np.array([0.25, 0.3, 1.0]), 0.1).tolist()
-    [2, 2, 9]
-    """
+    """Convert times to frames, rounding down to a multiple of the frame size first: int64 of the same shape."""
     return ((times - np.mod(times, frame_size)) / frame_size).astype(np.int64)
 
 
@@ -62,11 +56,25 @@ class Hierarchy:
         low, high = bounds - np.mod(bounds, frame_size)
         return frames_of(self.start, frame_size), frames_of(self.end, frame_size), int((high - low) / frame_size)
 
-    def levels(self, begin: Int, end: Int, edges: Int, labelled: bool) -> list[Level]:
-        """Levels on blocks of frames, by label or by segment."""
+    def levels(self, begin: Times, end: Times, edges: Times, labelled: bool) -> list[Level]:
+        """Levels on blocks of frames between edges, by label or by segment: int64 (layers, blocks) each.
+
+        Segments contain the frames from `begin` to before `end`, which are edges or outside of them.
+        """
         name = self.label if labelled else np.arange(len(self.label))
-        every = [np.flatnonzero(self.level == level) for level in range(self.depth)]
-        return [level_of(begin[own], end[own], name[own], edges) for own in every]
+        levels = []
+        for depth in range(self.depth):
+            own = np.flatnonzero(self.level == depth)
+            first = np.searchsorted(edges[:-1], begin[own])
+            counts = np.maximum(np.searchsorted(edges[:-1], end[own]) - first, 0)
+            block, names = ranges(first, counts), np.repeat(name[own], counts)
+            order = np.argsort(block, kind="stable")
+            block, names = block[order], names[order]
+            layer = np.arange(len(block)) - np.searchsorted(block, block)
+            level = np.full((int(layer.max(initial=0)) + 1, len(edges) - 1), -1, dtype=np.int64)
+            level[layer, block] = names
+            levels.append(level)
+        return levels
 
     def ends(self) -> Float:
         """Latest time of each level: float64 (depth,); minus infinity for a level without segments."""
@@ -76,16 +84,7 @@ class Hierarchy:
 
 
 def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
-    """Crop and pad all levels to begin at 0 and, if a span is given in seconds, to end there.
-
-    Examples
-    --------
-    >>> level = np.array([0, 1])
-    >>> one = Hierarchy(np.array([1.0, 0.0]), np.array([9.0, 3.0]), level, level, 2)
-    >>> fitted = fit(one, 5.0)
-    >>> fitted.start.tolist(), fitted.end.tolist(), fitted.level.tolist()
-    ([0.0, 1.0, 0.0, 3.0], [1.0, 5.0, 3.0, 5.0], [0, 0, 1, 1])
-    """
+    """Crop and pad all levels to begin at 0 and, if a span is given in seconds, to end there."""
     limit = float(given.end.max()) if span is None else span
     lasting = np.minimum(given.end, limit) > given.start
     start, end, within = given.start[lasting], np.minimum(given.end[lasting], limit), given.level[lasting]
@@ -136,13 +135,7 @@ class HierarchySide:
 
 
 def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]] | None) -> Ragged:
-    """Make a row of one hierarchy, given as one array of intervals and one list of labels per level.
-
-    Examples
-    --------
-    >>> to_rows([np.array([[0, 2]]), np.array([[0, 1], [1, 2]])], [["A"], ["a", "b"]]).counts
-    (array([2]), array([1, 2]))
-    """
+    """Make a row of one hierarchy, given as one array of intervals and one list of labels per level."""
     counts = np.array([len(intervals) for intervals in intervals_hier], dtype=np.int64)
     times = np.concatenate([np.asarray(intervals, dtype=np.float64) for intervals in intervals_hier])
     names = [""] * len(times) if labels_hier is None else [str(label) for level in labels_hier for label in level]
@@ -204,13 +197,7 @@ def read_frame_size(frame_size: float | str, window: float) -> float:
 
 
 def too_long(end: float, frame_size: float) -> str:
-    """Message for a hierarchy with too many frames up to an end in seconds; empty if there are not too many.
-
-    Examples
-    --------
-    >>> too_long(60.0, 0.1), too_long(60.0, 1e-6)[:19]
-    ('', 'ends at 60.0 s, too')
-    """
+    """Message for a hierarchy with too many frames up to an end in seconds; empty if there are not too many."""
     if not frame_size or end / frame_size < MOST_FRAMES + 1:
         return ""
     many = f"too late for frames of {frame_size} s (more than {MOST_FRAMES})"
@@ -239,9 +226,8 @@ def agreements(
     for (labelled, window, frame_size), same in shared.items():
         if fault := too_long(float(reference.end.max()), frame_size):
             raise ValueError(f"reference: {fault}")
-        compared = _frames if frame_size else _moments
         sums = np.zeros((len(same), 2, 2))
-        for tables in compared(reference, estimate, labelled, window, frame_size):
+        for tables in compare(reference, estimate, labelled, window, frame_size):
             for index, ranking in enumerate(same):
                 for side, table in enumerate((tables.swapped, tables)):
                     sums[index, side] += agreement(table, ranking.transitive)
@@ -250,93 +236,19 @@ def agreements(
     return agreed
 
 
-def _frames(
-    reference: Hierarchy, estimate: Hierarchy, labelled: bool, window: float, frame_size: float
-) -> Iterator[Tables]:
-    begin, end, frames = reference.frames(frame_size)
-    other_begin, other_end, other_frames = estimate.frames(frame_size)
-    if frames != other_frames:
-        raise ValueError(DIFFERENT_SHAPES)
-    edges = edges_of(frames, begin, end, other_begin, other_end)
-    left = reference.levels(begin, end, edges, labelled)
-    right = estimate.levels(other_begin, other_end, edges, labelled)
-    return compare(left, right, edges, window_frames(window, frame_size, frames))
-
-
-def _moments(
-    reference: Hierarchy, estimate: Hierarchy, labelled: bool, window: float, frame_size: float
-) -> Iterator[Tables]:
-    limit = min(float(reference.end.max()), float(estimate.end.max()))
-    bounds = [np.minimum(time, limit) for side in (reference, estimate) for time in (side.start, side.end)]
-    edges = np.unique(np.concatenate([*bounds, [0.0, limit]]))
-    left = reference.levels(bounds[0], bounds[1], edges, labelled)
-    right = estimate.levels(bounds[2], bounds[3], edges, labelled)
-    return compare_exactly(left, right, edges, window)
-
-
-def window_frames(window: float, frame_size: float, frames: int) -> int:
-    """Window in frames, rounded down and limited to all frames.
-
-    Examples
-    --------
-    >>> window_frames(15.0, 0.1, 3000), window_frames(float("inf"), 0.1, 3000)
-    (149, 3000)
-    """
-    if window / frame_size > frames + 1:
-        return frames
-    return int((window - np.mod(window, frame_size)) / frame_size)
-
-
 _LIMIT = 1 << 19
 """Entries of the largest temporary arrays."""
 
 Level = Int
 """Segments or labels of a level on blocks: int64 (layers, blocks), -1 for none; overlaps need several layers."""
-
-
-def edges_of(frames: int, *bounds: Int) -> Int:
-    """Sort the distinct frames among 0, `frames` and all bounds between them.
-
-    Examples
-    --------
-    >>> edges_of(10, np.array([4, 0]), np.array([12, 4]))
-    array([ 0,  4, 10])
-    """
-    return np.unique(np.clip(np.concatenate([*bounds, np.array([0, frames])]), 0, frames)).astype(np.int64)
-
-
-def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
-    """Convert a level of a hierarchy to blocks: int64 (layers, blocks).
-
-    Segments contain the frames from `begin` to before `end`, which are edges or outside of them. Names are identifiers
-    of segments or labels, 0 or more.
-
-    Examples
-    --------
-    >>> edges = np.array([0, 2, 5, 9])
-    >>> level_of(np.array([0, 2]), np.array([5, 5]), np.array([7, 8]), edges).tolist()
-    [[7, 7, -1], [-1, 8, -1]]
-    """
-    first = np.searchsorted(edges[:-1], begin)
-    held = np.maximum(np.searchsorted(edges[:-1], end) - first, 0)
-    block, names = ranges(first, held), np.repeat(name, held)
-    order = np.argsort(block, kind="stable")
-    block, names = block[order], names[order]
-    layer = np.arange(len(block)) - np.searchsorted(block, block)
-    level = np.full((int(layer.max(initial=0)) + 1, len(edges) - 1), -1, dtype=np.int64)
-    level[layer, block] = names
-    return level
+Times = Column
+"""Frames or seconds."""
 
 
 def meet(levels: Sequence[Level], rows: slice) -> Int:
     """Number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
 
     Levels are given from the top to the bottom, and the blocks in `rows` are compared with all blocks.
-
-    Examples
-    --------
-    >>> meet([np.array([[0, 0, 0]]), np.array([[0, 1, 0]])], slice(0, 2)).tolist()
-    [[2, 1, 2], [1, 2, 1]]
     """
     deepest = np.zeros((len(levels[0][0, rows]), levels[0].shape[1]), dtype=np.int64)
     for depth, level in enumerate(levels, 1):
@@ -363,151 +275,130 @@ class Tables:
         return Tables(self.counts.transpose(1, 0, 2), self.times)
 
 
-def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: int) -> Iterator[Tables]:
-    """Compute tables of the ranks around all frames of two hierarchies on the same blocks, in pieces of limited size.
-
-    The window of frame q contains the frames from ``q - window`` to before ``q + window``, except q itself.
-    """
-    frames = int(edges[-1])
-    window = min(window, frames)
-    if window < 1:
-        return
-    breaks = np.concatenate([edges, edges - window, edges + window])
-    starts = np.unique(breaks[(breaks >= 0) & (breaks < frames)])
-    runs = _Runs(starts, np.diff(starts, append=frames), edges, window)
-    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
-        yield from runs.take(part).tables(left, right)
-
-
 class _Runs:
-    """Runs of frames in one block whose windows begin in one block and end in one block."""
+    """Runs of frames, or of moments, in one block whose windows begin in one block and end in one block.
 
-    def __init__(self, start: Int, length: Int, edges: Int, window: int) -> None:
-        self.start, self.length, self.edges, self.window = start, length, edges, window
-        frames = int(edges[-1])
-        self.low, self.high = np.maximum(start - window, 0), np.minimum(start + window, frames)
-        self.own, self.first, self.last = self._block(start), self._block(self.low), self._block(self.high - 1)
+    Edges of the blocks ascend from 0, in frames or seconds. The window of q ranges from ``q - window`` to ``q +
+    window``: for frames, to before it, except q itself.
+    """
+
+    moments = False
+
+    def __init__(self, start: Times, stop: Times, edges: Times, window: float) -> None:
+        self.start, self.stop, self.edges, self.window = start, stop, edges, window
+        # Windows of moments may touch a block in a point at the ends of a run.
+        middle, last = ((start + stop) / 2, 0) if self.moments else (start, 1)
+        self.own, self.first, self.last = map(self.block, (middle, middle - window, middle + window - last))
         self.spans: Int = self.last - self.first + 1
 
-    def _block(self, frame: Int) -> Int:
-        return np.searchsorted(self.edges, frame, side="right") - 1
-
-    def take(self, part: slice) -> _Runs:
-        return _Runs(self.start[part], self.length[part], self.edges, self.window)
+    def block(self, time: Times) -> Int:
+        """The block of each time; the first or last one for those outside of all."""
+        return np.clip(np.searchsorted(self.edges, time, side="right") - 1, 0, len(self.edges) - 2)
 
     def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
+        """Tables of runs that need not be split, and of parts of those that do."""
         top = int(self.own[0])
         rows = slice(top, int(self.own[-1]) + 1)
         ranks = (len(left) + 1, len(right) + 1)
         code = meet(left, rows) * ranks[1] + meet(right, rows)
-        number = self.own - top
-        counts = self._count(code, number, ranks[0] * ranks[1])
-        gained = self._code_at(code, number, self.start + self.window)
-        lost = self._code_at(code, number, self.start - self.window)
-        steady = (gained == lost) | (self.length == 1)
-        yield Tables(counts[:, steady].reshape(*ranks, -1), self.length[steady].astype(np.float64))
+        for counts, times in self.split(code, self.own - top, ranks[0] * ranks[1]):
+            yield Tables(counts.reshape(*ranks, -1), times)
+
+    def split(self, code: Int, row: Int, codes: int) -> Iterator[tuple[Float, Float]]:
+        """Counts of each code around frames, float64 (codes, tables), and the numbers of frames with each table.
+
+        `code` (int64 (rows, blocks)): codes of all blocks as seen from some, which are those of the runs by `row`.
+        """
+        length = self.stop - self.start
+        counts = self.count(code, row, codes, self.start)
+        counts[code[row, self.own], np.arange(len(row))] -= 1
+        # Codes of the frames at the borders of the window; -1 before the first and after the last frame.
+        gained, lost = (
+            np.where((frame >= 0) & (frame < self.edges[-1]), code[row, self.block(frame)], -1)
+            for frame in (self.start + self.window, self.start - self.window)
+        )
+        steady = (gained == lost) | (length == 1)
+        yield counts[:, steady], length[steady].astype(np.float64)
         moving = np.flatnonzero(~steady)
-        for part in batches(self.length[moving] * len(counts), _LIMIT):
+        for part in batches(length[moving] * codes, _LIMIT):
             chosen = moving[part]
-            laid_out = _lay_out(counts[:, chosen], self.length[chosen], gained[chosen], lost[chosen])
-            yield Tables(laid_out.reshape(*ranks, -1), np.ones(laid_out.shape[1]))
+            run = rows_of(length[chosen])
+            step = ranges(np.zeros(len(chosen), dtype=np.int64), length[chosen])
+            every = counts[:, chosen][:, run]
+            for border, sign in ((gained, 1.0), (lost, -1.0)):
+                border = border[chosen][run]
+                inside = np.flatnonzero(border >= 0)
+                every[border[inside], inside] += sign * step[inside]
+            yield every, np.ones(len(run))
 
-    def _count(self, code: Int, own: Int, codes: int) -> Float:
-        """Frames of each code around the first frame of each run: float64 (codes, runs)."""
+    def count(self, code: Int, row: Int, codes: int, time: Times) -> Float:
+        """Frames or seconds of each code in the window around one time of each run: float64 (codes, runs)."""
         run, block = rows_of(self.spans), ranges(self.first, self.spans)
-        overlap = np.minimum(self.edges[block + 1], self.high[run]) - np.maximum(self.edges[block], self.low[run])
-        size = len(self.start)
-        counts = sum_by(code[own[run], block] * size + run, overlap, codes * size).reshape(codes, size)
-        counts[code[own, self.own], np.arange(size)] -= 1
-        return counts
-
-    def _code_at(self, code: Int, own: Int, frame: Int) -> Int:
-        """Code of a frame at the border of the window; -1 before the first and after the last frame."""
-        inside = (frame >= 0) & (frame < self.edges[-1])
-        return np.where(inside, code[own, self._block(np.where(inside, frame, 0))], -1)
-
-
-def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
-    run = rows_of(length)
-    step = ranges(np.zeros(len(length), dtype=np.int64), length)
-    every = counts[:, run]
-    position = np.arange(len(run))
-    for code, sign in ((gained[run], 1.0), (lost[run], -1.0)):
-        inside = code >= 0
-        every[code[inside], position[inside]] += sign * step[inside]
-    return every
+        low, high = np.maximum(time - self.window, 0)[run], np.minimum(time + self.window, self.edges[-1])[run]
+        overlap = np.maximum(np.minimum(self.edges[block + 1], high) - np.maximum(self.edges[block], low), 0)
+        size = len(time)
+        return sum_by(code[row[run], block] * size + run, overlap, codes * size).reshape(codes, size)
 
 
 _STEP, _REACH = 0.3, 33.0
 """Parameters of the trapezoidal rule: the error is about ``exp(-pi**2 / step)`` plus ``exp(-reach)``, 1e-14 each."""
 
 
-def _nodes() -> tuple[Float, Float, Float]:
-    """Nodes from 0 to 1, their distances from 1, and weights that sum to 1."""
-    coordinate = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
-    node, rest = 1 / (1 + np.exp(-coordinate)), 1 / (1 + np.exp(coordinate))
-    weight = node * rest
-    return node, rest, weight / weight.sum()
+_COORDINATE = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
+# Nodes from 0 to 1, their distances from 1, and weights that sum to 1.
+_PLACE, _REST = 1 / (1 + np.exp(-_COORDINATE)), 1 / (1 + np.exp(_COORDINATE))
+_WEIGHT = _PLACE * _REST / (_PLACE * _REST).sum()
 
 
-_PLACE, _REST, _WEIGHT = _nodes()
+class _MomentRuns(_Runs):
+    moments = True
 
-
-def compare_exactly(left: Sequence[Level], right: Sequence[Level], edges: Float, window: float) -> Iterator[Tables]:
-    """Compute tables of the ranks around all moments of two hierarchies on the same blocks, in pieces of limited size.
-
-    Edges of the blocks ascend from 0, in seconds. The window of moment q ranges from ``q - window`` to ``q + window``.
-    Tables have durations in seconds, and the seconds of moments with each table.
-    """
-    end = float(edges[-1])
-    breaks = np.concatenate([edges, edges - window, edges + window]) if window < end else edges
-    starts = np.unique(breaks[(breaks >= 0) & (breaks < end)])
-    runs = _MomentRuns(starts, np.append(starts[1:], end), edges, window)
-    for part in batches(np.maximum(runs.spans, len(edges)), _LIMIT):
-        yield from runs.take(part).tables(left, right)
-
-
-class _MomentRuns:
-    """Runs of moments in one block whose windows begin in one block and end in one block."""
-
-    def __init__(self, start: Float, stop: Float, edges: Float, window: float) -> None:
-        self.start, self.stop, self.edges, self.window = start, stop, edges, window
-        # Blocks are determined at the middle of the run because the window may touch a block in a point at its ends.
-        middle = (start + stop) / 2
-        self.own, self.first, self.last = (self._block(middle + shift) for shift in (0.0, -window, window))
-        self.spans: Int = self.last - self.first + 1
-
-    def _block(self, time: Float) -> Int:
-        return np.clip(np.searchsorted(self.edges, time, side="right") - 1, 0, len(self.edges) - 2)
-
-    def take(self, part: slice) -> _MomentRuns:
-        return _MomentRuns(self.start[part], self.stop[part], self.edges, self.window)
-
-    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
-        top = int(self.own[0])
-        rows = slice(top, int(self.own[-1]) + 1)
-        ranks = (len(left) + 1, len(right) + 1)
-        code = (meet(left, rows) * ranks[1] + meet(right, rows))[self.own - top]
-        codes, length = ranks[0] * ranks[1], self.stop - self.start
-        run = np.arange(len(self.start))
-        gained = np.where(self.stop + self.window <= self.edges[-1], code[run, self.last], -1)
-        lost = np.where(self.start >= self.window, code[run, self.first], -1)
-        counts = [self._count(code, codes, moment) for moment in (self.start, self.stop)]
+    def split(self, code: Int, row: Int, codes: int) -> Iterator[tuple[Float, Float]]:
+        """Durations of each code around moments, float64 (codes, tables), and the seconds of moments of each table."""
+        length = self.stop - self.start
+        gained = np.where(self.stop + self.window <= self.edges[-1], code[row, self.last], -1)
+        lost = np.where(self.start >= self.window, code[row, self.first], -1)
+        counts = [self.count(code, row, codes, moment) for moment in (self.start, self.stop)]
         steady = gained == lost
-        yield Tables(counts[0][:, steady].reshape(*ranks, -1), length[steady])
+        yield counts[0][:, steady], length[steady]
         moving = np.flatnonzero(~steady)
         for part in batches(np.full(len(moving), codes * len(_PLACE)), _LIMIT):
             begin, stop = (side[:, moving[part], np.newaxis] for side in counts)
-            laid_out = begin * _REST + stop * _PLACE
-            yield Tables(laid_out.reshape(*ranks, -1), np.outer(length[moving[part]], _WEIGHT).ravel())
+            every = begin * _REST + stop * _PLACE
+            yield every.reshape(codes, -1), np.outer(length[moving[part]], _WEIGHT).ravel()
 
-    def _count(self, code: Int, codes: int, moment: Float) -> Float:
-        """Seconds of each code around one moment of each run: float64 (codes, runs)."""
-        run, block = rows_of(self.spans), ranges(self.first, self.spans)
-        low, high = (moment - self.window)[run], (moment + self.window)[run]
-        overlap = np.minimum(self.edges[block + 1], high) - np.maximum(self.edges[block], low)
-        size = len(moment)
-        return sum_by(code[run, block] * size + run, np.maximum(overlap, 0.0), codes * size).reshape(codes, size)
+
+def compare(
+    reference: Hierarchy, estimate: Hierarchy, labelled: bool, window: float, frame_size: float
+) -> Iterator[Tables]:
+    """Compute tables of the ranks around all frames, or moments, of two hierarchies, in pieces of limited size."""
+    bounds: list[Times]
+    end: float
+    if frame_size:
+        *own, frames = reference.frames(frame_size)
+        *other, other_frames = estimate.frames(frame_size)
+        if frames != other_frames:
+            raise ValueError(DIFFERENT_SHAPES)
+        bounds, end = [*own, *other], frames
+        edges = np.unique(np.clip(np.concatenate([*bounds, [0, frames]]), 0, frames)).astype(np.int64)
+        # The window is rounded down and limited to all frames.
+        if window / frame_size <= frames + 1:
+            window = min(int((window - np.mod(window, frame_size)) / frame_size), frames)
+        else:
+            window = frames
+        if window < 1:
+            return
+    else:
+        end = min(float(reference.end.max()), float(estimate.end.max()))
+        bounds = [np.minimum(time, end) for side in (reference, estimate) for time in (side.start, side.end)]
+        edges = np.unique(np.concatenate([*bounds, [0.0, end]]))
+    left = reference.levels(bounds[0], bounds[1], edges, labelled)
+    right = estimate.levels(bounds[2], bounds[3], edges, labelled)
+    breaks = np.concatenate([edges, edges - window, edges + window]) if frame_size or window < end else edges
+    starts = np.unique(breaks[(breaks >= 0) & (breaks < end)])
+    stops, runs = np.append(starts[1:], end), _Runs if frame_size else _MomentRuns
+    for part in batches(np.maximum(runs(starts, stops, edges, window).spans, len(edges)), _LIMIT):
+        yield from runs(starts[part], stops[part], edges, window).tables(left, right)
 
 
 def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
@@ -515,13 +406,6 @@ def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
 
     With `transitive`, all pairs of frames of different rank on the left are compared; otherwise only those whose ranks
     differ by one. The agreement of a frame is the share of these pairs with ranks in the same order on the right.
-
-    Examples
-    --------
-    Two frames have rank 0 and one has rank 1 on the left; on the right, one of the former also has rank 1.
-
-    >>> agreement(Tables(np.array([[[1.0], [1.0]], [[0.0], [1.0]]]), np.array([3.0])), True)
-    (1.5, 3.0)
     """
     counts = tables.counts
     pairs = np.zeros(counts.shape[2])

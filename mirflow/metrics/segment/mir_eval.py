@@ -118,10 +118,8 @@ def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> No
         validate_boundary(intervals, estimated_intervals, bool(measures[0]["trim"]))
         return
     validate_structure(intervals, labels, estimated_intervals, estimated_labels)
-    frame_size = measures[0]["frame_size"]
-    if frame_size == EXACT and EXACT in measures[0].metric.parameters[0].words:
-        return
-    if isinstance(frame_size, str) or not float(frame_size) > 0:
+    frame_size, words = measures[0]["frame_size"], measures[0].metric.parameters[0].words
+    if frame_size not in words and (isinstance(frame_size, str) or not float(frame_size) > 0):
         raise ValueError(f"the frame size must be greater than 0, got {frame_size!r}")
 
 
