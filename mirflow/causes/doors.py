@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -26,6 +27,11 @@ SCORED = 2000
 """Scored cells for which another cell is looked at: about a twentieth of the time of scoring."""
 MOST_SCORES = 2**22
 """Scores of an evaluation that are compared with each other; of more, those of tracks at equal distances."""
+_DOUBTED = {
+    "pitch_unit": re.compile(r"are they (MIDI numbers|in cents)\?"),
+    "time_scale": re.compile(r"are the times in beats\?"),
+}
+"""Causes, and the doubts that say the same."""
 LINES = 3
 """Lines of a summary."""
 _KEPT = 200
@@ -178,8 +184,10 @@ class _Estimates(Mapping[str, Source]):
         return sum(source is not None for source in self._sources)
 
 
-def describe(findings: Sequence[Cause], most: int = LINES) -> list[str]:
+def describe(findings: Sequence[Cause], most: int = LINES, *, doubts: Iterable[str] = ()) -> list[str]:
     """A line for each cause, those of most cells first; the last one counts what is left out.
+
+    Causes that the `doubts` printed beside them name are left out.
 
     Examples
     --------
@@ -187,7 +195,10 @@ def describe(findings: Sequence[Cause], most: int = LINES) -> list[str]:
     []
     """
     groups: dict[tuple[str, str, str], list[Cause]] = {}
+    told = "\n".join(doubts)
     for one in findings:
+        if one.change.cause in _DOUBTED and _DOUBTED[one.change.cause].search(told):
+            continue
         whose = one.system if one.track == ALL else ""
         groups.setdefault((whose, one.change.side, one.change.cause), []).append(one)
     order = sorted(groups.values(), key=lambda some: -sum(one.tracks * one.systems for one in some))

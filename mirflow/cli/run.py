@@ -252,6 +252,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
             echo(_idle_line(report, path, store), err=True)
             _print_broken(report.evaluations)
         return
+    problems: list[str] = []
     for evaluation in report.evaluations:
         name = evaluation.plan.name
         if not quiet:
@@ -260,13 +261,15 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
             from ..analysis.missing import find_problems
             from ..reports.summaries import problem_lines
 
-            for line in problem_lines(name, find_problems(evaluation.content)):
+            lines = problem_lines(name, find_problems(evaluation.content))
+            problems += lines
+            for line in lines:
                 echo(f"  {line}", err=True)
     _print_broken(report.evaluations)
     if not quiet:
         _print_remarks(report, store)
         if diagnose != "none" and not report.part:
-            _print_causes(report.evaluations, store, everything=diagnose == "all")
+            _print_causes(report.evaluations, store, problems, everything=diagnose == "all")
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
     elif incomplete and quiet and not report.part:
@@ -310,14 +313,16 @@ def _print_remarks(report: RunReport, store: str) -> None:
         echo(f"  {'; '.join(told)}", err=True)
 
 
-def _print_causes(evaluations: Sequence[EvaluationReport], store: str, *, everything: bool) -> None:
+def _print_causes(
+    evaluations: Sequence[EvaluationReport], store: str, problems: Sequence[str], *, everything: bool
+) -> None:
     """Print what would make low scores right, in at most three lines: of each set of files once."""
     from ..causes.doors import causes_of_run, describe
 
     computed = [sum(one.counts.values()) - one.counts["reused"] - one.counts["removed"] for one in evaluations]
     rows = [(one.plan, one.content, count) for one, count in zip(evaluations, computed, strict=True)]
     findings, _, left = causes_of_run(rows, everything=everything)
-    for line in describe(findings):
+    for line in describe(findings, doubts=problems):
         echo(f"  {line}", err=True)
     if findings:
         some = f" ({counted(left, 'low cell')} not looked at here)" if left else ""

@@ -15,10 +15,10 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
 from ..annotations.schema import Kind, kind_of
-from ..annotations.spacing import FASTEST, MANY, SLOWEST, odd_spacing
+from ..annotations.spacing import FASTEST, MANY, SLOWEST, extents, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
-from ..ragged import Bool, Float
+from ..ragged import Bool, Float, Int
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz
 
 NUMBERED = 3
@@ -273,6 +273,52 @@ def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimat
     )
 
 
+def stretched_times(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+    """Warning about an estimate whose items are all those of its reference, at times multiplied by one factor.
+
+    Examples
+    --------
+    >>> one, two = ({"start": by * np.arange(3.0), "end": by * np.arange(1.0, 4.0)} for by in (1.5, 3.0))
+    >>> labels = ["C", "G", "C"]
+    >>> stretched_times((), Annotation("intervals", one, labels), Annotation("intervals", two, labels))
+    "the estimate's times are 2 times the reference's, item by item: are the times in beats? Seconds are expected"
+    """
+    names = [name for name in ("time", "start", "end") if name in reference.columns and name in estimate.columns]
+    if not names or len(reference) != len(estimate) or [*(reference.labels or ())] != [*(estimate.labels or ())]:
+        return None
+    known, given = (np.concatenate([side.columns[name] for name in names]) for side in (reference, estimate))
+    factor = float(given.max() / known.max()) if known.max() > 0 else 1.0
+    if abs(np.log(max(factor, 1e-9))) < _STRETCHED or np.abs(given - factor * known).max() > _NEAR * given.max():
+        return None
+    return (
+        f"the estimate's times are {factor:.4g} times the reference's, item by item: are the times in beats? Seconds "
+        "are expected"
+    )
+
+
+def _may_be_stretched(references: Collection, estimates: Collection, rows: Int, others: Int) -> Bool:
+    """The pairs of as many items, at least `_ITEMS`, that end at different times."""
+    counts = references.rows.counts[0][rows], estimates.rows.counts[0][others]
+    mask: Bool = (counts[0] == counts[1]) & (counts[0] >= _ITEMS)
+    if mask.any():
+        ends = [extents(side.schema, side.rows)[:, 1] for side in (references, estimates)]
+        known, given = ends[0][rows], ends[1][others]
+        mask &= (known > 0) & (given > 0)
+        mask[mask] = np.abs(np.log(given[mask] / known[mask])) >= _STRETCHED
+    return mask
+
+
+_ITEMS = 3
+_STRETCHED = 0.1
+"""Logarithm of the least factor of times that is reported."""
+_NEAR = 0.005
+"""How far times may be from those multiplied, as a share of the last."""
+_SCALE = Doubt(
+    "time_scale",
+    "the estimate has the items and labels of the reference, at times multiplied by one factor: beats, or another unit",
+    of_pair=stretched_times,
+    suspect_pairs=_may_be_stretched,
+)
 SPACING = Doubt(
     "time_unit",
     "the items of a side, or of both, are too far apart for seconds: more than "
@@ -324,6 +370,7 @@ def general_doubts(kind: Kind) -> list[Doubt]:
     """The doubts about annotations of a kind, whatever the task, in the order in which they are reported."""
     return [
         *([SPACING] if kind.times else []),
+        *([_SCALE] if kind.times and len(kind.dims) == 1 and kind.name != "series" else []),
         *(PITCH_UNITS if kind.pitched else []),
         *([_PEDAL] if kind.name == "notes" else []),
         _VOCABULARIES,
@@ -339,7 +386,7 @@ def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt
 
 def every_doubt() -> list[Doubt]:
     """All doubts of all tasks, those of several tasks once."""
-    found = [SPACING, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
+    found = [SPACING, _SCALE, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
     for name in tasks():
         task = get_task(name)
         found += [*general_doubts(kind_of(name)), *task.doubts]

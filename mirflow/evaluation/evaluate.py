@@ -57,7 +57,7 @@ from ..store.packs import PackSource, open_pack
 from ..store.read import dataset_of
 from ..store.write import software_versions
 from ..theory.text_form import normal_form
-from .result_warnings import warn_of_results
+from .result_warnings import describe_doubts, warn_of_results
 from .sides import (
     ESTIMATE,
     EstimatesLike,
@@ -713,7 +713,8 @@ def evaluate_paths(
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     single = not left.is_dir() and not _are_tables(left, right, readings)
     parts, cautions, causes = _score_at_once(rules, tracks, single=single)
-    return rules.dataset(parts, cautions=[*cautions, *map(Caution, describe(causes.find()))])
+    lines = describe(causes.find(), doubts=describe_doubts(concatenate_cells(parts)).values())
+    return rules.dataset(parts, cautions=[*cautions, *map(Caution, lines)])
 
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:

@@ -26,7 +26,7 @@ from ..readers.mirdata import MirdataDataset, task_of_value
 from ..readers.namespaces import NAMESPACES
 from ..readers.objects import kind_named, of_columns, to_annotation
 from ..readers.options import HARTE, Notation, Reading, Select, describe_options
-from ..readers.patterns import Match, Pattern
+from ..readers.patterns import Match, Pattern, describe_otherwise
 from ..readers.sources import gather, has_parts, select_from
 from ..readers.tables.table import holds_tracks, spread_tables
 from ..store.packs import PackSource, open_pack, opened_pack, write_pack
@@ -316,8 +316,11 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     if set(matcher.names) != {"track", *inner}:
         raise AnnotationError(f"invalid pattern {text!r} of a collection: expected {{track}} and no other placeholder")
     matches: Sequence[Match] = matcher.find(root)
+    otherwise = describe_otherwise(matches, text)
     if not matches:
-        raise AnnotationError(f"the pattern {text!r} matches nothing; {matcher.hint(root)}")
+        raise AnnotationError(f"the pattern {text!r} matches nothing; {otherwise or matcher.hint(root)}")
+    if otherwise:
+        warn_caller(otherwise)
     matches = [match._replace(name=match.path) for match in matches]
     found = gather(matches, text, matcher.names, reading, annotator)
     return {values["track"]: source for source, values in found}

@@ -41,6 +41,7 @@ from .base import Doubt, Task
 from .beat import *  # noqa: F403
 from .beat import __all__ as __all__
 from .beat.metrics import CONVENTIONS
+from .beat.metrics import DOUBTS as OF_BEATS
 from .beat.mir_eval import FUNCTIONS
 from .event_errors import BEATS
 from .measures import Measure
@@ -76,6 +77,6 @@ DOUBTS = (
     ),
 )
 
-TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS, doubts=DOUBTS)
+TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS, doubts=(*DOUBTS, *OF_BEATS))
 
 globals().update(FUNCTIONS)

@@ -31,7 +31,7 @@ from ..readers.names import (
     nearest_names,
 )
 from ..readers.options import Reading
-from ..readers.patterns import Match, MatchedFiles, Pattern, fill, values_at
+from ..readers.patterns import Match, MatchedFiles, Pattern, describe_otherwise, fill, values_at
 from ..readers.readings import open_readings
 from ..readers.remote_files import Candidates
 from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
@@ -331,6 +331,8 @@ def _find_side(
     lone, tabular = found.lone, found.tabular[key]
     known = None if parse_url(side.path) is None else _candidates(found, key, reading, tracks)
     everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined, known)
+    if everything and (otherwise := describe_otherwise(everything, pattern.text)):
+        found.warn(otherwise)
     matches = _choose_files(found, key, pattern, everything)
     if pattern.is_readings:
         return _in_normal_form(_kept(found, pattern, matches, key, reading))

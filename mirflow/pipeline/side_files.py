@@ -13,7 +13,7 @@ from types import MappingProxyType
 from ..annotations.schema import KINDS
 from ..errors import AnnotationError
 from ..readers.downloads import parse_url
-from ..readers.patterns import Match, Pattern, is_folder
+from ..readers.patterns import Match, Pattern, describe_otherwise, is_folder
 from ..readers.remote_files import Candidates, find_remote
 from .model import Estimates, Trouble
 
@@ -65,7 +65,8 @@ def find_matches(
         troubles.append(((key, "path"), str(error)))
         return []
     if not matches:
-        troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {pattern.hint(root)}"))
+        hint = describe_otherwise(matches, side.path) or pattern.hint(root)
+        troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {hint}"))
     linked = next((link for link in _links_out(matches, root)), None) if confined else None
     if linked is not None:
         troubles.append(((key, "path"), f"{OUTSIDE}: {linked!r} is a link"))

@@ -64,6 +64,9 @@ _DECIMAL = re.compile(r"[+-]?\d+,\d+")
 _FREQUENCIES = "\\\t"
 """Beginning of the second line of a label of Audacity that has a range of frequencies."""
 _FLAGS = {"true": 1.0, "false": 0.0}
+_VELOCITIES = Remark(
+    "columns", "the column after the pitch is not read: if it holds velocities, name it in columns (velocity: 3)"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -147,9 +150,10 @@ class Layout:
             usual = len(kind.row(self.reading.task)) if self.header is None else len(self.header)
             if kind.followed_by == "velocity" and self.header is None:
                 # An instrument may follow the velocity, but is none in its place.
-                loud = all(
-                    is_number((fields[usual - 1] or "0").split()[0]) for _, fields in rows if len(fields) >= usual
-                )
+                louder = [fields[usual - 1] for _, fields in rows if len(fields) >= usual]
+                loud = all(is_number((field or "0").split()[0]) for field in louder)
+                if loud and any(louder):
+                    account.add(_VELOCITIES.rule, _VELOCITIES.message)
                 usual += 1 if loud else -1
             width = max(width, usual)
             report_fields(kind, self.places, width, rows, account, self.header)
@@ -362,11 +366,11 @@ def _all_at_once(
 
 
 def remarks_on_table(table: Float, layout: Layout) -> tuple[Remark, ...]:
-    """A remark on an annotation whose velocities may precede its pitches."""
+    """A remark on an annotation whose velocities may precede its pitches, or else are not read."""
     if layout.kind.followed_by != "velocity" or not layout.usual or table.shape[1] <= len(layout.places):
         return ()
     doubt = odd_velocities(table)
-    return (Remark("odd_columns", doubt),) if doubt else ()
+    return (Remark("odd_columns", doubt) if doubt else _VELOCITIES,)
 
 
 def annotation_of(

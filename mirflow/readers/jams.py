@@ -48,9 +48,12 @@ class AnnotationChoice:
 
     namespace: str
     annotator: str
+    named: bool = True
+    """Whether the file names the annotator, which otherwise is a position in the namespace."""
 
     def __str__(self) -> str:
-        return f"{self.namespace} by {self.annotator}"
+        whose = f"by {self.annotator}" if self.named else f"without an annotator (number {self.annotator})"
+        return f"{self.namespace} {whose}"
 
 
 def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
@@ -61,7 +64,7 @@ def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple
     Examples
     --------
     >>> [str(c) for c in name_annotators(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
-    ['chord by A1', 'chord by A1 (2)', 'chord by 2']
+    ['chord by A1', 'chord by A1 (2)', 'chord without an annotator (number 2)']
     """
     positions: dict[str, int] = {}
     seen: dict[tuple[str, str], int] = {}
@@ -73,9 +76,9 @@ def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple
         if isinstance(annotator, dict):
             annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
         name = str(annotator).strip() if isinstance(annotator, (str, int)) else ""
-        name = name or str(position)
+        named, name = bool(name), name or str(position)
         seen[namespace, name] = count = seen.get((namespace, name), 0) + 1
-        choices.append(AnnotationChoice(namespace, name if count == 1 else f"{name} ({count})"))
+        choices.append(AnnotationChoice(namespace, name if count == 1 else f"{name} ({count})", named))
     return tuple(choices)
 
 

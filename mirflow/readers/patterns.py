@@ -50,6 +50,8 @@ class MatchedFiles(Sequence[Match]):
         self.columns: tuple[list[str], ...] = tuple([] for _ in names)
         """Values of each placeholder of all files."""
         self.sizes, self.versions = array("q"), array("q")
+        self.otherwise: list[str] = []
+        """Names of files that would match in other upper and lower case."""
         self._base, self._text, self._names = base, text, tuple(names)
         parts = _PLACEHOLDER.split(re.sub("/+", "/", text))
         self._form = "%s".join(part.replace("%", "%%") for part in parts[::2])
@@ -158,32 +160,40 @@ class Pattern:
         """
         base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
         found = MatchedFiles(base, self.text, self.names)
-        found.extend(self._descend(base, "", self.text.split("/"), {}))
+        found.extend(self._descend(base, "", self.text.split("/"), {}, found.otherwise))
         return found
 
-    def _descend(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[_Found]:
-        """The files below one folder that match the remaining steps of the pattern, sorted by name."""
+    def _descend(
+        self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str], otherwise: list[str]
+    ) -> Iterator[_Found]:
+        """The files below one folder that match the remaining steps of the pattern, sorted by name.
+
+        The names of those that match in another case are added to `otherwise`.
+        """
         if ":path}" in steps[0]:
-            yield from self._walk(base, name, "/".join(steps), bound)
+            yield from self._walk(base, name, "/".join(steps), bound, otherwise)
         elif not _PLACEHOLDER.search(steps[0]):
-            yield from self._enter(base, name, steps, bound)
+            yield from self._enter(base, name, steps, bound, otherwise)
         elif len(steps) > 1:
             regex = _regex(steps[0], bound)
             for entry in self._listed(base, name, steps[0], "/"):
                 found = regex.fullmatch(entry.name)
                 if found is not None and is_folder(entry):
                     below = {**bound, **found.groupdict()}
-                    yield from self._descend(base, _join(name, entry.name), steps[1:], below)
+                    yield from self._descend(base, _join(name, entry.name), steps[1:], below, otherwise)
         else:
             regex = _regex(steps[0], bound)
             values = [bound.get(one, "") for one in self.names]
             places = [self.names.index(one) for one in regex.groupindex]
+            loose = re.compile(regex.pattern, regex.flags | re.IGNORECASE)
             for entry in self._listed(base, name, steps[0], ""):
                 found = regex.fullmatch(entry.name)
                 if found is not None and is_folder(entry) == self.is_pack:
                     for place, value in zip(places, found.groups(), strict=True):
                         values[place] = value
                     yield values, _stat(entry)
+                elif found is None and loose.fullmatch(entry.name):
+                    otherwise.append(_join(name, entry.name))
 
     def _listed(self, base: str, name: str, step: str, after: str) -> list[os.DirEntry[str]]:
         """The entries of a folder that a step may match, sorted by their names and what follows them in a path."""
@@ -191,7 +201,9 @@ class Pattern:
         entries.sort(key=lambda entry: entry.name + after)
         return entries
 
-    def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[_Found]:
+    def _enter(
+        self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str], otherwise: list[str]
+    ) -> Iterator[_Found]:
         """Follow a step without a placeholder; its folder need not be listed."""
         below = _join(name, steps[0]) if name or steps[0] else "/"
         if not name and os.path.splitdrive(below)[0] == below:
@@ -199,13 +211,21 @@ class Pattern:
         path = Path(base, below)
         if len(steps) > 1:
             if is_folder(path):
-                yield from self._descend(base, below, steps[1:], bound)
+                yield from self._descend(base, below, steps[1:], bound, otherwise)
+                return
         elif is_folder(path) == self.is_pack and os.path.lexists(path):
             yield self._values(bound), _stat(path)
+            return
+        if name and not os.path.lexists(path):
+            names = [entry.name for entry in _entries(base, name)]
+            otherwise += [_join(name, other) for other in names if other.lower() == steps[0].lower()]
 
-    def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[_Found]:
+    def _walk(
+        self, base: str, name: str, rest: str, bound: Mapping[str, str], otherwise: list[str]
+    ) -> Iterator[_Found]:
         """All files below a folder, for placeholders that span folder levels."""
         regex = _regex(rest, bound)
+        loose = re.compile(regex.pattern, regex.flags | re.IGNORECASE)
         folders = [""]
         matching: list[tuple[str, _Found]] = []
         while folders:
@@ -217,6 +237,8 @@ class Pattern:
                     matching.append((inner, (self._values({**bound, **found.groupdict()}), _stat(entry))))
                 elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
                     folders.append(inner)
+                elif found is None and not is_hidden(entry.name) and loose.fullmatch(inner):
+                    otherwise.append(_join(name, inner))
         yield from (found for _, found in sorted(matching, key=lambda one: one[0]))
 
     def _values(self, bound: Mapping[str, str]) -> list[str]:
@@ -238,6 +260,30 @@ class Pattern:
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         held = f"it holds {', '.join(names[:4])}{more}" if names else "it is empty"
         return f"the nearest folder that exists is {str(folder)!r}; {held}"
+
+
+def describe_otherwise(matches: Sequence[Match], pattern: str) -> str:
+    """Warning about files that differ from a pattern in upper and lower case alone; empty without any.
+
+    Examples
+    --------
+    >>> found = MatchedFiles("/data", "{track}.lab", ["track"])
+    >>> found.otherwise.append("a.LAB")
+    >>> describe_otherwise(found, "{track}.lab")  # doctest: +ELLIPSIS
+    "1 file differs from '{track}.lab' in upper and lower case alone and is not read, such as 'a.LAB': rename it..."
+    """
+    names = matches.otherwise if isinstance(matches, MatchedFiles) else []
+    if not names:
+        return ""
+    one = len(names) == 1
+    count = "1 file differs" if one else f"{len(names)} files differ"
+    stem, dot, suffix = pattern.rpartition(".")
+    cased = names[0].lower().endswith(f".{suffix.lower()}") and not names[0].endswith(suffix)
+    way = f", or write {stem}.{{format}}" if dot and cased and stem.endswith("}") else ""
+    return (
+        f"{count} from {pattern!r} in upper and lower case alone and {'is' if one else 'are'} not read, such as "
+        f"{names[0]!r}: rename {'it' if one else 'them'}{way}"
+    )
 
 
 def values_at(matches: Sequence[Match], place: int) -> Sequence[str]:

@@ -212,8 +212,26 @@ MISTAKES = {
             "Verse 2:": "counts as words",
             "{title: Oh my love}": "is ChordPro",
             "Oh [Am]my [F]love": "is ChordPro",
+            "Here are the lyrics:": "counts as words.*as of an assistant",
+            "Voici les paroles :": "counts as words.*as of an assistant",
+            "**Refrain**": "counts as words.*Markdown",
+            "```": "counts as words.*Markdown",
+            "<br>": "counts as words.*remove tags",
+            "&nbsp;": "counts as words.*remove tags",
         }.items()
     },
+    "a list of tempi as beats": Case(
+        "beat", beats(), "120\n119.5\n121\n120.5\n", "tempi", "the 4 times are from 119.5 to 121 .*are they tempi"
+    ),
+    "a tempo as a downbeat": Case("downbeat", beats(BARS), "120\n", "tempi", "the only time is 120: is it a tempo"),
+    "chords as beats": Case("beat", beats(), "5.0 C\n6.5 G\n8.0 Am\n", "chords", "'Am' and 'C' are chords.*task chord"),
+    "chords whose times are beats": Case(
+        "chord",
+        "0 2 C\n2 4 G\n4 6.5 A:min\n",
+        "0 4 C\n4 8 G\n8 13 A:min\n",
+        "time_scale",
+        "times are 2 times the reference's, item by item: are the times in beats",
+    ),
     "lyrics with times": Case(
         "lyrics", "oh my love\n", "0.0 1.0 oh my\n1.0 2.0 love\n", "words", "'0.0 1.0 oh my' begins with a time"
     ),
@@ -234,7 +252,12 @@ GOOD = {
         "transcription", notes([60, 62, 64]), notes([60.1, 62, 64]), options={"pitch_unit": "MIDI"}
     ),
     "the highest notes": Case("transcription", notes([4186, 3951, 2093, 1047]), notes([4186, 3951, 2093, 1047])),
-    "notes with velocities": Case("transcription", notes(SCALE, extra=range(60, 67)), notes(SCALE, extra=[80] * 7)),
+    "notes with velocities": Case(
+        "transcription",
+        notes(SCALE, extra=range(60, 67)),
+        notes(SCALE, extra=[80] * 7),
+        options={"columns": {"start": 0, "end": 1, "pitch": 2, "velocity": 3}},
+    ),
     "two tempi and a strength": Case("tempo", "60 120 0.3", "60 120 0.9"),
     "slow and fast tempi": Case("tempo", "24", "320"),
     "no second tempo": Case("tempo", "0 120 0.1", "120"),
@@ -248,6 +271,10 @@ GOOD = {
     "drums of which a few are not in the map": Case("drums", hits(36, 38, 42, 36), hits(36, 38, 42, 56)),
     "shares of tags": Case("tagging", "rock 3\nslow 0\n", "rock 0.6\nslow 0\n"),
     "tags in the case of the reference": Case("tagging", "Rock\nSlow\n", "Rock\nfast\n"),
+    "beats of an excerpt": Case("beat", lines([[30 + 0.5 * i] for i in range(40)]), "31\n31.5\n32\n32.7\n"),
+    "beats with two kinds of marks": Case("beat", "5 D\n6 B\n7 B\n8 D\n", "5\n6\n7\n8\n"),
+    "chords of another song in as many rows": Case("chord", "0 2 C\n2 4 G\n4 6 C\n", "0 4 C\n4 5 F\n5 9 C\n"),
+    "lyrics about lyrics": Case("lyrics", "I < 3 lyrics & words\nhere I am\n", "I <3 the lyrics\nsure: I do\n"),
     "lyrics with brackets and numbers": Case("lyrics", "99 red balloons\n[oh] my love\n", "99 red balloons\n(oh)\n"),
 }
 

@@ -257,7 +257,10 @@ def test_jams_of_another_task_are_an_error(tmp_path: Path) -> None:
     for asked in ({"task": "beat"}, {"namespace": "beat"}):
         (found,) = mirflow.check([tmp_path], schema=False, **asked)
         assert [problem.severity for problem in found.problems] == ["error"]
-        assert found.problems[0].message == "holds no annotation for 'beat'; it holds chord by 0: use task chord"
+        assert (
+            found.problems[0].message
+            == "holds no annotation for 'beat'; it holds chord without an annotator (number 0): use task chord"
+        )
     assert [one.worst for one in mirflow.check([tmp_path], "chord", schema=False)] == [None]
 
 

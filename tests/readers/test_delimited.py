@@ -391,6 +391,11 @@ def test_fields_beside_numbers_are_told(tmp_path: Path, task: str, text: str) ->
     assert "fine" in found.account[0].message
 
 
-def test_velocities_and_instruments_of_rows_are_not_told(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("0.5 1.0 220 80 piano\n1.0 1.5 230 90 piano\n")
-    assert read(tmp_path / "a.txt", task="transcription").account == ()
+@pytest.mark.parametrize("instrument", ["", " piano"])
+def test_velocities_of_rows_without_a_header_are_told_and_instruments_are_not(tmp_path: Path, instrument: str) -> None:
+    (tmp_path / "a.txt").write_text(f"0.5 1.0 220 80{instrument}\n1.0 1.5 230 90{instrument}\n")
+    (remark,) = read(tmp_path / "a.txt", task="transcription").account
+    assert (remark.rule, "name it in columns (velocity: 3)" in remark.message) == ("columns", True)
+    columns = {"start": 0, "end": 1, "pitch": 2, "velocity": 3}
+    found = read(tmp_path / "a.txt", task="transcription", columns=columns)
+    assert (found.columns["velocity"].tolist(), found.account) == ([80.0, 90.0], ())

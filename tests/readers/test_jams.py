@@ -225,8 +225,12 @@ def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> No
 @pytest.mark.parametrize(
     ("namespace", "task", "expected"),
     [
-        ("chord", "beat", "holds no annotation for 'beat'; it holds chord by 0: use task chord"),
-        ("lyrics", "beat", "it holds lyrics by 0: use task lyrics"),
+        (
+            "chord",
+            "beat",
+            "holds no annotation for 'beat'; it holds chord without an annotator (number 0): use task chord",
+        ),
+        ("lyrics", "beat", "it holds lyrics without an annotator (number 0): use task lyrics"),
         ("chord_roman", "chord", "which no task reads; 'chord' is read from chord, chord_harte"),
         ("mine", "tagging", "'tagging' is read from tag_open, "),
     ],

@@ -147,7 +147,8 @@ def test_a_file_that_leaves_one_choice_needs_no_task(tmp_path: Path) -> None:
     chords.annotations.extend(beats.annotations)
     for name, jam in (("one", chords), ("other", to_jams(CHORDS))):
         jam.save(str(tmp_path / f"{name}.jams"), strict=False)
-    held = r"holds chord by A1, blob by 0, beat by 0: choose a task \(chord, beat\) or a namespace"
+    others = r"blob without an annotator \(number 0\), beat without an annotator \(number 0\)"
+    held = rf"holds chord by A1, {others}: choose a task \(chord, beat\) or a namespace"
     with pytest.raises(InvalidAnnotationError, match=held):
         read(chords)
     assert read(chords, annotator="A1").labels == CHORDS.labels

@@ -8,7 +8,7 @@ import pytest
 
 from mirflow.errors import AnnotationError
 from mirflow.readers.content import file_stat
-from mirflow.readers.patterns import Pattern
+from mirflow.readers.patterns import Pattern, describe_otherwise
 
 
 def make(root: Path, *names: str) -> None:
@@ -30,6 +30,23 @@ def test_unless_they_say_path(tmp_path: Path) -> None:
     make(tmp_path, "r/a.lab", "r/x/b.lab", "r/x/y/c.lab")
     assert found("r/{track:path}.lab", tmp_path) == [("a",), ("x/b",), ("x/y/c",)]
     assert found("r/{fold}/{track:path}.lab", tmp_path) == [("x", "b"), ("x", "y/c")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names", "way"),
+    [
+        ("{track}.lab", ("a.lab", "b.LAB"), ": rename it, or write {track}.{format}"),
+        ("{track:path}.lab", ("a.lab", "x/b.Lab"), ": rename it, or write {track:path}.{format}"),
+        ("{system}/beats/{track}.lab", ("x/beats/a.lab", "y/Beats/b.lab"), ": rename it"),
+        ("{track}_ref.lab", ("a_ref.lab", "b_REF.lab"), ": rename it"),
+    ],
+)
+def test_files_in_another_case_are_told(pattern: str, names: tuple[str, str], way: str, tmp_path: Path) -> None:
+    make(tmp_path, *names)
+    other = names[1].removesuffix("/b.lab")
+    matches = Pattern(pattern).find(tmp_path)
+    assert [match.values[-1] for match in matches] == ["a"]
+    assert describe_otherwise(matches, pattern).endswith(f"such as {other!r}{way}")
 
 
 def test_a_placeholder_that_stands_twice_agrees(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from ...annotations.collection import Collection
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Int, Ragged
+from ...theory.harte import InvalidChordException, parse_chord
+from ...theory.leadsheet import translate_symbol
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..event_errors import BEATS
 from ..events import CLOSE, clean, events_of, evidence
@@ -376,6 +378,92 @@ _EARLY = Doubt(
     of_pair=doubt_trim,
     suspects=_are_early,
 )
+_TEMPI = (30.0, 300.0)
+"""Beats per minute of usual tempi."""
+_NO_BEATS = frozenset(("B", "D", "Db"))
+"""Names of chords that may as well stand for beats and downbeats."""
+
+
+def doubt_tempi(annotation: Annotation) -> str:
+    """Report times that are a tempo or a list of tempi: usual tempi only, alike, which do not ascend.
+
+    Examples
+    --------
+    >>> doubt_tempi(Annotation("events", {"time": np.array([120.0, 119.5, 121.0])}))  # doctest: +ELLIPSIS
+    'the 3 times are from 119.5 to 121 and do not ascend: are they tempi in beats per minute? ...'
+    >>> doubt_tempi(Annotation("events", {"time": np.array([120.0, 120.5, 121.0, 121.5])}))
+    ''
+    """
+    times = annotation.columns["time"]
+    count, (low, high) = len(times), _TEMPI
+    if not count or not (times.min() >= low and times.max() <= high):
+        return ""
+    if count > 2 and (times.max() > 2 * times.min() or 3 * np.count_nonzero(np.diff(times) <= 0) < count - 1):
+        return ""
+    if count == 2 and 0 < times[1] - times[0] < _FAR:
+        return ""
+    expected = "in beats per minute? Times of beats are expected"
+    if count < 3:
+        what = "the only time is" if count == 1 else "the only times are"
+        asked = "is it a tempo" if count == 1 else "are they tempi"
+        return f"{what} {' and '.join(f'{time:g}' for time in times.tolist())}: {asked} {expected}"
+    return f"the {count} times are from {times.min():g} to {times.max():g} and do not ascend: are they tempi {expected}"
+
+
+_FAR = 5.0
+"""Seconds from which two lone beats are too far apart."""
+
+
+def doubt_chords(annotation: Annotation) -> str:
+    """Report beats that are labelled with chords, as of a file of chords.
+
+    Examples
+    --------
+    >>> doubt_chords(Annotation("events", {"time": np.arange(3.0)}, ["C", "G", "Am"]))
+    "labels such as 'Am' and 'C' are chords: are the times beginnings of chords? Then use task chord"
+    """
+    names = sorted({*(annotation.labels or ())} - {"", "N", "X"})
+    if len(annotation) < 3 or len(names) < 2 or _NO_BEATS.issuperset(names) or not all(map(_is_chord, names)):
+        return ""
+    shown = f"{names[0]!r} and {names[1]!r}"
+    return f"labels such as {shown} are chords: are the times beginnings of chords? Then use task chord"
+
+
+def _is_chord(label: str) -> bool:
+    if label[0] not in "ABCDEFG" or translate_symbol(label) is not None:
+        return label[0] in "ABCDEFG"
+    try:
+        parse_chord(label)
+    except InvalidChordException:
+        return False
+    return True
+
+
+def _may_be_tempi(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    low, high = _TEMPI
+    times = annotations.rows.columns["time"]
+    return (annotations.rows.counts[0] > 0) & ~annotations.holding((times < low) | (times > high))
+
+
+def _may_be_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    vocabulary = [label for label in annotations.rows.labels or () if label]
+    return np.full(len(annotations), any(label[0] in "ABCDEFG" for label in vocabulary), dtype=np.bool_)
+
+
+DOUBTS = (
+    Doubt(
+        "tempi",
+        "times of beats are a tempo, or a list of tempi: numbers from 30 to 300 that are alike and do not ascend",
+        of_side=doubt_tempi,
+        suspects=_may_be_tempi,
+    ),
+    Doubt(
+        "chords",
+        "beats are labelled with names of chords, as in a file of chords",
+        of_side=doubt_chords,
+        suspects=_may_be_chords,
+    ),
+)
 _evidence = partial(evidence, "beats", METRICS)
 MIR_EVAL = Convention(
     "mir_eval",
@@ -401,4 +489,12 @@ MIREX = Convention(
 )
 CONVENTIONS = MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 
-TASK = Task("beat", "Beat tracking", CONVENTIONS, ("f_measure",), {MIREX.name: ("p_score", "f_measure")}, errors=BEATS)
+TASK = Task(
+    "beat",
+    "Beat tracking",
+    CONVENTIONS,
+    ("f_measure",),
+    {MIREX.name: ("p_score", "f_measure")},
+    errors=BEATS,
+    doubts=DOUBTS,
+)

@@ -475,10 +475,21 @@ _CHORD_PRO = re.compile(
     r"\s*\{[A-Za-z_]+(?::[^{}\"]*)?\}\s*|.*\[[A-G][#b]?(?:m|maj|min|dim|aug|sus|add|\d|/[A-G])*\]\w.*"
 )
 """A directive of ChordPro, or a chord in brackets before a word."""
+_TAG = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>|<\|[^|<>]*\|>|&(?:[A-Za-z]{2,8}|#x?[0-9A-Fa-f]{1,6});")
+"""A tag or an entity of HTML, or a token of a speech recogniser."""
+_MARKDOWN = re.compile(r"\s*(?:(?:```|~~~).*|#{1,6}\s+\S.*|(\*\*|__)[^*_]+\1:?|-{3,}|\*{3,})\s*")
+_ABOUT = r"(?:lyrics?|transcri(?:pt|be)\w*|paroles|letras?|testo|songtext|liedtext)\b|\u6b4c[\u8bcd\u8a5e]"
+_REMARK = re.compile(
+    rf"(?=.*(?:\b{_ABOUT}))(?:.*[:\uff1a]\s*|\W*(?:sure|certainly|of course|here(?:'s|\u2019s| is| are)|below|"
+    r"the following|i(?:'m|\u2019m| am) (?:sorry|unable)|i can(?:'t|\u2019t|not)|let me know|would you like|"
+    r"please note|note)\b.*)",
+    re.IGNORECASE,
+)
+"""What an assistant writes before or after lyrics."""
 
 
 def doubt_words(annotation: Annotation) -> str:
-    """Report lines that contain more than words: times, section headings, ChordPro, JSON."""
+    """Report lines that hold more than words: times, headings, tags, an assistant's remarks, ChordPro, JSON."""
     lines = [line for line in annotation.labels or () if line]
     if not lines:
         return ""
@@ -493,6 +504,14 @@ def doubt_words(annotation: Annotation) -> str:
         return f"{chord_pro.strip()[:40]!r} is ChordPro, whose directives and chords count as words; remove them"
     if lines[0].lstrip()[:1] == "{" or (lines[0].lstrip()[:1] == "[" and lines[0].lstrip()[1:2] in ("{", '"', "")):
         return f"{lines[0][:40]!r} looks like JSON, which counts as words; use plain text or JAMS (.jams)"
+    tag = next(filter(None, map(_TAG.search, lines)), None)
+    if tag is not None:
+        return f"{tag[0][:40]!r} counts as words of the lyrics; remove tags and entities"
+    framed = [line.strip() for line in (lines[0], lines[-1]) if _REMARK.fullmatch(line.strip())]
+    framed += [line.strip() for line in lines if _MARKDOWN.fullmatch(line)]
+    if framed:
+        what = "remarks and the marks of Markdown, as of an assistant"
+        return f"{framed[0][:40]!r} counts as words of the lyrics; remove {what}"
     garbled = next((line for line in lines if ungarbled(line) != line), None)
     if garbled is not None:
         return f"{garbled[:40]!r} is UTF-8 that was read in another encoding; save the text as UTF-8 again"
@@ -508,8 +527,9 @@ TASK = Task(
     doubts=(
         Doubt(
             "words",
-            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, ChordPro, "
-            "JSON; or a wrong encoding has garbled letters",
+            "lyrics contain more than words: times before most lines, section headings such as `[Verse 1]`, tags of "
+            "HTML, an assistant's remarks (`Here are the lyrics:`) or Markdown, ChordPro, JSON; or a wrong encoding "
+            "has garbled letters",
             of_side=doubt_words,
         ),
     ),
