@@ -288,7 +288,7 @@ def stretched_times(measures: Sequence[Measure], reference: Annotation, estimate
         return None
     known, given = (np.concatenate([side.columns[name] for name in names]) for side in (reference, estimate))
     factor = float(given.max() / known.max()) if known.max() > 0 else 1.0
-    if abs(np.log(max(factor, 1e-9))) < _STRETCHED or np.abs(given - factor * known).max() > _NEAR * given.max():
+    if np.abs(given - factor * known).max() > _NEAR * given.max():
         return None
     return (
         f"the estimate's times are {factor:.4g} times the reference's, item by item: are the times in beats? Seconds "
@@ -304,13 +304,14 @@ def _may_be_stretched(references: Collection, estimates: Collection, rows: Int, 
         ends = [extents(side.schema, side.rows)[:, 1] for side in (references, estimates)]
         known, given = ends[0][rows], ends[1][others]
         mask &= (known > 0) & (given > 0)
-        mask[mask] = np.abs(np.log(given[mask] / known[mask])) >= _STRETCHED
+        size = np.abs(np.log(given[mask] / known[mask]))
+        mask[mask] = (size >= _STRETCHED[0]) & (size <= _STRETCHED[1])
     return mask
 
 
 _ITEMS = 3
-_STRETCHED = 0.1
-"""Logarithm of the least factor of times that is reported."""
+_STRETCHED = (0.1, 2.3)
+"""Logarithms of the factors of times that are reported; larger ones are units, which are causes."""
 _NEAR = 0.005
 """How far times may be from those multiplied, as a share of the last."""
 _SCALE = Doubt(
