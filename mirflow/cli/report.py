@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import time
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
@@ -341,6 +342,9 @@ def report_command(
         options = {"without_references": without_references, "only_aggregates": only_aggregates}
         context.invoke(start, paths=stores, port=port, roots=roots, **options)
         return
+    # A report works in two threads already; those of linear algebra would wait for them, and wait by calculating.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
     from ..progress import progress_for
     from ..reports.page import report
 

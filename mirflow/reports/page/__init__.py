@@ -6,6 +6,7 @@ import html
 import os
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,19 @@ from ..origins import Roots, Shelf
 from .assembly import assemble
 from .contents import (
     Described,
+    Doubts,
     Subject,
     add_causes,
     add_doubts,
     add_errors,
     describe_page,
     draw_first_screens,
+    find_doubts,
+    infer,
     read_subject,
 )
 from .data import Shown
-from .embed import CompressedParts, pack_json, to_json
+from .embed import CompressedParts, compress, pack_json, to_json
 from .first_screen import first_html
 from .timelines import (
     BYTES,
@@ -139,23 +143,33 @@ def write_page(
             subject = _with_budgets(subject, store, root)
         shown = Shown(references, by_track=not only_aggregates, aggregates=only_aggregates)
         shelf = Shelf()
-        drawn = _draw(subject, wanted, shown, shelf, reported)
-        reported.stage("writing the page")
-        blocks = CompressedParts()
-        contents = describe_page(subject, drawn.evaluations, blocks, shown)
-        errors: Described = {}
-        if references and drawn.tracks:
-            add_doubts(contents, subject, blocks, drawn.tracks, shelf=shelf)
-            errors = add_errors(contents, drawn.errors, blocks)
-            reported.stage("looking for the causes of low scores")
-            add_causes(contents, subject, drawn.tracks, shelf)
-        places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
+        # Beside this thread, one for what is mostly done by numpy and zlib, which let others work.
+        with ThreadPoolExecutor(1) as beside:
+            inference = beside.submit(infer, subject)
+            drawn = _draw(subject, wanted, shown, shelf, reported)
+            doubts: Doubts = []
+            if references and drawn.tracks:
+                found = find_doubts(subject, drawn.tracks, shelf=shelf)
+                started = {make: beside.submit(make).result for make in dict.fromkeys(found) if make is not None}
+                doubts = [started.get(make) for make in found]
+            reported.stage("writing the page")
+            blocks = CompressedParts()
+            contents = describe_page(subject, drawn.evaluations, blocks, shown, inference.result())
+            errors: Described = {}
+            if references and drawn.tracks:
+                errors = add_errors(contents, drawn.errors, blocks)
+                reported.stage("looking for the causes of low scores")
+                add_causes(contents, subject, drawn.tracks, shelf)
+                add_doubts(contents, doubts, blocks)
+            places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None, beside)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
         about = f"{contents['called']}, where {where}" if where else contents["called"]
         tab = title or f"{subject.title} ({about})"
-        data = assemble(html.escape(tab), to_json(contents), blocks.texts, links, *first_html(contents)).encode("utf-8")
+        data = assemble(html.escape(tab), to_json(contents), list(blocks.texts), links, *first_html(contents)).encode(
+            "utf-8"
+        )
         write_output(Path(output), data)
     notes = (
         *subject.notes,
@@ -282,15 +296,16 @@ def _draw(subject: Subject, wanted: str, shown: Shown, shelf: Shelf, progress: P
     return timelines
 
 
-def _pack(timelines: Timelines, blocks: CompressedParts, most: int | None) -> tuple[list[tuple[str, int]], int]:
+def _pack(
+    timelines: Timelines, blocks: CompressedParts, most: int | None, beside: Executor
+) -> tuple[list[tuple[str, int]], int]:
     """The block of each track, and how many were left out because the page would become too large."""
     places: list[tuple[str, int]] = []
     size = 0 if most is None else min(sum(map(len, blocks.texts)), 2 * most // 3)
-    for name, track in timelines.tracks.items():
-        number, more = blocks.add_new(pack_json(track.described()))
-        if most is not None and size + more > most:
-            blocks.drop_newest()
-            continue
-        size += more
-        places.append((name, number))
+    texts = beside.map(compress, (pack_json(track.described()) for track in timelines.tracks.values()))
+    for name, text in zip(timelines.tracks, texts, strict=True):
+        more = 0 if text in blocks.texts else len(text)
+        if most is None or size + more <= most:
+            size += more
+            places.append((name, blocks.add_compressed(text)))
     return places, len(timelines.tracks) - len(places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -34,7 +34,7 @@ from .data import (
     inferred_metrics,
     main_metrics,
 )
-from .embed import Parts, pack_json, packed_size
+from .embed import Parts, compress, pack_json
 from .error_places import ErrorLists
 from .first_screen import FirstScreen
 from .timelines import find_evaluation_files
@@ -91,14 +91,31 @@ def read_subject(
     )
 
 
+Inference = Mapping[str, list[tuple[int, Any]]]
+"""Of each evaluation its metrics with their intervals."""
+
+
+def infer(subject: Subject) -> Inference:
+    """The intervals of the metrics of each evaluation."""
+    return {
+        name: describe_inference(ds, inferred_metrics(ds, subject.first[name]), subject.first[name], name)
+        for name, ds in subject.boards.items()
+    }
+
+
 def describe_page(
-    subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown
+    subject: Subject,
+    timelines: Sequence[Mapping[str, Any]],
+    parts: Parts,
+    shown: Shown,
+    inference: Inference | None = None,
 ) -> dict[str, Any]:
     """Describe the contents that the page has at once.
 
     `timelines`: of each evaluation what there is to say of its timelines: ``note``, ``rules`` and ``able``.
+    `inference`: as of `infer`; None: it is made here, or when the page asks for it.
     """
-    evaluations = _describe_evaluations(subject, timelines, parts, shown)
+    evaluations = _describe_evaluations(subject, timelines, parts, shown, inference)
     card = _scorecard(subject, evaluations, parts)
     return {
         "title": subject.title,
@@ -115,36 +132,48 @@ def describe_page(
     }
 
 
-def add_doubts(
-    contents: dict[str, Any],
-    subject: Subject,
-    parts: Parts,
-    tracks: Collection[str] | None = None,
-    most: int = 0,
-    shelf: Shelf | None = None,
-) -> None:
+Doubts = Sequence[Callable[[], bytes] | None]
+"""Of each evaluation what makes its part of doubts, the same for equal ones; None where it has none."""
+
+
+def find_doubts(
+    subject: Subject, tracks: Collection[str] | None = None, most: int = 0, shelf: Shelf | None = None
+) -> Doubts:
+    """Prepare where the systems of each evaluation agree against the references.
+
+    `most`: cells (systems times tracks) of an evaluation above which it has no such part; 0: any number. `shelf`: the
+    annotations that were read; None: they are read when a part is made.
+    """
+    makers: dict[object, Callable[[], bytes]] = {}
+    doubts: list[Callable[[], bytes] | None] = []
+    for name, ds in subject.boards.items():
+        files = find_evaluation_files(name, subject.origins).files
+        if not files or 0 < most < ds.sizes["system"] * ds.sizes["track"]:
+            doubts.append(None)
+            continue
+        own = [track for track in names_of(ds, "track") if tracks is None or track in tracks]
+        systems = names_of(ds, "system")
+
+        def make(files: Sequence[Files] = files, systems: list[str] = systems, own: list[str] = own) -> bytes:
+            return pack_json(describe_disagreements(files, systems, own, shelf or Shelf()))
+
+        # Two conventions of a task have the same doubts about the same files.
+        plans = tuple((one.store, one.plan.task, one.plan.references, one.plan.estimates) for one in files)
+        doubts.append(makers.setdefault((tuple(systems), tuple(own), plans), make))
+    return doubts
+
+
+def add_doubts(contents: dict[str, Any], doubts: Doubts, parts: Parts) -> None:
     """Add where the systems of each evaluation agree against the references, as parts of the page.
 
-    `contents`: as `describe_page` gives it; the key ``doubts`` of evaluations is added. `most`: cells (systems times
-    tracks) of an evaluation above which it has no such part; 0: any number. `shelf`: the annotations that were read;
-    None: they are read when a part is made.
+    `contents`: as `describe_page` gives it; the key ``doubts`` of evaluations is added.
     """
-    parts_of: dict[object, int | str] = {}
-    for number, (name, ds) in enumerate(subject.boards.items()):
-        files = find_evaluation_files(name, subject.origins).files
-        if files and not 0 < most < ds.sizes["system"] * ds.sizes["track"]:
-            own = [track for track in names_of(ds, "track") if tracks is None or track in tracks]
-            systems = names_of(ds, "system")
-
-            def make(files: Sequence[Files] = files, systems: list[str] = systems, own: list[str] = own) -> bytes:
-                return pack_json(describe_disagreements(files, systems, own, shelf or Shelf()))
-
-            # Two conventions of a task have the same doubts about the same files.
-            plans = tuple((one.store, one.plan.task, one.plan.references, one.plan.estimates) for one in files)
-            key = tuple(systems), tuple(own), plans
-            if key not in parts_of:
-                parts_of[key] = parts.put(f"{number}/doubts", make)
-            contents["evaluations"][number]["doubts"] = parts_of[key]
+    keys: dict[Callable[[], bytes], int | str] = {}
+    for number, make in enumerate(doubts):
+        if make is not None:
+            if make not in keys:
+                keys[make] = parts.put(f"{number}/doubts", make)
+            contents["evaluations"][number]["doubts"] = keys[make]
 
 
 def add_causes(
@@ -194,7 +223,7 @@ def add_errors(contents: dict[str, Any], found: Mapping[int, Mapping[str, ErrorL
             one = lists.describe(rule)
             if not one:
                 continue
-            size = packed_size(pack_json(one["byTrack"]))
+            size = len(compress(pack_json(one["byTrack"])))
             if size > room:
                 del one["byTrack"]
             else:
@@ -261,7 +290,7 @@ def _pipeline_of(origin: Origin, shown: Shown) -> str:
 
 
 def _describe_evaluations(
-    subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown
+    subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown, inference: Inference | None
 ) -> list[dict[str, Any]]:
     boards, first, evaluations = subject.boards, subject.first, []
     for number, ((name, ds), timeline) in enumerate(zip(boards.items(), timelines, strict=True)):
@@ -269,7 +298,7 @@ def _describe_evaluations(
         form = kind_of(made["task"]).drawn_as if has_task(made["task"]) else ""
         stores = describe_stores(name, subject.origins)
         made |= {"stores": stores, "timeline": {**timeline, "form": form}}
-        made["inference"] = _inference(ds, made, parts, shown, number)
+        made["inference"] = inference[name] if inference else _inference(ds, made, parts, shown, number)
         evaluations.append(made)
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
     for number, (name, ds) in enumerate(boards.items()):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -33,11 +34,12 @@ def to_json(value: Any) -> str:
     >>> to_json(["</script>", float("nan")])
     '["\\u003c/script\\u003e",null]'
     """
-    dump = partial(json.dumps, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     try:
-        text = dump(value)
-    except (TypeError, ValueError):
-        text = dump(_plain(value))
+        text = msgspec.json.encode(value, enc_hook=_plain).decode()
+    except UnicodeEncodeError:  # of a file's name that is no text
+        text = json.dumps(_plain(value), separators=(",", ":"))
+    if not text.isascii():
+        text = re.sub(r"[^\x00-\x7f]+", lambda characters: json.dumps(characters[0])[1:-1], text)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
@@ -72,13 +74,9 @@ def pack_bytes(values: npt.NDArray[np.uint8]) -> bytes:
     return np.ascontiguousarray(values, dtype=np.uint8).tobytes()
 
 
-def _compress(data: bytes) -> str:
+def compress(data: bytes) -> str:
+    """A part as the text that a page holds."""
     return base64.b64encode(zlib.compress(data, LEVEL)).decode()
-
-
-def packed_size(data: bytes) -> int:
-    """Characters that a part takes in a page."""
-    return len(_compress(data))
 
 
 class Parts(Protocol):
@@ -99,7 +97,8 @@ class CompressedParts:
     """
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self.texts: dict[str, int] = {}
+        """Numbers of the compressed parts, in their order."""
 
     def put(self, name: str, make: Callable[[], bytes]) -> int:
         """Take a part, made at once; the number of its block."""
@@ -107,23 +106,11 @@ class CompressedParts:
 
     def add(self, data: bytes) -> int:
         """Take a part; the number of its block."""
-        text = _compress(data)
-        return self._places.setdefault(text, len(self._places))
+        return self.add_compressed(compress(data))
 
-    def add_new(self, data: bytes) -> tuple[int, int]:
-        """Take a part; the number of its block, and how many characters it adds: none if it was there before."""
-        before = len(self._places)
-        number = self.add(data)
-        return number, len(next(reversed(self._places))) if len(self._places) > before else 0
-
-    def drop_newest(self) -> None:
-        """Leave out the block that was added last."""
-        self._places.popitem()
-
-    @property
-    def texts(self) -> list[str]:
-        """The blocks in the order of their numbers."""
-        return list(self._places)
+    def add_compressed(self, text: str) -> int:
+        """Take a part as `compress` gives it; the number of its block."""
+        return self.texts.setdefault(text, len(self.texts))
 
 
 _TRIADS = {"major": 0b10010001, "minor": 0b10001001}

@@ -217,11 +217,11 @@ def _join(parts: Sequence[Errors]) -> Errors | None:
 def _right_instead(errors: Errors, other: Errors) -> Float:
     """The part of each error that another estimate has right."""
     if errors.rights is not None and other.rights is not None:
-        edges = np.column_stack(other.rights).ravel()
-        lengths = np.column_stack([np.zeros(len(other.rights[0])), other.rights[1] - other.rights[0]]).ravel()
+        edges, lengths = np.stack(other.rights, axis=1), np.zeros((len(other.rights[0]), 2))
         if not len(edges):
             return np.zeros(len(errors.start))
-        first, last = (np.interp(side, edges, np.cumsum(lengths)) for side in (errors.start, errors.end))
+        lengths[:, 1] = edges[:, 1] - edges[:, 0]
+        first, last = np.interp([errors.start, errors.end], edges.ravel(), lengths.ravel().cumsum())
         return np.asarray(np.clip(last - first, 0.0, errors.amount))
     if errors.keys is None or other.keys is None:
         return np.zeros(len(errors.start))

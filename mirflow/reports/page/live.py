@@ -20,7 +20,7 @@ from ..figures.page_pictures import can_draw, draw_track
 from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, script, style
-from .contents import add_causes, add_doubts, describe_page, draw_first_screens, read_subject
+from .contents import add_causes, add_doubts, describe_page, draw_first_screens, find_doubts, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
 from .timelines import CELLS, EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
@@ -216,7 +216,7 @@ class LivePage:
         timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
-            add_doubts(contents, subject, self._parts, most=CELLS)
+            add_doubts(contents, find_doubts(subject, most=CELLS), self._parts)
             add_causes(contents, subject, self._tracks, Shelf(), _DIAGNOSED)
             for number, (name, ds) in enumerate(subject.boards.items()):
                 if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:

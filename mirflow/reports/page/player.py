@@ -129,7 +129,7 @@ def timeline(
     places = [(track, parts.add(pack_json(own.described())))]
     vocabulary = parts.add(pack_json(drawn.vocabulary.entries()))
     contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
-    page = assemble(html.escape(track), to_json(contents), parts.texts, start="single")
+    page = assemble(html.escape(track), to_json(contents), list(parts.texts), start="single")
     judged = next(iter(explainer.rules.rules), names_of(scores, "metric")[0])
     values = scores["score"].sel(track=track, metric=judged)
     own = values.sel(system=list(named)).values.tolist()

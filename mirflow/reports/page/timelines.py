@@ -30,7 +30,7 @@ CELLS = 5_000
 """Cells (systems times tracks, of all evaluations) whose timelines a page has unless more are asked for."""
 COUNTED = 20_000
 """Cells of all evaluations up to which errors are counted on all tracks; above, on those that have a timeline."""
-_BLOCK = 200
+_BLOCK = 1000
 """About how many cells are explained at once."""
 BYTES = 3_400_000
 """Compressed size that the parts of a page stay below by leaving out timelines unless more are asked for, which have at
