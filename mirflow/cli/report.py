@@ -362,6 +362,7 @@ def report_command(
         budget=budget,
         plugins=plugins,
         progress=progress_for(),
+        guarded=True,
     )
     for note in page.notes:
         echo(note, err=True)

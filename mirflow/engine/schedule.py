@@ -175,7 +175,8 @@ class _Pool(ProcessPoolExecutor):
 
 
 @contextmanager
-def _worker_pool(workers: int) -> Iterator[_Pool]:
+def worker_pool(workers: int) -> Iterator[_Pool]:
+    """Worker processes, which end with this one; call `start_forkserver` before."""
     context: Any = multiprocessing.get_context("forkserver" if _HAS_FORKSERVER else "spawn")
     # The workers live as long as this end of the pipe is open, however this process ends.
     theirs, ours = context.Pipe(duplex=False)
@@ -200,7 +201,7 @@ def _execute_in_processes(graph: Graph, done: Done, workers: int) -> None:
 
     while left:
         started: set[Key] = set()
-        with _worker_pool(min(workers, len(left))) as pool, suppress(BrokenProcessPool):
+        with worker_pool(min(workers, len(left))) as pool, suppress(BrokenProcessPool):
             _execute_locally(dict(left), "processes", note, started, pool=pool, chunksize=1, optimize_graph=False)
         for key in [key for key in left if key in started]:
             note(key, _score_alone(graph[key][0].work, _score_in_a_process))
@@ -209,7 +210,7 @@ def _execute_in_processes(graph: Graph, done: Done, workers: int) -> None:
 def _score_in_a_process(work: BlockWork) -> Cells | str:
     """Score a block in a worker process that does nothing else; return how the process ended if it died."""
     results: list[Cells] = []
-    with _worker_pool(1) as pool, suppress(BrokenProcessPool):
+    with worker_pool(1) as pool, suppress(BrokenProcessPool):
         _execute_locally(
             graph_of_one(work), "processes", lambda _, cells: results.append(cells), pool=pool, chunksize=1
         )

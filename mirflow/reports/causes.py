@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from pickle import PickleError
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,8 +21,9 @@ from ..analysis.query_options import Query, as_names
 from ..analysis.scores import names_of
 from ..analysis.selection import find_labels
 from ..annotations.source import Source
-from ..causes.diagnosis import ALL, Board, Cause, Diagnosis, Judge, find_causes
+from ..causes.diagnosis import ALL, Board, Cause, Diagnosis, Judge, Read, find_causes, low_cells
 from ..causes.transformations import REFERENCE, LowPair
+from ..engine.schedule import start_forkserver, worker_pool
 from ..errors import QueryError, UnknownNameError, counted
 from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
 from .doubted_references import file_digest
@@ -33,24 +40,22 @@ COLUMNS = (
 """Variables of the datasets of findings."""
 
 
-def find_causes_of_files(
+def board_of_files(
     name: str,
     ds: xr.Dataset,
     files: Sequence[Files],
-    shelf: Shelf,
     metric: str | None = None,
     systems: Sequence[str] | None = None,
     tracks: Sequence[str] | None = None,
-    budget: float | None = None,
-) -> Diagnosis:
-    """The causes of the low scores of an evaluation whose files are known; `budget` is that of `find_causes`."""
+) -> Board | None:
+    """The scores and sources of an evaluation whose files are known; None where no metric is one to judge by."""
     from ..analysis.selection import headline_metric
 
     plan = files[0].plan
     scored = names_of(ds, "metric")
     judge = Judge.of(plan.task, plan.convention, metric, ds.attrs.get("grid") or None, plan.classes, scored)
     if judge is None:
-        return Diagnosis([], 0, 0)
+        return None
     headline = str(judge.measure) if str(judge.measure) in scored else headline_metric(ds)
     rows = find_labels(ds, "system", systems)
     columns = find_labels(ds, "track", tracks)
@@ -71,7 +76,44 @@ def find_causes_of_files(
                 source = file.estimates.get(system, {}).get(track)
                 if source is not None and not any(one.source.label == source.label for one in some):
                     estimates[system][track] = source
-    return find_causes(Board(name, judge, listed, own, references, estimates, values), shelf.read, budget=budget)
+    return Board(name, judge, listed, own, references, estimates, values)
+
+
+_FEW = 40
+"""Low cells of which the causes are found before a worker process has started."""
+
+
+@contextmanager
+def diagnosed(
+    boards: Sequence[Board | None], read: Read, guarded: bool = False, budget: float | None = None
+) -> Iterator[Callable[[], list[Diagnosis]]]:
+    """Give a function that returns the causes of the low scores of evaluations; they are found beside other work.
+
+    `read`, `budget`: as of `find_causes`. `guarded`: whether a worker process may be started, as by
+    :func:`mirflow.run`; one is where there are many low scores and several cores.
+    """
+
+    find_here = partial(_find_all, boards, read, budget)
+    count = sum(int(low_cells(board.score).sum()) for board in boards if board is not None)
+    if not guarded or count < _FEW or (os.cpu_count() or 1) < 2:
+        yield find_here
+        return
+    start_forkserver()
+    with worker_pool(1) as pool:
+        found: Future[list[Diagnosis]] = pool.submit(_find_all, boards, None, budget)
+
+        def wait() -> list[Diagnosis]:
+            # What a plugin declares, a worker may not have.
+            with suppress(BrokenProcessPool, PickleError, AttributeError, TypeError):
+                return found.result()
+            return find_here()
+
+        yield wait
+
+
+def _find_all(boards: Sequence[Board | None], read: Read | None, budget: float | None) -> list[Diagnosis]:
+    read = read or Shelf().read
+    return [Diagnosis([], 0, 0) if board is None else find_causes(board, read, budget=budget) for board in boards]
 
 
 def diagnose_scores(
@@ -95,9 +137,9 @@ def diagnose_scores(
             continue
         ds = boards[name]
 
-        diagnosis = find_causes_of_files(
-            name, ds, files, shelf, metrics[0] if metrics else None, as_names(query.system), as_names(query.tracks)
-        )
+        asked = metrics[0] if metrics else None, as_names(query.system), as_names(query.tracks)
+        board = board_of_files(name, ds, files, *asked)
+        diagnosis = Diagnosis([], 0, 0) if board is None else find_causes(board, shelf.read)
         corrections += [(files, one) for one in diagnosis.findings if one.change.side == REFERENCE and one.track != ALL]
         made.append(to_dataset(diagnosis, name, files[0].plan.task))
     if not made:

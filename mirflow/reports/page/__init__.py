@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,12 +21,11 @@ from ...store.generations import write_atomically
 from ..origins import Roots, Shelf
 from .assembly import assemble
 from .contents import (
-    Described,
-    Doubts,
     Subject,
     add_causes,
     add_doubts,
     add_errors,
+    cause_boards,
     describe_page,
     draw_first_screens,
     find_doubts,
@@ -40,6 +39,7 @@ from .timelines import (
     BYTES,
     CELLS,
     COUNTED,
+    EvaluationOrigin,
     ShownMetrics,
     Timelines,
     add_evaluation,
@@ -111,6 +111,7 @@ def write_page(
     budget: bool = False,
     links: Sequence[tuple[str, str]] = (),
     progress: Progress | None = None,
+    guarded: bool = False,
 ) -> PageReport:
     """Write a page about a result store, or about several as one.
 
@@ -129,10 +130,13 @@ def write_page(
     none, or not what the expression names, is left out. `budget`: whether the losses of the main metric by kinds of
     errors are computed and shown: see :func:`mirflow.budget`. `links` (sequence of (str, str)): words and addresses of
     pages to which this one belongs; above its title. `progress`: told of the stages, and of each track whose timeline
-    is drawn. Raises `StoreError` if there is no such store. Raises `QueryError` without scores, if stores cannot be
-    joined, `timelines` is none of the choices, or the output cannot be written, `where` is not an expression, or no
-    track is so. Raises `UnknownNameError` for a metric, or a name in `where`, that no evaluation has.
+    is drawn. `guarded`: whether a worker process may be started, as by :func:`mirflow.run`. Raises `StoreError` if
+    there is no such store. Raises `QueryError` without scores, if stores cannot be joined, `timelines` is none of the
+    choices, or the output cannot be written, `where` is not an expression, or no track is so. Raises
+    `UnknownNameError` for a metric, or a name in `where`, that no evaluation has.
     """
+    from ..causes import diagnosed  # which imports all that scores
+
     wanted = check_timelines(timelines)
     check_output(Path(output))
     with progress or Progress() as reported:
@@ -143,24 +147,28 @@ def write_page(
             subject = _with_budgets(subject, store, root)
         shown = Shown(references, by_track=not only_aggregates, aggregates=only_aggregates)
         shelf = Shelf()
+        chosen = _choose(subject, wanted) if shown.by_track and wanted != "none" else {}
+        tracks = {
+            track
+            for there, some in chosen.values()
+            for track in some
+            if any(track in one.references for one in there.files)
+        }
+        judged = cause_boards(subject, tracks) if references and tracks else []
         # Beside this thread, one for what is mostly done by numpy and zlib, which let others work.
-        with ThreadPoolExecutor(1) as beside:
+        with diagnosed(judged, shelf.read, guarded) as causes, ThreadPoolExecutor(1) as beside:
             inference = beside.submit(infer, subject)
-            drawn = _draw(subject, wanted, shown, shelf, reported)
-            doubts: Doubts = []
-            if references and drawn.tracks:
-                found = find_doubts(subject, drawn.tracks, shelf=shelf)
-                started = {make: beside.submit(make).result for make in dict.fromkeys(found) if make is not None}
-                doubts = [started.get(make) for make in found]
+            without = "Timelines were not asked for." if shown.by_track else ""
+            drawn = _draw(subject, chosen, without, shown, shelf, reported)
+            found = find_doubts(subject, tracks, shelf=shelf) if judged else []
+            started = {make: beside.submit(make).result for make in dict.fromkeys(found) if make is not None}
             reported.stage("writing the page")
             blocks = CompressedParts()
             contents = describe_page(subject, drawn.evaluations, blocks, shown, inference.result())
-            errors: Described = {}
-            if references and drawn.tracks:
-                errors = add_errors(contents, drawn.errors, blocks)
-                reported.stage("looking for the causes of low scores")
-                add_causes(contents, subject, drawn.tracks, shelf)
-                add_doubts(contents, doubts, blocks)
+            errors = add_errors(contents, drawn.errors if judged else {}, blocks)
+            reported.stage("looking for the causes of low scores")
+            add_causes(contents, causes())
+            add_doubts(contents, [make and started[make] for make in found], blocks)
             places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None, beside)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])
@@ -195,6 +203,7 @@ def report(
     budget: bool = False,
     plugins: Names = None,
     progress: bool | Progress | None = None,
+    guarded: bool = False,
 ) -> PageReport:
     """Write one HTML page about scores, as the command ``mirflow report`` does.
 
@@ -213,6 +222,8 @@ def report(
     plugins : str, sequence of str or None
         Python files and modules that declare the tasks and readers of the pipeline, for timelines: they are run, and a
         store's own are not unless they are named here.
+    guarded : bool
+        Whether a worker process may be started; scripts that pass True need an ``if __name__ == "__main__"``.
 
     Returns
     -------
@@ -244,6 +255,7 @@ def report(
         where=where,
         budget=budget,
         progress=progress_of(progress),
+        guarded=guarded,
     )
 
 
@@ -263,35 +275,43 @@ def _with_budgets(subject: Subject, store: ScoresLike, root: Roots) -> Subject:
     return replace(subject, boards=boards, notes=(*subject.notes, *notes))
 
 
-def _draw(subject: Subject, wanted: str, shown: Shown, shelf: Shelf, progress: Progress) -> Timelines:
-    """Timelines of all evaluations whose annotations are still there."""
+Chosen = Mapping[str, tuple[EvaluationOrigin, list[str]]]
+"""Of evaluations the files, and the tracks that have timelines, the ones to look at first."""
+
+
+def _choose(subject: Subject, wanted: str) -> Chosen:
+    boards, chosen = subject.boards, {}
+    cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
+    for name, ds in boards.items():
+        there = find_evaluation_files(name, subject.origins)
+        first = next(iter(subject.first[name]), 0)
+        tracks = tracks_wanted(ds, first, wanted, CELLS / max(CELLS, cells)) if there.files else []
+        chosen[name] = there, tracks
+    return chosen
+
+
+def _draw(subject: Subject, chosen: Chosen, without: str, shown: Shown, shelf: Shelf, progress: Progress) -> Timelines:
+    """Timelines of all evaluations whose annotations are still there; `without`: why none of them has any."""
     timelines, boards = Timelines(), subject.boards
     cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
     for name, ds in boards.items():
         made: dict[str, Any] = {"rules": [], "able": []}
-        if not shown.by_track:
-            note = ""
-        elif wanted == "none":
-            note = "Timelines were not asked for."
-        else:
-            there = find_evaluation_files(name, subject.origins)
-            note = there.note
-            if there.files:
-                first = subject.first[name]
-                tracks = tracks_wanted(ds, first[0] if first else 0, wanted, CELLS / max(CELLS, cells))
-                others = names_of(ds, "metric", dict.fromkeys([*first, *range(ds.sizes["metric"])]))
-                rules = ShownMetrics(subject.asked[name], others)
-                systems, count = names_of(ds, "system"), progress.advance
-                drawn = frozenset(tracks)
-                few = cells <= COUNTED and tracks and shown.references
-                more = [track for track in names_of(ds, "track") if track not in drawn] if few else []
-                progress.start(len(tracks) + len(more))
-                made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count, more)
-                made["hardest"] = len(tracks) < ds.sizes["track"]
-                made["sampled"] = len(tracks) + len(more) < ds.sizes["track"]
-                if made["hardest"]:
-                    some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed"
-                    note = f"{some} ('--timelines all' has all of them). {note}".strip()
+        there, tracks = chosen.get(name, (EvaluationOrigin([], [], without), []))
+        note = there.note
+        if there.files:
+            others = names_of(ds, "metric", dict.fromkeys([*subject.first[name], *range(ds.sizes["metric"])]))
+            rules = ShownMetrics(subject.asked[name], others)
+            systems, count = names_of(ds, "system"), progress.advance
+            drawn = frozenset(tracks)
+            few = cells <= COUNTED and tracks and shown.references
+            more = [track for track in names_of(ds, "track") if track not in drawn] if few else []
+            progress.start(len(tracks) + len(more))
+            made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count, more)
+            made["hardest"] = len(tracks) < ds.sizes["track"]
+            made["sampled"] = len(tracks) + len(more) < ds.sizes["track"]
+            if made["hardest"]:
+                some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed"
+                note = f"{some} ('--timelines all' has all of them). {note}".strip()
         timelines.evaluations.append({**made, "note": note})
     return timelines
 

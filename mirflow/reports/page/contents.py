@@ -42,6 +42,8 @@ from .timelines import find_evaluation_files
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ...causes.diagnosis import Board, Diagnosis
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -176,24 +178,27 @@ def add_doubts(contents: dict[str, Any], doubts: Doubts, parts: Parts) -> None:
             contents["evaluations"][number]["doubts"] = keys[make]
 
 
-def add_causes(
-    contents: dict[str, Any], subject: Subject, tracks: Collection[str], shelf: Shelf, budget: float | None = None
-) -> None:
+def cause_boards(subject: Subject, tracks: Collection[str]) -> list[Board | None]:
+    """Of each evaluation what the causes of low scores are looked for in; None where nothing can be found."""
+    from ..causes import board_of_files  # which imports all that scores
+
+    boards = []
+    for name, ds in subject.boards.items():
+        files = find_evaluation_files(name, subject.origins).files
+        own = [track for track in names_of(ds, "track") if track in tracks]
+        boards.append(board_of_files(name, ds, files, tracks=own) if files and own else None)
+    return boards
+
+
+def add_causes(contents: dict[str, Any], diagnoses: Sequence[Diagnosis]) -> None:
     """Add what would make the low scores of each evaluation right, and how often the references seem wrong.
 
     `contents`: as `describe_page` gives it; the key ``causes`` of evaluations is added: how many references are
     ``suspect``, and ``rows`` of track and system (``*``: all), the side, what it is in words, the score, what this
-    would be, the name of the cause, and its amount. `budget`: about how many low cells of each evaluation are looked
-    at; None: all.
+    would be, the name of the cause, and its amount.
     """
-    from ..causes import find_causes_of_files  # which imports all that scores
-
-    for evaluation, (name, ds) in zip(contents["evaluations"], subject.boards.items(), strict=False):
-        files = find_evaluation_files(name, subject.origins).files
-        own = [track for track in names_of(ds, "track") if track in tracks]
-        findings = (
-            find_causes_of_files(name, ds, files, shelf, tracks=own, budget=budget).findings if files and own else []
-        )
+    for evaluation, diagnosis in zip(contents["evaluations"], diagnoses, strict=False):
+        findings = diagnosis.findings
         if not findings:
             continue
         suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)

@@ -20,7 +20,7 @@ from ..figures.page_pictures import can_draw, draw_track
 from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, script, style
-from .contents import add_causes, add_doubts, describe_page, draw_first_screens, find_doubts, read_subject
+from .contents import add_causes, add_doubts, cause_boards, describe_page, draw_first_screens, find_doubts, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
 from .timelines import CELLS, EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
@@ -211,13 +211,16 @@ class LivePage:
         return {name: find_evaluation_files(name, self._subject.origins) for name in self._subject.boards}
 
     def _make_contents(self) -> bytes:
+        from ..causes import diagnosed  # which imports all that scores
+
         subject, shown = self._subject, self._shown
         notes = {name: self._note(name) for name in subject.boards}
         timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
             add_doubts(contents, find_doubts(subject, most=CELLS), self._parts)
-            add_causes(contents, subject, self._tracks, Shelf(), _DIAGNOSED)
+            with diagnosed(cause_boards(subject, self._tracks), Shelf().read, budget=_DIAGNOSED) as found:
+                add_causes(contents, found())
             for number, (name, ds) in enumerate(subject.boards.items()):
                 if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:
                     part = self._parts.put(f"{number}/errors", partial(self._pack_errors, name))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mirflow
+from mirflow.causes.diagnosis import Diagnosis
 from mirflow.reports.page import write_page
 from mirflow.reports.page.live import LivePage
 
@@ -57,6 +58,16 @@ def test_a_page_holds_what_diagnose_finds(store: Path, tmp_path: Path) -> None:
     assert '<div id="listen" data-track="c"' in text, "the track on which the two differ most"
     write_page(store, tmp_path / "without.html", references=False)
     assert "causes" not in contents_of(tmp_path / "without.html")["evaluations"][0]
+
+
+@pytest.mark.slow
+def test_a_worker_process_finds_the_same_causes(store: Path, tmp_path: Path, monkeypatch) -> None:
+    write_page(store, tmp_path / "here.html")
+    monkeypatch.setattr("mirflow.reports.causes._FEW", 1)
+    # Would this process look for them, it would find none.
+    monkeypatch.setattr("mirflow.reports.causes.find_causes", lambda *_, **__: Diagnosis([], 0, 0))
+    write_page(store, tmp_path / "there.html", guarded=True)
+    assert (tmp_path / "there.html").read_bytes() == (tmp_path / "here.html").read_bytes()
 
 
 def test_a_page_that_a_server_sends_holds_the_same(store: Path, tmp_path: Path) -> None:
