@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -16,9 +16,9 @@ from ...kernels.intervals import rank
 from ...kernels.ragged_ops import common
 from ...kernels.ratios import divide, f_measure, harmonic_mean
 from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Task
+from ..base import Convention, Grid, Pairs, Scores, Shared, Task
 from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
-from ..measures import Measure, Metric, Parameter, Value, select
+from ..measures import Measure, Metric, Parameter, select
 from ..util import BOUNDED
 
 
@@ -36,53 +36,47 @@ class Patterns:
     notes: Int
     """Number of notes of each occurrence: int64 (occurrences,)."""
 
-    @property
-    def is_empty(self) -> bool:
-        """True if there are no notes."""
-        return len(self.note) == 0
 
-    @property
-    def first(self) -> Int:
-        """Index of the first occurrence of each pattern, its prototype."""
-        return offsets_of(self.occurrences)[:-1]
-
-
-class PatternSide:
-    """Patterns of each row of one side, with the note numbers of `number_notes`."""
-
-    def __init__(self, rows: Ragged, note: Int) -> None:
-        self._rows, self._note = rows, note
-        self._offsets = [offsets_of(counts) for counts in rows.counts]
-
-    def __getitem__(self, row: int) -> Patterns:
-        low, high = row, row + 1
-        bounds = []
-        for offsets in self._offsets:
-            low, high = int(offsets[low]), int(offsets[high])
-            bounds.append(slice(low, high))
-        patterns, occurrences, notes = bounds
-        columns, counts = self._rows.columns, self._rows.counts
-        note = self._note[notes]
-        return Patterns(
-            columns["onset"][notes], columns["pitch"][notes], note, counts[1][patterns], counts[2][occurrences]
-        )
+def patterns_of(rows: Ragged, note: Int, offsets: Sequence[Int], row: int) -> Patterns:
+    """Take the patterns of a row, with the numbers of `number_notes` and the offsets of all counts."""
+    low, high = row, row + 1
+    bounds = []
+    for level in offsets:
+        low, high = int(level[low]), int(level[high])
+        bounds.append(slice(low, high))
+    patterns, occurrences, notes = bounds
+    onset, pitch = rows.columns["onset"][notes], rows.columns["pitch"][notes]
+    return Patterns(onset, pitch, note[notes], rows.counts[1][patterns], rows.counts[2][occurrences])
 
 
 def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
     """Number the distinct onsets and pitches of both sides."""
-    numbers = []
-    for name in ("onset", "pitch"):
-        numbers.append(rank(references.columns[name], estimates.columns[name])[1])
-    (left_onset, right_onset), (left_pitch, right_pitch) = numbers
+    left_onset, right_onset = rank(references.columns["onset"], estimates.columns["onset"])[1]
+    left_pitch, right_pitch = rank(references.columns["pitch"], estimates.columns["pitch"])[1]
     pitches = int(max(left_pitch.max(initial=0), right_pitch.max(initial=0))) + 1
     return left_onset * pitches + left_pitch, right_onset * pitches + right_pitch
 
 
-class PatternComparison:
-    """Results for a pair with notes on both sides, computed on first use."""
+Fraction = tuple[float, float]
+"""A score and its weight."""
+
+
+class PatternComparison(Shared):
+    """Results for a pair, computed on first use. `standard` etc. are precision and recall, each with its weight."""
 
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
+        super().__init__()
         self.reference, self.estimate = reference, estimate
+
+    def both(self, kind: str, measure: Measure) -> tuple[Fraction, Fraction]:
+        """Precision and recall of a kind; 0 if one side has no notes, but weighted by the patterns of the other."""
+        if len(self.reference.note) and len(self.estimate.note):
+            both: tuple[Fraction, Fraction] = self.once((kind, measure.values), lambda: getattr(self, kind)(measure))
+            return both
+        if kind == "occurrence":
+            return (0.0, 0.0), (0.0, 0.0)
+        considered = self.estimate.occurrences[: _first(measure)]
+        return (0.0, float(len(considered))), (0.0, float(len(self.reference.occurrences)))
 
     @cached_property
     def _common(self) -> Float:
@@ -93,31 +87,59 @@ class PatternComparison:
     def cardinality(self) -> Layer:
         """Common notes over those of the longer occurrence."""
         longer = np.maximum(self.reference.notes[:, None], self.estimate.notes)
-        return self._layer(divide(self._common, longer.astype(np.float64)))
+        likeness = divide(self._common, longer.astype(np.float64))
+        return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
 
     @cached_property
     def second_layer(self) -> Float:
         """F-measure of each pair of patterns: float64 (patterns of the reference, of the estimate)."""
         precision = divide(self._common, self.reference.notes[:, None].astype(np.float64))
         recall = divide(self._common, self.estimate.notes.astype(np.float64))
-        first = self._layer(harmonic_mean(precision, recall))
+        likeness = harmonic_mean(precision, recall)
+        first = Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
         return harmonic_mean(first.by_estimate, first.by_reference)
 
-    def _layer(self, likeness: Float) -> Layer:
-        return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
-
-    def translated(self, tolerance: float) -> int:
-        """Number of reference patterns whose prototype equals one of the estimate's after a shift in time and pitch."""
-        left, right = _prototypes(self.reference), _prototypes(self.estimate)
-        count = 0
-        for prototype in left:
-            others = [other for other in right if len(other) == len(prototype)]
+    def standard(self, measure: Measure) -> tuple[Fraction, Fraction]:
+        """Shares of patterns whose prototype equals one of the other side after a shift in time and pitch."""
+        tolerance = float(measure["tol"])
+        sides: list[list[Float]] = []
+        for patterns in (self.reference, self.estimate):
+            # The first occurrence of a pattern is its prototype.
+            first = offsets_of(patterns.occurrences)[:-1]
+            start, size = offsets_of(patterns.notes)[first].tolist(), patterns.notes[first].tolist()
+            notes = np.column_stack([patterns.onset, patterns.pitch])
+            sides.append([notes[low : low + count] for low, count in zip(start, size, strict=True)])
+        number = 0
+        for prototype in sides[0]:
+            others = [other for other in sides[1] if len(other) == len(prototype)]
             if others and len(prototype) > 1:
                 change = np.abs(np.diff(prototype - np.stack(others), axis=1))
-                count += bool((change.max(axis=(1, 2)) < tolerance).any())
+                number += bool((change.max(axis=(1, 2)) < tolerance).any())
             else:
-                count += bool(others) and len(prototype) == 1
-        return count
+                number += bool(others) and len(prototype) == 1
+        references, estimates = len(sides[0]), len(sides[1])
+        return (number / estimates, float(estimates)), (number / references, float(references))
+
+    def establishment(self, measure: Measure) -> tuple[Fraction, Fraction]:
+        """Likeness of the most similar occurrences."""
+        return _means(self.cardinality.best[:, : _first(measure)])
+
+    def three_layer(self, measure: Measure) -> tuple[Fraction, Fraction]:
+        """F-measures over occurrences and their notes."""
+        return _means(self.second_layer[:, : _first(measure)])
+
+    def occurrence(self, measure: Measure) -> tuple[Fraction, Fraction]:
+        """Means over pairs of sufficiently similar patterns; a pattern counts once per similar pattern."""
+        layer = self.cardinality
+        alike = layer.best >= float(measure["thres"])
+        pairs = float(alike.sum())
+        if not pairs:
+            return (0.0, 0.0), (0.0, 0.0)
+        by_estimate = np.where(alike, layer.by_estimate, 0.0).max(axis=0)
+        by_reference = np.where(alike, layer.by_reference, 0.0).max(axis=1)
+        precision = (by_estimate * alike.sum(axis=0)).sum() / pairs
+        recall = (by_reference * alike.sum(axis=1)).sum() / pairs
+        return (float(precision), pairs), (float(recall), pairs)
 
 
 class Layer:
@@ -149,12 +171,18 @@ class Layer:
         return np.add.reduceat(self._best_column, self._rows, axis=0) / self._reference[:, None]
 
 
-def _prototypes(patterns: Patterns) -> list[Float]:
-    """Notes of each pattern's first occurrence: float64 (notes, 2)."""
-    start = offsets_of(patterns.notes)[patterns.first].tolist()
-    size = patterns.notes[patterns.first].tolist()
-    notes = np.column_stack([patterns.onset, patterns.pitch])
-    return [notes[low : low + count] for low, count in zip(start, size, strict=True)]
+def _means(likeness: Float) -> tuple[Fraction, Fraction]:
+    """Likeness of the most similar pattern on the other side, averaged over estimated and over reference patterns."""
+    references, estimates = likeness.shape
+    if not estimates:
+        return (0.0, 0.0), (0.0, float(references))
+    best, best_opposite = likeness.max(axis=0), likeness.max(axis=1)
+    return (float(np.mean(best)), float(estimates)), (float(np.mean(best_opposite)), float(references))
+
+
+def _first(measure: Measure) -> int | None:
+    """Number of estimated patterns used by a measure; None: all."""
+    return int(measure["n"]) if "n" in measure.parameters else None
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -173,13 +201,19 @@ def clean(rows: Ragged) -> Cleaned:
     """
     patterns, occurrences, notes = rows.counts
     filled = notes > 0
-    pattern = rows_of(occurrences)
-    counts = np.bincount(pattern[filled], minlength=len(occurrences)).astype(np.int64)
-    repairs = np.bincount(rows_of(patterns)[pattern[~filled]], minlength=len(rows)).astype(np.int64)
+    owner = rows_of(occurrences)
+    counts = np.bincount(owner[filled], minlength=len(occurrences)).astype(np.int64)
+    repairs = np.bincount(rows_of(patterns)[owner[~filled]], minlength=len(rows)).astype(np.int64)
     mended = Ragged(rows.columns, (patterns, counts, notes[filled]), rows.labels, rows.depths)
     mended = empty_rows(mended, np.bincount(row_of_items(mended), minlength=len(rows)) == 0)
     onset, pitch = mended.columns["onset"], mended.columns["pitch"]
-    hollow = _hollow_patterns(mended)
+    # The first pattern without occurrences, by the index of the note that follows it.
+    first_note, first_pattern = offsets_of(mended.counts[2])[offsets_of(mended.counts[1])], mended.offsets
+    hollow: dict[int, int] = {}
+    for pattern in np.flatnonzero(mended.counts[1] == 0).tolist():
+        row = int(np.searchsorted(first_pattern, pattern, side="right")) - 1
+        last_note = int(first_note[first_pattern[row + 1]]) - 1
+        hollow.setdefault(min(int(first_note[pattern]), last_note), pattern - int(first_pattern[row]) + 1)
     beside_hollow = np.zeros(len(onset), dtype=np.bool_)
     beside_hollow[list(hollow)] = True
     impossible = ~((np.abs(onset) <= LATEST) & (np.abs(pitch) <= LATEST))
@@ -192,114 +226,25 @@ def clean(rows: Ragged) -> Cleaned:
     return Cleaned(cleaned.rows, repairs, cleaned.flaws)
 
 
-def _hollow_patterns(rows: Ragged) -> dict[int, int]:
-    """First pattern without occurrences, by the index of the note that follows it."""
-    _, occurrences, notes = rows.counts
-    first_note = offsets_of(notes)[offsets_of(occurrences)]
-    first_pattern = rows.offsets
-    hollow: dict[int, int] = {}
-    for pattern in np.flatnonzero(occurrences == 0).tolist():
-        row = int(np.searchsorted(first_pattern, pattern, side="right")) - 1
-        last_note = int(first_note[first_pattern[row + 1]]) - 1
-        hollow.setdefault(min(int(first_note[pattern]), last_note), pattern - int(first_pattern[row]) + 1)
-    return hollow
-
-
-Fraction = tuple[float, float]
-"""A score and its weight."""
-
-
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Score pairs as mir_eval does; all scores are 0 if either side has no notes.
-
-    The first occurrence of a pattern is its prototype.
-    """
+    """Score pairs as mir_eval does; all scores are 0 if either side has no notes."""
     numbers = number_notes(pairs.references, pairs.estimates)
-    left, right = PatternSide(pairs.references, numbers[0]), PatternSide(pairs.estimates, numbers[1])
+    sides = pairs.references, pairs.estimates
+    offsets = [[offsets_of(counts) for counts in rows.counts] for rows in sides]
     values = np.zeros((2, len(pairs), len(measures)))
-    for number, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
-        pair = _ScoredPair(left[row], right[other])
+    for number, rows in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
+        pair = PatternComparison(*map(patterns_of, sides, numbers, offsets, rows))
         for column, measure in enumerate(measures):
             values[:, number, column] = measure.read(pair)
     return Scores(values[0], values[1])
 
 
-Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
-"""Precision and recall, each with its weight."""
-
-
-class _ScoredPair:
-    def __init__(self, reference: Patterns, estimate: Patterns) -> None:
-        self.reference, self.estimate = reference, estimate
-        self.comparison = None if reference.is_empty or estimate.is_empty else PatternComparison(reference, estimate)
-        self.found: dict[tuple[Kind, tuple[Value, ...]], tuple[Fraction, Fraction]] = {}
-
-    def both(self, kind: Kind, measure: Measure) -> tuple[Fraction, Fraction]:
-        """Precision and recall; 0 if one side has no notes, but weighted by the patterns of the other."""
-        if self.comparison is None:
-            if kind is _occurrence:
-                return (0.0, 0.0), (0.0, 0.0)
-            considered = self.estimate.occurrences[: _first(measure)]
-            return (0.0, float(len(considered))), (0.0, float(len(self.reference.occurrences)))
-        key = kind, measure.values
-        if key not in self.found:
-            self.found[key] = kind(self.comparison, measure)
-        return self.found[key]
-
-
-def _precision(kind: Kind, pair: _ScoredPair, measure: Measure) -> Fraction:
-    return pair.both(kind, measure)[0]
-
-
-def _recall(kind: Kind, pair: _ScoredPair, measure: Measure) -> Fraction:
-    return pair.both(kind, measure)[1]
-
-
-def _f_measure(kind: Kind, pair: _ScoredPair, measure: Measure) -> Fraction:
-    score, weight = f_measure(*pair.both(kind, measure))
+def _read(kind: str, name: str, pair: PatternComparison, measure: Measure) -> Fraction:
+    precision, recall = pair.both(kind, measure)
+    if name != "f_measure":
+        return precision if name == "precision" else recall
+    score, weight = f_measure(precision, recall)
     return float(score), float(weight)
-
-
-def _means(likeness: Float) -> tuple[Fraction, Fraction]:
-    """Likeness of the most similar pattern on the other side, averaged over estimated and over reference patterns."""
-    references, estimates = likeness.shape
-    if not estimates:
-        return (0.0, 0.0), (0.0, float(references))
-    best, best_opposite = likeness.max(axis=0), likeness.max(axis=1)
-    return (float(np.mean(best)), float(estimates)), (float(np.mean(best_opposite)), float(references))
-
-
-def _standard(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
-    number = pair.translated(float(measure["tol"]))
-    references, estimates = len(pair.reference.occurrences), len(pair.estimate.occurrences)
-    return (number / estimates, float(estimates)), (number / references, float(references))
-
-
-def _establishment(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
-    return _means(pair.cardinality.best[:, : _first(measure)])
-
-
-def _three_layer(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
-    return _means(pair.second_layer[:, : _first(measure)])
-
-
-def _first(measure: Measure) -> int | None:
-    """Number of estimated patterns used by a measure; None: all."""
-    return int(measure["n"]) if "n" in measure.parameters else None
-
-
-def _occurrence(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
-    """Means over pairs of sufficiently similar patterns; a pattern counts once per similar pattern."""
-    layer = pair.cardinality
-    alike = layer.best >= float(measure["thres"])
-    pairs = float(alike.sum())
-    if not pairs:
-        return (0.0, 0.0), (0.0, 0.0)
-    by_estimate = np.where(alike, layer.by_estimate, 0.0).max(axis=0)
-    by_reference = np.where(alike, layer.by_reference, 0.0).max(axis=1)
-    precision = (by_estimate * alike.sum(axis=0)).sum() / pairs
-    recall = (by_reference * alike.sum(axis=1)).sum() / pairs
-    return (float(precision), pairs), (float(recall), pairs)
 
 
 _TOLERANCE = Parameter(
@@ -315,9 +260,8 @@ _TWICE = "below 1 if an occurrence contains a note twice"
 
 
 def _metrics(
-    kind: Kind,
+    kind: str,
     prefix: str,
-    title: str,
     keys: tuple[str, str, str],
     summaries: tuple[str, str],
     source: str,
@@ -328,12 +272,11 @@ def _metrics(
     most: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> tuple[Metric, ...]:
     """F-measure, precision and recall of one kind."""
-    reads = {"f_measure": _f_measure, "precision": _precision, "recall": _recall}
     whole = ("harmonic mean of precision and recall", *summaries)
     return tuple(
         Metric(
             f"{prefix}{name}",
-            f"{title} {name.replace('f_m', 'F-m')}",
+            f"{kind.capitalize().replace('_', '-')} {name.replace('f_m', 'F-m')}",
             summary,
             weight,
             unit,
@@ -343,18 +286,19 @@ def _metrics(
             perfect_exceptions=exceptions,
             parameters=parameters,
             literature=source,
-            read=partial(read, kind),
+            read=partial(_read, kind, name),
             mir_eval=f"{prefix or 'standard_'}FPR",
         )
-        for (name, read), summary, weight, key, largest in zip(reads.items(), whole, weights, keys, most, strict=True)
+        for name, summary, weight, key, largest in zip(
+            ("f_measure", "precision", "recall"), whole, weights, keys, most, strict=True
+        )
     )
 
 
 METRICS = (
     *_metrics(
-        _standard,
+        "standard",
         "",
-        "Standard",
         ("F", "P", "R"),
         (
             "reference patterns whose prototype, shifted at most, is an estimated one; over estimated patterns: above "
@@ -368,9 +312,8 @@ METRICS = (
         most=(2.0, float("inf"), 1.0),
     ),
     *_metrics(
-        _establishment,
+        "establishment",
         "establishment_",
-        "Establishment",
         ("F_est", "P_est", "R_est"),
         (
             "largest likeness of an occurrence to one of the reference, averaged over estimated patterns",
@@ -379,9 +322,8 @@ METRICS = (
         "@collins2014",
     ),
     *_metrics(
-        _occurrence,
+        "occurrence",
         "occurrence_",
-        "Occurrence",
         ("F_occ.75", "P_occ.75", "R_occ.75"),
         (
             "likeness of estimated occurrences of established patterns to those of the reference",
@@ -394,9 +336,8 @@ METRICS = (
         "below 1, or 0, if an occurrence contains a note twice; 0 for a threshold above 1",
     ),
     *_metrics(
-        _three_layer,
+        "three_layer",
         "three_layer_",
-        "Three-layer",
         ("F_3", "P_3", "R_3"),
         (
             "largest F-measure over occurrences and their notes, averaged over estimated patterns",
@@ -415,7 +356,7 @@ METRICS = (
         perfect_exceptions=_TWICE,
         parameters=(_FIRST,),
         literature="@collins2014",
-        read=partial(_precision, _three_layer),
+        read=partial(_read, "three_layer", "precision"),
         mir_eval="first_n_three_layer_P",
     ),
     Metric(
@@ -429,7 +370,7 @@ METRICS = (
         perfect_exceptions=f"below 1 with more than n patterns; {_TWICE}",
         parameters=(_FIRST,),
         literature="@collins2014",
-        read=partial(_recall, _establishment),
+        read=partial(_read, "establishment", "recall"),
         mir_eval="first_n_target_proportion_R",
     ),
 )
@@ -454,9 +395,12 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     if _THRESHOLD.name not in measure.parameters:
         raise MetricError(f"metric {measure} does not match patterns; the occurrence metrics do")
     sides = usable_pair(reference, estimate, clean)
-    left, right = (PatternSide(rows, note)[0] for rows, note in zip(sides, number_notes(*sides), strict=True))
+    left, right = (
+        patterns_of(rows, note, [offsets_of(counts) for counts in rows.counts], 0)
+        for rows, note in zip(sides, number_notes(*sides), strict=True)
+    )
     for side, patterns in (("reference", left), ("estimate", right)):
-        if patterns.is_empty:
+        if not len(patterns.note):
             raise AnnotationError(f"the {side} has no patterns, so there is nothing to explain")
     likeness = PatternComparison(left, right).cardinality.best
     least = float(measure[_THRESHOLD.name])

@@ -49,34 +49,31 @@ _documented = documented(
 )
 
 
-def _to_row(patterns: Patterns) -> Ragged:
-    """Make a row of a set of patterns."""
-    if not all(len(pattern) for pattern in patterns):
-        raise ValueError("Each pattern must contain at least one occurrence.")
-    occurrences = [occurrence for pattern in patterns for occurrence in pattern]
-    notes = [note for occurrence in occurrences for note in occurrence]
-    if set(map(len, notes)) - {2}:
-        raise ValueError("The (onset, midi) tuple must contain exactly 2 elements.")
-    flat = np.array(notes, dtype=np.float64).reshape(-1, 2)
-    if not are_times(flat):
-        raise ValueError(f"Onsets and pitches {BOUNDED}")
-    counts = [
-        np.array(one, dtype=np.int64)
-        for one in ([len(patterns)], list(map(len, patterns)), list(map(len, occurrences)))
-    ]
-    return Ragged({"onset": flat[:, 0], "pitch": flat[:, 1]}, tuple(counts))
-
-
-def _rows(reference: Patterns, estimate: Patterns) -> tuple[Ragged, Ragged]:
+def _rows(reference: Patterns, estimate: Patterns) -> list[Ragged]:
     """Check both sides and make rows of them."""
     for side, patterns in (("Reference", reference), ("Estimated", estimate)):
         if not any(len(occurrence) for pattern in patterns for occurrence in pattern):
             warn_caller(f"{side} patterns are empty.")
-    return _to_row(reference), _to_row(estimate)
+    rows = []
+    for patterns in (reference, estimate):
+        if not all(len(pattern) for pattern in patterns):
+            raise ValueError("Each pattern must contain at least one occurrence.")
+        occurrences = [occurrence for pattern in patterns for occurrence in pattern]
+        notes = [note for occurrence in occurrences for note in occurrence]
+        if set(map(len, notes)) - {2}:
+            raise ValueError("The (onset, midi) tuple must contain exactly 2 elements.")
+        flat = np.array(notes, dtype=np.float64).reshape(-1, 2)
+        if not are_times(flat):
+            raise ValueError(f"Onsets and pitches {BOUNDED}")
+        sizes = [len(patterns)], list(map(len, patterns)), list(map(len, occurrences))
+        counts = tuple(np.array(size, dtype=np.int64) for size in sizes)
+        rows.append(Ragged({"onset": flat[:, 0], "pitch": flat[:, 1]}, counts))
+    return rows
 
 
 def _score(reference: Patterns, estimate: Patterns, measures: Sequence[Measure]) -> Float:
-    return MIR_EVAL.score_pair(*_rows(reference, estimate), measures)
+    left, right = _rows(reference, estimate)
+    return MIR_EVAL.score_pair(left, right, measures)
 
 
 _scores = PairFunctions(METRICS, _score)
