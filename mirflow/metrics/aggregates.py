@@ -419,15 +419,7 @@ _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}
 
 
 def allowed_aggregates(listed: str) -> list[str]:
-    """Aggregates of a stored metric: those listed in the store, and applicable ones declared since it was written.
-
-    Examples
-    --------
-    >>> allowed_aggregates("mean median pooled")
-    ['mean', 'median', 'pooled']
-    >>> allowed_aggregates("median wcsr")  # of a table without durations; `mean` is newer
-    ['median', 'wcsr', 'mean']
-    """
+    """Aggregates of a stored metric: those listed in the store, and applicable ones declared since it was written."""
     names = [name for name in listed.split() if name in DECLARED]
     later = (
         aggregate

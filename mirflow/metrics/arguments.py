@@ -142,24 +142,11 @@ class ArgumentLayout:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of all arguments, in order.
-
-        Examples
-        --------
-        >>> layouts_of("segment")[0].names
-        ('reference_intervals', 'reference_labels', 'estimated_intervals', 'estimated_labels')
-        """
+        """Names of all arguments, in order."""
         return (*(f"reference_{name}" for name in self.reference), *(f"estimated_{name}" for name in self.estimate))
 
     def arguments(self, reference: Ragged, estimate: Ragged) -> list[Any]:
-        """Make all arguments from a single row of either side, as copies.
-
-        Examples
-        --------
-        >>> row = Ragged({"time": np.array([0.5, 1.0])}, (np.array([2]),))
-        >>> [times.tolist() for times in layouts_of("beat")[0].arguments(row, row)]
-        [[0.5, 1.0], [0.5, 1.0]]
-        """
+        """Make all arguments from a single row of either side, as copies."""
         values = [value(reference) for value in self.reference.values()]
         return [*values, *(value(estimate) for value in self.estimate.values())]
 
@@ -212,24 +199,11 @@ _OF_TASKS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType({"classific
 
 
 def datasets_of(task: str) -> ArgumentLayout:
-    """Arguments of functions over one pair of labelled datasets, as :func:`mirflow.load` returns them.
-
-    Examples
-    --------
-    >>> row = Ragged({"time": np.array([0.5, 1.0])}, (np.array([2]),))
-    >>> [one.time.attrs["units"] for one in datasets_of("beat").arguments(row, row)]
-    ['s', 's']
-    """
+    """Arguments of functions over one pair of labelled datasets, as :func:`mirflow.load` returns them."""
     kind = kind_of(task).name
     return _alike(annotation=lambda row: to_dataset(from_ragged(kind, row, 0, {"task": task})))
 
 
 def layouts_of(task: str) -> Sequence[ArgumentLayout]:
-    """Possible arguments of functions over one pair, distinguished by their number; the usual form first.
-
-    Examples
-    --------
-    >>> [len(layout) for layout in layouts_of("transcription")]
-    [4, 6, 2]
-    """
+    """Possible arguments of functions over one pair, distinguished by their number; the usual form first."""
     return _OF_TASKS.get(task, _LAYOUTS[kind_of(task).name])

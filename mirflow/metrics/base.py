@@ -431,13 +431,7 @@ class Task:
     """Kinds of errors, of conventions without their own; None: losses cannot be split."""
 
     def headline_of(self, convention: str) -> tuple[str, ...]:
-        """Return the headline metrics of a convention, or those of the task if the convention is unknown.
-
-        Examples
-        --------
-        >>> get_task("beat").headline_of("mir_eval"), get_task("beat").headline_of("mirex")
-        (('f_measure',), ('p_score', 'f_measure'))
-        """
+        """Return the headline metrics of a convention, or those of the task if the convention is unknown."""
         return self.headlines.get(convention, self.headline)
 
     def convention(self, name: str | None = None, classes: Classes | None = None) -> Convention:
@@ -517,15 +511,7 @@ def get_task(name: str) -> Task:
 
 
 def chosen_grid(task: str, convention: str, grid: str | float) -> str:
-    """Describe the grid of scores; empty for the default grid of the convention.
-
-    Examples
-    --------
-    >>> chosen_grid("chord", "mir_eval", "union"), chosen_grid("chord", "mir_eval", 0.01)
-    ('', 'frames of 10 ms')
-    >>> chosen_grid("melody", "mirex", "0.01"), chosen_grid("melody", "mirex", "reference")
-    ('', 'grid reference')
-    """
+    """Describe the grid of scores; empty for the default grid of the convention."""
     name = str(grid)
     if name == "" or (name == _UNION and task in TASK_KINDS and not KINDS[TASK_KINDS[task]].sampled):
         return ""

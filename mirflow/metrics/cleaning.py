@@ -56,13 +56,6 @@ def set_aside(
 
     Items are those of the innermost level. Problems are masks of flawed items with functions that return the message
     for an item, of which the first is reported. Irregular items are counted in `repairs`, and dropped if `drop`.
-
-    Examples
-    --------
-    >>> rows = Ragged({"time": np.array([0.5, -1.0, 2.0])}, (np.array([2, 1]),))
-    >>> cleaned = set_aside(rows, [(rows.columns["time"] < 0, lambda item: f"item {item} is negative")])
-    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws
-    ([0, 1], {0: Flaw(item=1, message='item 1 is negative')})
     """
     owner = row_of_items(rows)
     starts = np.searchsorted(owner, np.arange(len(rows)))
@@ -261,14 +254,7 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
 
 
 def without_zero_tempi(cleaned: Cleaned) -> Cleaned:
-    """Empty the rows whose tempi are all 0: files of several formats write so that a track has no tempo.
-
-    Examples
-    --------
-    >>> rows = Ragged({"tempo": np.array([0.0, 0.0, 60.0, 0.0])}, (np.array([1, 2, 1]),))
-    >>> without_zero_tempi(set_aside(rows, [])).rows.counts[0].tolist()
-    [0, 2, 0]
-    """
+    """Empty the rows whose tempi are all 0: files of several formats write so that a track has no tempo."""
     rows = cleaned.rows
     mask = np.zeros(len(rows), dtype=np.bool_)
     mask[rows_of(rows.counts[0])[rows.columns["tempo"] != 0]] = True

@@ -66,24 +66,12 @@ WINS: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
 
 
 def constants_that_win(task: str, metric: str) -> list[str]:
-    """Describe the constant estimates that score within a tenth of a perfect estimate by a metric.
-
-    Examples
-    --------
-    >>> constants_that_win("chord", "mirex"), constants_that_win("chord", "majmin")
-    (['X from beginning to end'], [])
-    """
+    """Describe the constant estimates that score within a tenth of a perfect estimate by a metric."""
     return [CONSTANTS[name] for name, metrics in WINS.get(task, {}).items() if metric in metrics]
 
 
 def won_by(task: str, constant: str, metrics: Iterable[str]) -> list[str]:
-    """The metrics, among some, by which a constant estimate wins.
-
-    Examples
-    --------
-    >>> won_by("chord", "X", ["majmin", "mirex"])
-    ['mirex']
-    """
+    """The metrics, among some, by which a constant estimate wins."""
     return [name for name in dict.fromkeys(metrics) if name in WINS.get(task, {}).get(constant, ())]
 
 
@@ -128,15 +116,7 @@ def _having_a_single_label(measures: Sequence[Measure], annotations: Collection)
 
 
 def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about an estimate that names no chord, if a metric counts that as right.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> chords = Annotation("intervals", {"start": np.array([0.0, 3.0]), "end": np.array([3.0, 4.0])}, ["X", "C:maj"])
-    >>> _unknown_chords(get_task("chord").convention().select(["mirex"]), chords, chords)
-    'the estimate is X for 75 % of its time, which mirex counts as right'
-    """
+    """Warning about an estimate that names no chord, if a metric counts that as right."""
     won = won_by("chord", "X", (measure.metric.name for measure in measures))
     seconds = estimate.columns["end"] - estimate.columns["start"]
     unknown = np.array([label in ("X", "U") for label in estimate.labels or ()], dtype=np.bool_)

@@ -39,21 +39,8 @@ if TYPE_CHECKING:
     from ..annotations.collection import Collection
     from ..ragged import Float
 
-__all__ = [
-    "IntervalFormatter",
-    "annotation",
-    "collection",
-    "events",
-    "hierarchy",
-    "labeled_intervals",
-    "multipitch",
-    "piano_roll",
-    "pitch",
-    "segments",
-    "separation",
-    "ticker_notes",
-    "ticker_pitch",
-]
+__all__ = ["IntervalFormatter", "annotation", "collection", "events", "hierarchy", "labeled_intervals", "multipitch"]
+__all__ += ["piano_roll", "pitch", "segments", "separation", "ticker_notes", "ticker_pitch"]
 
 
 def annotation(given: xr.Dataset | Annotation, ax: Axes | None = None, **kwargs: Any) -> Axes:

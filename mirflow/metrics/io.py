@@ -19,20 +19,9 @@ from . import tempo as _tempo
 from .pair import documented
 from .util import Array, validate_events, validate_intervals
 
-__all__ = [
-    "load_delimited",
-    "load_events",
-    "load_intervals",
-    "load_key",
-    "load_labeled_events",
-    "load_labeled_intervals",
-    "load_patterns",
-    "load_ragged_time_series",
-    "load_tempo",
-    "load_time_series",
-    "load_valued_intervals",
-    "load_wav",
-]
+__all__ = ["load_delimited", "load_events", "load_intervals", "load_key", "load_labeled_events"]
+__all__ += ["load_labeled_intervals", "load_patterns", "load_ragged_time_series", "load_tempo", "load_time_series"]
+__all__ += ["load_valued_intervals", "load_wav"]
 
 _Values = TypeVar("_Values")
 File = str | PathLike[str] | IO[str]

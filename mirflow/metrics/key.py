@@ -320,16 +320,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Repetitions of the key, in any spelling, are dropped and counted as repairs. Flaws are labels that are not keys, and
     a second key, because the key of the whole track is compared.
-
-    Examples
-    --------
-    >>> cleaned = clean(Ragged({"label": np.array([0, 1, 2, 0, 3])}, (np.array([2, 1, 2]),),
-    ...                        ("C# minor", "Db:minor", "H major", "A major")))
-    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist()
-    ([1, 0, 0], [1, 0, 0])
-    >>> [flaw.message for flaw in cleaned.flaws.values()]
-    ["not a key: 'H major'; keys are written like C, A minor, F#:maj or X", \
-"a track has one key, and this is another one: 'A major'"]
     """
     label, texts = rows.columns["label"], [*rows.labels, ""]  # the last one is for items without a label
     keys = [parse_key(text) for text in rows.labels]
@@ -346,16 +336,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """Return both keys (``reference``, ``estimate``) and their ``relation``, one of `RELATIONS`, for any measure.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> measure = get_task("key").convention().select(["weighted_score"])[0]
-    >>> found = evidence(Annotation("key", {}, ["C major"]), Annotation("key", {}, ["F major"]), measure)
-    >>> found["relation"].tolist()
-    ['fifth_down']
-    """
+    """Return both keys (``reference``, ``estimate``) and their ``relation``, one of `RELATIONS`, for any measure."""
     labels = []
     for rows, side in zip(usable_pair(reference, estimate, clean), ("reference", "estimate"), strict=True):
         if not len(rows.columns["label"]):
@@ -397,13 +378,7 @@ _CONVENTIONS = (
 
 
 def doubt_case(annotation: Annotation) -> str:
-    """Report a lower-case letter without a mode, which means minor in classical notation.
-
-    Examples
-    --------
-    >>> doubt_case(Annotation("key", {}, ["f#"]))
-    "'f#' is read as F# major, but lower-case letters often mean minor: write 'F# minor' or 'F# major'"
-    """
+    """Report a lower-case letter without a mode, which means minor in classical notation."""
     return next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), "")
 
 

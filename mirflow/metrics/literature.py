@@ -22,37 +22,19 @@ _VENUES = ("journal", "booktitle", "school", "institution", "howpublished", "pub
 
 @cache
 def bibliography() -> Mapping[str, Mapping[str, str]]:
-    """Return the entries by key: fields as in BibTeX, and the type of the entry as ``type``.
-
-    Examples
-    --------
-    >>> bibliography()["dixon2007"]["year"], bibliography()["dixon2007"]["type"]
-    ('2007', 'article')
-    """
+    """Return the entries by key: fields as in BibTeX, and the type of the entry as ``type``."""
     text = Path(__file__).with_name("literature.bib").read_text(encoding="utf-8")
     entries = {key: {"type": type, **dict(_FIELD.findall(body))} for type, key, body in _ENTRY.findall(text)}
     return MappingProxyType(entries)
 
 
 def cited(text: str) -> tuple[str, ...]:
-    """Return the keys cited in a text, in order.
-
-    Examples
-    --------
-    >>> cited("@dixon2007; equation 3 of @downie2010")
-    ('dixon2007', 'downie2010')
-    """
+    """Return the keys cited in a text, in order."""
     return tuple(key for key in _CITATION.findall(text) if key in bibliography())
 
 
 def spell_out(text: str) -> str:
-    """Replace the citations in a text by authors, title, venue and year.
-
-    Examples
-    --------
-    >>> spell_out("@hubert1985, equation 5")
-    'Hubert and Arabie, Comparing Partitions, Journal of Classification, 1985, equation 5'
-    """
+    """Replace the citations in a text by authors, title, venue and year."""
     return _CITATION.sub(lambda match: _reference(match[1]) if match[1] in bibliography() else match[0], text)
 
 
@@ -72,19 +54,7 @@ def _reference(key: str) -> str:
 
 
 def to_bibtex(key: str, **more: str) -> str:
-    """Format an entry as BibTeX, with additional fields at its end.
-
-    Examples
-    --------
-    >>> print(to_bibtex("harte2010", note="section 8.3.2"))
-    @phdthesis{harte2010,
-      author = {Harte, Christopher},
-      title = {Towards Automatic Extraction of Harmony Information from Music Signals},
-      school = {Queen Mary University of London},
-      year = {2010},
-      note = {section 8.3.2},
-    }
-    """
+    """Format an entry as BibTeX, with additional fields at its end."""
     fields = {**bibliography()[key], **more}
     kind = fields.pop("type")
     return f"@{kind}{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items()) + "}"

@@ -181,14 +181,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Intervals of zero length are dropped and unordered rows sorted; both are counted. Flaws are times that are not
     finite, negative or reversed, labels that are not keys, and overlaps. Gaps are time without a key.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 4.0, 0.0]), "end": np.array([4.0, 4.0, 2.0]),
-    ...                "label": np.array([0, 0, 1])}, (np.array([2, 1]),), ("C major", "H major"))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1, 0], [1, 0], "not a key: 'H major'; keys are written like C, A minor, F#:maj or X")
     """
     findings, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted"))
     label, texts = rows.columns["label"], [*rows.labels, ""]
@@ -217,16 +209,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Columns are ``start`` and ``end`` (seconds), ``reference`` and ``estimate`` (labels, empty for no estimate),
     ``verdict`` (``right`` or ``wrong``) and ``relation``, one of `mirflow.theory.keys.RELATIONS`.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def keys(*labels):
-    ...     return Annotation("intervals", {"start": np.array([0.0, 8.0]), "end": np.array([8.0, 12.0])}, list(labels))
-    >>> measure = get_task("local_key").convention().select(["same"])[0]
-    >>> found = evidence(keys("C major", "G major"), keys("C major", "E minor"), measure)
-    >>> found["verdict"].tolist(), found["relation"].tolist()
-    (['right', 'wrong'], ['same', 'relative'])
     """
     rows = usable_pair(reference, estimate, clean)
     if not len(rows[0].columns["start"]):

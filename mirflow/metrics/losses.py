@@ -188,13 +188,7 @@ def _score_mended(
 
 
 def coalitions(players: int) -> Bool:
-    """All coalitions of players, the empty one first and that of all last: bool (2 ** players, players).
-
-    Examples
-    --------
-    >>> coalitions(2).astype(int).tolist()
-    [[0, 0], [1, 0], [0, 1], [1, 1]]
-    """
+    """All coalitions of players, the empty one first and that of all last: bool (2 ** players, players)."""
     if players > MOST_PLAYERS:
         raise ValueError(f"{players} players have too many coalitions; the most are {MOST_PLAYERS}")
     return (np.arange(2**players)[:, np.newaxis] >> np.arange(players) & 1).astype(np.bool_)

@@ -164,28 +164,14 @@ class Metric:
     """Whether it is the loss by errors of a kind, of the metric in its parameter ``of``."""
 
     def with_defaults(self, **values: Value) -> Metric:
-        """Replace defaults of parameters; names that the metric does not have are ignored.
-
-        Examples
-        --------
-        >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s"),))
-        >>> hits.with_defaults(window=0.1, trim=True).parameters[0].default
-        0.1
-        """
+        """Replace defaults of parameters; names that the metric does not have are ignored."""
         changed = (
             replace(parameter, default=values.get(parameter.name, parameter.default)) for parameter in self.parameters
         )
         return replace(self, parameters=tuple(changed))
 
     def measure(self, **values: Value) -> Measure:
-        """Set parameters, with defaults for the others; names that the metric does not have are ignored.
-
-        Examples
-        --------
-        >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s", least=0.0),))
-        >>> str(hits.measure(window=0.1, trim=True))
-        'hits@0.1'
-        """
+        """Set parameters, with defaults for the others; names that the metric does not have are ignored."""
         return self._measure({name: str(value) for name, value in values.items()}, self.name)
 
     def _measure(self, given: Mapping[str, str], where: str) -> Measure:
@@ -594,11 +580,6 @@ def describe(measures: Sequence[Measure]) -> dict[str, Column]:
         ``metric`` (identity strings), the fields in ``DESCRIBED`` (``aggregates`` separated by spaces), mir_eval's key
         (empty if there is none), and one coordinate for each parameter of any measure, with NaN or an empty string for
         measures without it.
-
-    Examples
-    --------
-    >>> describe([Measure(Metric("majmin", "MajMin", "", "seconds"))])["aggregates"].tolist()
-    ['mean median pooled']
     """
     columns: dict[str, Column] = {"metric": np.array([str(measure) for measure in measures], dtype=str)}
     for name in _FIELDS:

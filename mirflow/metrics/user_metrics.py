@@ -85,13 +85,7 @@ def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
 
 
 def is_reference(text: str) -> bool:
-    """True if a text specifies a metric by its module: ``my_metrics.py:swing_error``.
-
-    Examples
-    --------
-    >>> [is_reference(one) for one in ("my_metrics.py:swing_error@0.1", "lab.rhythm:swing", "f_measure@[0:1:0.5]")]
-    [True, True, False]
-    """
+    """True if a text specifies a metric by its module: ``my_metrics.py:swing_error``."""
     return _REFERENCE.fullmatch(text.strip()) is not None
 
 

@@ -61,13 +61,7 @@ _INDICES = {"": 0} | {text: index for index, pedal in enumerate(PEDALS.items()) 
 
 
 def pedal_of(label: str) -> int:
-    """Index of a pedal in `PEDALS`, by name or controller; no name means the sustain pedal; -1 for none.
-
-    Examples
-    --------
-    >>> pedal_of("sustain"), pedal_of("67"), pedal_of(""), pedal_of("organ")
-    (0, 2, 0, -1)
-    """
+    """Index of a pedal in `PEDALS`, by name or controller; no name means the sustain pedal; -1 for none."""
     return _INDICES.get(label.strip().lower(), -1)
 
 
@@ -131,13 +125,7 @@ _PITCHES: Mapping[str, int] = MappingProxyType(
 
 @lru_cache(maxsize=4096)
 def pitch_of(label: str) -> int | None:
-    """General MIDI pitch of a label, which is an integer from 0 to 127 or a common name in any case.
-
-    Examples
-    --------
-    >>> pitch_of("36"), pitch_of("38.0"), pitch_of("Open Hi-Hat"), pitch_of("kd"), pitch_of("oboe"), pitch_of("128")
-    (36, 38, 46, 36, None, None)
-    """
+    """General MIDI pitch of a label, which is an integer from 0 to 127 or a common name in any case."""
     text = label.strip()
     try:
         number = float(text)
@@ -231,12 +219,6 @@ STAFF: Final = (*DRUM_MAPS["adtof5"].names, "other")
 
 
 def staff_row(drum: str) -> int:
-    """Row of a drum or a class of drums in `STAFF`.
-
-    Examples
-    --------
-    >>> staff_row("36"), staff_row("Cowbell"), staff_row("CY+RD")
-    (0, 5, 4)
-    """
+    """Row of a drum or a class of drums in `STAFF`."""
     number = DRUM_MAPS["adtof5"].class_of(drum)
     return len(STAFF) - 1 if number in (None, -1) else int(number)

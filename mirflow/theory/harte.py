@@ -127,13 +127,7 @@ def scale_degree_to_semitone(scale_degree: str) -> int:
 
 
 def degree_of_note(root: str, note: str) -> str:
-    """Degree of a note in the major scale on a root, according to the spelling of both.
-
-    Examples
-    --------
-    >>> degree_of_note("F", "C"), degree_of_note("C", "Bb"), degree_of_note("C", "F#"), degree_of_note("C", "Gb")
-    ('5', 'b7', '#4', 'b5')
-    """
+    """Degree of a note in the major scale on a root, according to the spelling of both."""
     letters = list(PITCH_CLASSES)
     steps = (letters.index(note[0]) - letters.index(root[0])) % 7
     above = pitch_class_to_semitone(note) - pitch_class_to_semitone(root)

@@ -80,11 +80,6 @@ def key_in_row(text: str) -> str:
 
     Forms are tonic and mode in two columns, a key with its confidence, and the rows of Isophonics, which begin with the
     word Key.
-
-    Examples
-    --------
-    >>> key_in_row("A\\tminor"), key_in_row("c minor\\t2\\t"), key_in_row("Key\\tBb"), key_in_row("H moll")
-    ('A minor', 'c minor', 'Bb', 'H moll')
     """
     if parse_key(text) is not None:
         return " ".join(text.split())
@@ -98,13 +93,7 @@ def key_in_row(text: str) -> str:
 
 
 def lower_case_key(label: str) -> str:
-    """Suggest a mode for a single lower-case letter, which often means minor; empty for other labels.
-
-    Examples
-    --------
-    >>> lower_case_key("a"), lower_case_key("A"), lower_case_key("a minor")
-    ("'a' is read as A major, but lower-case letters often mean minor: write 'A minor' or 'A major'", '', '')
-    """
+    """Suggest a mode for a single lower-case letter, which often means minor; empty for other labels."""
     tonic = label.strip()
     if not _TONIC.fullmatch(tonic):
         return ""
@@ -116,17 +105,7 @@ def lower_case_key(label: str) -> str:
 
 
 def not_a_key(label: str) -> str:
-    """Message for a label that is not a key.
-
-    Examples
-    --------
-    >>> not_a_key("H moll")
-    "not a key: 'H moll'; keys are written like C, A minor, F#:maj or X"
-    >>> not_a_key("Am7").partition("; ")[2]
-    'keys are written like C, A minor, F#:maj or X; this is a chord; use task chord for chords'
-    >>> not_a_key("Am").partition("; ")[2]
-    'keys are written like C, A minor, F#:maj or X; for A minor write A:min'
-    """
+    """Message for a label that is not a key."""
     message = f"not a key: {label!r}; keys are written like C, A minor, F#:maj or X"
     chord = translate_symbol(label)
     key = chord and parse_key(chord)

@@ -81,15 +81,7 @@ def leadsheet_to_harte(symbol: str) -> str:
 
 
 def not_a_chord(label: str) -> str:
-    """Message for a label that is not valid in Harte's syntax.
-
-    Examples
-    --------
-    >>> not_a_chord("H:moll")
-    "not a chord: 'H:moll'; chords are written like C, A:min7/b3, F#:(1,5) or N"
-    >>> not_a_chord("Am7").partition("; ")[2]
-    'chords are written like C, A:min7/b3, F#:(1,5) or N; for symbols like this one declare notation: leadsheet'
-    """
+    """Message for a label that is not valid in Harte's syntax."""
     message = f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N"
     return (
         message

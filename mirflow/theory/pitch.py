@@ -46,13 +46,7 @@ _NOTE = re.compile(r"([A-Ga-g])([#\u266f]{0,2}|[b\u266d]{0,2})(-?\d)")
 
 
 def note_number(name: str) -> float | None:
-    """The MIDI number of a note by its name and octave; None for other texts. C4, the middle C, is 60.
-
-    Examples
-    --------
-    >>> note_number("A4"), note_number("G#1"), note_number("Bb-1"), note_number("A")
-    (69.0, 32.0, 10.0, None)
-    """
+    """The MIDI number of a note by its name and octave; None for other texts. C4, the middle C, is 60."""
     match = _NOTE.fullmatch(name)
     if match is None:
         return None
@@ -66,13 +60,6 @@ def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
 
     Every number of a note is a pitch. In series and multipitch, 0 is silence, and negative numbers are guesses in
     unvoiced frames, whose signs are kept in either unit.
-
-    Examples
-    --------
-    >>> to_hertz(np.array([69.0, 0.0, -81.0]), "series", "MIDI").tolist()
-    [440.0, 0.0, -880.0]
-    >>> to_hertz(np.array([69.0, -3.0]), "notes", "MIDI").tolist()
-    [440.0, 6.875]
     """
     if unit == "Hz":
         return pitch

@@ -38,13 +38,7 @@ _OF_DEGREES = {frozenset(degrees): name for name, degrees in QUALITY_DEGREES.ite
 
 
 def label_of_degrees(root: str, degrees: Iterable[str], bass: str = "1") -> str:
-    """Make a label in Harte's syntax from spelled degrees other than the root, with a matching shorthand if possible.
-
-    Examples
-    --------
-    >>> label_of_degrees("Bb", ["3", "5", "b7"], "3"), label_of_degrees("C", ["3", "b5", "b7"])
-    ('Bb:7/3', 'C:(3,b5,b7)')
-    """
+    """Make a label in Harte's syntax from spelled degrees other than the root, with a shorthand if one matches."""
     listed = list(dict.fromkeys(degrees))
     name = _OF_DEGREES.get(frozenset(["1", *listed]))
     quality = f"({','.join(listed)})" if name is None else name
@@ -53,13 +47,7 @@ def label_of_degrees(root: str, degrees: Iterable[str], bass: str = "1") -> str:
 
 
 def position(degree: str) -> int:
-    """Position of a degree such as ``b7`` or ``#11`` on the line of fifths, counted from the root.
-
-    Examples
-    --------
-    >>> [position(degree) for degree in ("1", "5", "9", "b5", "#4", "bb7")]
-    [0, 1, 2, -6, 6, -9]
-    """
+    """Position of a degree such as ``b7`` or ``#11`` on the line of fifths, counted from the root."""
     number = int(degree.lstrip("b#"))
     return _NATURALS[(number - 1) % 7 + 1] + 7 * (degree.count("#") - degree.count("b"))
 
@@ -121,13 +109,7 @@ _SEVENTHS = _, _FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH = None, -2,
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """Positions of the degrees of a chord; if `spelled`, enharmonic degrees (#4 and b5) are different.
-
-    Examples
-    --------
-    >>> [position("b5") in Degrees(frozenset({position("#4")}), spelled) for spelled in (True, False)]
-    [False, True]
-    """
+    """Positions of the degrees of a chord; if `spelled`, enharmonic degrees (#4 and b5) are different."""
 
     positions: frozenset[int]
     spelled: bool
@@ -143,13 +125,6 @@ def reduce_to_triad(degrees: Degrees) -> tuple[int, int] | None:
 
     A major third takes precedence over a minor one. Without a third, the chord is suspended if it has exactly one of 4
     and 2. The fifth above a third is altered only if the chord has an altered and no perfect fifth.
-
-    Examples
-    --------
-    >>> reduce_to_triad(Degrees(parse_spelled("C:dim7").degrees, True)) == (position("b3"), position("b5"))
-    True
-    >>> reduce_to_triad(Degrees(parse_spelled("C:(1,5)").degrees, True)) is None
-    True
     """
     if _MAJOR not in degrees and _MINOR not in degrees:
         if (_FOURTH in degrees) == (_SECOND in degrees):
@@ -174,24 +149,12 @@ def reduce_to_seventh(degrees: Degrees, triad: tuple[int, int]) -> int | None:
 
 
 def triad_code(third: str, fifth: str) -> int:
-    """Code of a reduced triad in a `SpelledTable`.
-
-    Examples
-    --------
-    >>> triad_code("3", "5"), triad_code("b3", "b5")
-    (0, 5)
-    """
+    """Code of a reduced triad in a `SpelledTable`."""
     return _THIRDS.index(position(third)) * len(_FIFTHS) + _FIFTHS.index(position(fifth))
 
 
 def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
-    """Code of a reduced tetrad, or of a triad without a seventh, in a `SpelledTable`.
-
-    Examples
-    --------
-    >>> tetrad_code("3", "5", None), tetrad_code("3", "5", "b7")
-    (0, 1)
-    """
+    """Code of a reduced tetrad, or of a triad without a seventh, in a `SpelledTable`."""
     return triad_code(third, fifth) * len(_SEVENTHS) + _SEVENTHS.index(None if seventh is None else position(seventh))
 
 

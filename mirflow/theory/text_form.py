@@ -20,13 +20,7 @@ def normal_form(text: str) -> str:
 
 
 def ungarbled(text: str) -> str:
-    """The text whose UTF-8 was read in a Western encoding; any other text as it is.
-
-    Examples
-    --------
-    >>> ungarbled("\u00c3\u2030lectro"), ungarbled("Électro")
-    ('Électro', 'Électro')
-    """
+    """The text whose UTF-8 was read in a Western encoding; any other text as it is."""
     for encoding in () if text.isascii() else ("latin-1", "cp1252"):
         try:
             return text.encode(encoding).decode("utf-8")
@@ -36,13 +30,7 @@ def ungarbled(text: str) -> str:
 
 
 def are_normal(texts: Sequence[str]) -> bool:
-    """True if all texts are in their normal form.
-
-    Examples
-    --------
-    >>> are_normal(["verse 1", "É"]), are_normal(["verse  1"]), are_normal(["E\\u0301"])
-    (True, False, False)
-    """
+    """True if all texts are in their normal form."""
     joined = "|".join(texts)
     if joined.isascii():
         if "".join(joined.split(None, 1)) == joined:  # labels mostly have no blanks

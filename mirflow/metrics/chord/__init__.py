@@ -102,49 +102,11 @@ if TYPE_CHECKING:
     )
 
 __getattr__, __dir__ = names_on_use(__name__, "labels", "mir_eval")
-__all__ = [
-    "BITMAP_LENGTH",
-    "CHORD_RE",
-    "EXTENDED_QUALITY_REDUX",
-    "NO_CHORD",
-    "NO_CHORD_ENCODED",
-    "PITCH_CLASSES",
-    "QUALITIES",
-    "SCALE_DEGREES",
-    "TASK",
-    "X_CHORD",
-    "X_CHORD_ENCODED",
-    "InvalidChordException",
-    "directional_hamming_distance",
-    "encode",
-    "encode_many",
-    "evaluate",
-    "join",
-    "majmin",
-    "majmin_inv",
-    "merge_chord_intervals",
-    "mirex",
-    "overseg",
-    "pitch_class_to_semitone",
-    "quality_to_bitmap",
-    "reduce_extended_quality",
-    "root",
-    "rotate_bitmap_to_root",
-    "rotate_bitmaps_to_roots",
-    "scale_degree_to_bitmap",
-    "scale_degree_to_semitone",
-    "seg",
-    "sevenths",
-    "sevenths_inv",
-    "split",
-    "tetrads",
-    "tetrads_inv",
-    "thirds",
-    "thirds_inv",
-    "triads",
-    "triads_inv",
-    "underseg",
-    "validate",
-    "validate_chord_label",
-    "weighted_accuracy",
-]
+__all__ = ["BITMAP_LENGTH", "CHORD_RE", "EXTENDED_QUALITY_REDUX", "NO_CHORD", "NO_CHORD_ENCODED", "PITCH_CLASSES"]
+__all__ += ["QUALITIES", "SCALE_DEGREES", "TASK", "X_CHORD", "X_CHORD_ENCODED", "InvalidChordException"]
+__all__ += ["directional_hamming_distance", "encode", "encode_many", "evaluate", "join", "majmin", "majmin_inv"]
+__all__ += ["merge_chord_intervals", "mirex", "overseg", "pitch_class_to_semitone", "quality_to_bitmap"]
+__all__ += ["reduce_extended_quality", "root", "rotate_bitmap_to_root", "rotate_bitmaps_to_roots"]
+__all__ += ["scale_degree_to_bitmap", "scale_degree_to_semitone", "seg", "sevenths", "sevenths_inv", "split", "tetrads"]
+__all__ += ["tetrads_inv", "thirds", "thirds_inv", "triads", "triads_inv", "underseg", "validate"]
+__all__ += ["validate_chord_label", "weighted_accuracy"]

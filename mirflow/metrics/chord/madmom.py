@@ -92,11 +92,6 @@ def reduce(chord: Chord, tetrads: bool, with_bass: bool) -> Chord:
     perfect fifth takes precedence over altered ones, an augmented over a diminished one above a major third, and vice
     versa above a minor third; a missing fifth is perfect. A minor seventh takes precedence over a major one, and that
     over a sixth. If all tones are unknown (X), the result is a major triad or a dominant seventh chord without a root.
-
-    Examples
-    --------
-    >>> "".join(map(str, reduce(encode("C:maj/b3"), tetrads=False, with_bass=True).sounding))
-    '100010010000'
     """
     on = chord.sounding
     tops: tuple[int, ...] = ()

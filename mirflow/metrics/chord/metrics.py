@@ -41,14 +41,6 @@ def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERV
     Intervals of zero length are dropped and unordered rows sorted; both are counted, as are gaps. Flaws are the
     findings `refused` (by default times that are not finite, negative or reversed), labels that are not chords, and
     overlaps of intervals with different chords, or of any intervals unless `merging`.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 1.0, 1.0]), "end": np.array([1.0, 1.0, 2.0]),
-    ...                "label": np.array([0, 0, 1])}, (np.array([2, 1]),), ("C:maj", "H:maj"))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1, 0], [1, 0], "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N")
     """
     findings, problems, irregular = inspected("intervals", rows, refused, ("zero_length", "unsorted", "gap"))
     label = rows.columns["label"]
@@ -396,16 +388,6 @@ def evidences(
     ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``, ``wrong`` and
     ``not comparable``. The right seconds over the comparable ones are the score. Pairs that cannot be scored have an
     AnnotationError.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def chords(end, label):
-    ...     return Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
-    >>> measure = get_task("chord").convention().select(["majmin"])[0]
-    >>> (found,) = evidences([chords(4.0, "C:7")], [chords(3.0, "C")], measure)
-    >>> found["end"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
-    ([3.0, 4.0], ['C', 'N'], ['right', 'wrong'])
     """
     name = measure.metric.name
     pieces = ("overseg", "underseg", "seg") if merging else _DECIBEL_PIECES

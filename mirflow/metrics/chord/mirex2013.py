@@ -243,13 +243,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Nothing is dropped or moved: `walk` defines the meaning of empty segments, gaps, overlaps and unordered rows. Flaws
     are times that are not finite, negative or reversed, and labels that are not chords.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 2.0]), "end": np.array([1.0, 3.0]), "label": np.array([0, 1])},
-    ...               (np.array([2]),), ("C", "G:min"))
-    >>> clean(rows).repairs.tolist()
-    [1]
     """
     _, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted", "overlap", "gap"))
     label, invalid = rows.columns["label"], encode_spelled(rows.labels, spelled=True).invalid
@@ -494,15 +487,6 @@ def evidences(
     The measure is one of the five rules, or an outcome of one. Columns are ``start``, ``end`` (seconds), ``reference``,
     ``estimate`` (labels, N for none), ``verdict`` (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the
     column to which the time is added, or ``left_out``). Pairs that cannot be scored have an AnnotationError.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.chord.mirex2013 import CONVENTION
-    >>> def chords(end, label):
-    ...     return Annotation("intervals", {"start": np.array([0.0]), "end": np.array([end])}, [label])
-    >>> (found,) = evidences([chords(4.0, "C:7")], [chords(3.0, "C")], CONVENTION.select(["majmin"])[0])
-    >>> found["end"].tolist(), found["estimate"].tolist(), found["outcome"].tolist()
-    ([3.0, 4.0], ['C', 'N'], ['all_correct', 'deleted'])
     """
     rule = _rule_of(measure)
     if not rule:

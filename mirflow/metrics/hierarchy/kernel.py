@@ -207,18 +207,7 @@ def too_long(end: float, frame_size: float) -> str:
 def agreements(
     reference: Hierarchy, estimate: Hierarchy, rankings: Iterable[Ranking]
 ) -> dict[Ranking, tuple[RankSums, RankSums]]:
-    """Sums of the agreement of the reference with the order of the estimate (precision), and vice versa (recall).
-
-    Examples
-    --------
-    >>> def halves(middle):
-    ...     level = np.array([0, 0])
-    ...     return Hierarchy(np.array([0.0, middle]), np.array([middle, 4.0]), level, level, 1)
-    >>> ranking = Ranking(False, True, float("inf"), 1.0)
-    >>> precision, recall = agreements(halves(2.0), halves(3.0), [ranking])[ranking]
-    >>> precision.score, recall.score
-    (0.3333333333333333, 0.25)
-    """
+    """Sums of the agreement of the reference with the order of the estimate (precision), and vice versa (recall)."""
     agreed: dict[Ranking, tuple[RankSums, RankSums]] = {}
     shared: dict[tuple[bool, float, float], list[Ranking]] = {}
     for ranking in rankings:

@@ -25,14 +25,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Levels that do not nest, gaps, overlaps and unordered segments are kept because metrics define their meaning. Flaws
     are times that are not finite, negative or reversed.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 0.0, 3.0]), "end": np.array([9.0, 3.0, 3.0]),
-    ...                "label": np.array([0, 1, 2])}, (np.array([2]), np.array([1, 2])), ("A", "a", "b"))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.counts[1].tolist(), cleaned.repairs.tolist()
-    ([1, 1], [1])
     """
     _, problems, short = inspected("hierarchy", rows, (*NO_TIMES, "negative", "reversed"), ("zero_length",))
     return set_aside(rows, problems, short, drop=True)

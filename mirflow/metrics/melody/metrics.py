@@ -112,13 +112,6 @@ def clean(rows: Ragged) -> Cleaned:
     Flaws are times and frequencies that are not finite or implausible for seconds and Hz, and voicing outside [0, 1]
     (rows without voicing are all NaN). Samples that are unordered, before 0 s or simultaneous with the previous one are
     counted in `repairs`. All samples are kept; the last of several simultaneous ones is used.
-
-    Examples
-    --------
-    >>> columns = {"time": np.array([0.1, 0.0, 0.0]), "frequency": np.array([220.0, 0.0, np.nan])}
-    >>> cleaned = clean(Ragged(columns, (np.array([2, 1]),)))
-    >>> cleaned.rows.columns["time"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([0.0, 0.1], [1, 0], 'frequency is not finite: nan')
     """
     frequency = rows.columns["frequency"]
     size = np.abs(frequency)
@@ -472,17 +465,6 @@ def evidence(
     Columns are ``start`` and ``end`` of each frame (seconds), ``reference_frequency`` and ``estimate_frequency`` (Hz;
     NaN for none, negative for a guess in an unvoiced frame), and ``verdict``: ``right``, ``octave``, ``wrong``,
     ``missed``, ``false alarm`` or ``rightly unvoiced``. The raw accuracies ignore the voicing of estimated pitches.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def melody(*frequencies):
-    ...     columns = {"time": 0.5 * np.arange(len(frequencies)), "frequency": np.array(frequencies)}
-    ...     return Annotation("series", columns)
-    >>> measure = get_task("melody").convention().select(["overall_accuracy"])[0]
-    >>> found = evidence(melody(220.0, 220.0, 0.0), melody(221.0, 440.0, -220.0), measure)
-    >>> found["verdict"].tolist()
-    ['right', 'octave', 'rightly unvoiced']
     """
     pair = Pairs.in_order(*usable_pair(reference, estimate, clean))
     for side, count in zip(("reference", "estimate"), pair.counts, strict=True):

@@ -36,19 +36,6 @@ from .mir_eval import (
     validate,
 )
 
-__all__ = [
-    "MAX_FREQ",
-    "MAX_TIME",
-    "MIN_FREQ",
-    "TASK",
-    "compute_accuracy",
-    "compute_err_score",
-    "compute_num_freqs",
-    "compute_num_true_positives",
-    "evaluate",
-    "frequencies_to_midi",
-    "metrics",
-    "midi_to_chroma",
-    "resample_multipitch",
-    "validate",
-]
+__all__ = ["MAX_FREQ", "MAX_TIME", "MIN_FREQ", "TASK", "compute_accuracy", "compute_err_score", "compute_num_freqs"]
+__all__ += ["compute_num_true_positives", "evaluate", "frequencies_to_midi", "metrics", "midi_to_chroma"]
+__all__ += ["resample_multipitch", "validate"]

@@ -46,13 +46,7 @@ class Pitches:
 
 
 def to_midi(frequencies: Float, ref_frequency: float = 440.0) -> Float:
-    """Convert frequencies to MIDI numbers with fractions.
-
-    Examples
-    --------
-    >>> to_midi(np.array([220.0, 440.0])).tolist()
-    [57.0, 69.0]
-    """
+    """Convert frequencies to MIDI numbers with fractions."""
     return np.asarray(69.0 + 12.0 * np.log2(frequencies / ref_frequency))
 
 

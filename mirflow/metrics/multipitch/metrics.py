@@ -36,14 +36,6 @@ def clean(rows: Ragged) -> Cleaned:
     Flaws, indexed by frame, are times that are not finite or later than `MAX_TIME`, and frequencies outside `MIN_FREQ`
     to `MAX_FREQ`. Frequencies of 0, which some files use as padding, are dropped. Frames with such padding, and those
     that are unordered or before 0 s, are counted in `repairs`.
-
-    Examples
-    --------
-    >>> columns = {"time": np.array([0.0, 0.1, 0.0]), "frequency": np.array([220.0, 0.0, 440.0, 7.0])}
-    >>> rows = Ragged(columns, (np.array([2, 1]), np.array([2, 1, 1])), depths={"time": 1})
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.columns["frequency"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([220.0, 440.0], [1, 0], 'frequency is not from 20 to 5000 Hz: 7.0')
     """
     times, frequency = rows.columns["time"], rows.columns["frequency"]
     frames = Ragged({"time": times}, (rows.counts[0],))
@@ -243,16 +235,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Columns are ``start`` and ``end`` of the frame (seconds), ``reference_frequency`` and ``estimate_frequency`` (Hz;
     NaN if not matched), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames without pitches are left out.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def frames(*frequencies):
-    ...     columns = {"time": np.array([0.0]), "frequency": np.array(frequencies)}
-    ...     return Annotation("multipitch", columns, None, (np.array([len(frequencies)]),))
-    >>> measure = get_task("multipitch").convention().select(["accuracy"])[0]
-    >>> evidence(frames(220.0, 330.0), frames(221.0, 880.0), measure)["verdict"].tolist()
-    ['hit', 'missed', 'extra']
     """
     pair = Pairs.in_order(*usable_pair(reference, estimate, clean))
     if not pair.counts[0][0]:

@@ -190,14 +190,6 @@ def clean(rows: Ragged) -> Cleaned:
 
     Occurrences without notes are dropped and counted; a row without notes is empty. Flaws are onsets and pitches that
     are not finite, and patterns without notes in rows with notes.
-
-    Examples
-    --------
-    >>> rows = Ragged({"onset": np.array([0.0, 1.0]), "pitch": np.array([60.0, 62.0])},
-    ...               (np.array([1]), np.array([2]), np.array([2, 0])))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.counts[1].tolist(), cleaned.repairs.tolist()
-    ([1], [1])
     """
     patterns, occurrences, notes = rows.counts
     filled = notes > 0
@@ -382,15 +374,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     Columns are ``reference`` and ``estimate``: numbers of the patterns from 1, NaN for none; ``likeness``: that of the
     two most similar occurrences; and ``verdict``: ``hit`` if it reaches the threshold of the measure, else ``extra``.
     Reference patterns without such an estimate follow as ``missed``, with their greatest likeness.
-
-    Examples
-    --------
-    >>> def patterns(*onsets):
-    ...     columns = {"onset": np.array(onsets), "pitch": np.full(len(onsets), 60.0)}
-    ...     return Annotation("patterns", columns, None, (np.ones(len(onsets), int), np.ones(len(onsets), int)))
-    >>> found = evidence(patterns(0.0, 4.0), patterns(2.0, 4.0), MIR_EVAL.select(["occurrence_recall"])[0])
-    >>> found["reference"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
-    ([nan, 2.0, 1.0], [1.0, 2.0, nan], ['extra', 'hit', 'missed'])
     """
     if _THRESHOLD.name not in measure.parameters:
         raise MetricError(f"metric {measure} does not match patterns; the occurrence metrics do")

@@ -218,17 +218,6 @@ def evidence(
 
     Columns are ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels in lower case, empty for none) and
     ``verdict``, ``right`` or ``wrong``. The label accuracy is the share of right seconds.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def song(bound, *labels):
-    ...     return Annotation("intervals", {"start": np.array([0.0, bound]), "end": np.array([bound, 9.0])}, [*labels])
-    >>> rules = get_task("segment").convention()
-    >>> (measure,) = rules.select(["label_accuracy"])
-    >>> found = evidence(song(4.0, "verse", "chorus"), song(3.0, "verse", "chorus"), measure, rules.clean)
-    >>> found["start"].tolist(), found["verdict"].tolist()
-    ([0.0, 3.0, 4.0], ['right', 'wrong', 'right'])
     """
     rows = usable_pair(reference, estimate, clean)
     if not len(rows[0].columns["start"]):

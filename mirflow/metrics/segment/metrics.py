@@ -33,14 +33,6 @@ def clean(rows: Ragged) -> Cleaned:
     Empty intervals are dropped, and those before time 0 cut; both are counted. Unordered intervals, overlaps and gaps
     are only counted; later rows take precedence in overlaps. Flaws are times that are not finite, and reversed
     intervals.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([-1.0, 2.0, 2.0]), "end": np.array([2.0, 2.0, 3.0]),
-    ...                "label": np.array([0, 0, 0])}, (np.array([3]),), ("A",))
-    >>> cleaned = clean(rows)
-    >>> cleaned.rows.columns["start"].tolist(), cleaned.repairs.tolist()
-    ([0.0, 2.0], [2])
     """
     cleaned = clean_as_given(rows)
     start, end = (np.maximum(cleaned.rows.columns[name], 0.0) for name in ("start", "end"))
@@ -406,16 +398,6 @@ def evidence(
     Columns are ``reference`` and ``estimate`` (seconds; NaN if not matched), in order of time, and ``verdict``:
     ``hit``, ``missed`` or ``extra``. Metrics of functional labels return stretches between boundaries; see
     `functions.evidence`.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def song(*bounds):
-    ...     times = np.array(bounds)
-    ...     return Annotation("intervals", {"start": times[:-1], "end": times[1:]}, ["a"] * (len(bounds) - 1))
-    >>> measure = get_task("segment").convention().select(["recall"])[0]
-    >>> evidence(song(0.0, 10.0, 30.0), song(0.0, 10.3, 20.0, 30.0), measure)["verdict"].tolist()
-    ['hit', 'hit', 'extra', 'hit']
     """
     cleaner = clean if fitted else clean_as_given
     if measure.metric.needs:
