@@ -43,16 +43,9 @@ def lazy_variable(
 
 
 def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, Any] | None = None) -> xr.Variable:
-    """A variable of a numpy array, made without importing ``dask.array``.
-
-    ``xr.Variable(dims, values)``, or a tuple passed to a dataset, imports ``dask.array`` to check the type of the
-    values, which takes as long as importing xarray. Dates are converted as usual.
-
-    Examples
-    --------
-    >>> plain_variable(("x",), np.arange(3)).values.tolist()
-    [0, 1, 2]
-    """
+    """A variable of a numpy array, made without importing ``dask.array``. ``xr.Variable(dims, values)``, or a tuple
+    passed to a dataset, imports ``dask.array`` to check the type of the values, which takes as long as importing
+    xarray. Dates are converted as usual."""
     return xr.Variable(dims, values, dict(attrs or {}), fastpath=values.dtype.kind not in "mM")
 
 

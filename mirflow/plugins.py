@@ -148,13 +148,7 @@ def digest_of(module: ModuleType, found: Any = None) -> str:
 
 
 def origin_of(function: Any) -> str:
-    """Module and name of a function; of one of a Python file the file's name.
-
-    Examples
-    --------
-    >>> origin_of(origin_of)
-    'mirflow.plugins:origin_of'
-    """
+    """Module and name of a function; of one of a Python file the file's name."""
     module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
     if module.startswith(_PREFIX):
         module = Path(_path_in(module)).name

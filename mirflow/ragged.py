@@ -39,13 +39,7 @@ def rows_of(counts: Int) -> Int:
 
 
 def group_by_key(keys: Iterable[Key]) -> dict[Key, Int]:
-    """The places of equal keys, in order of the first.
-
-    Examples
-    --------
-    >>> {key: places.tolist() for key, places in group_by_key(["b", "a", "b"]).items()}
-    {'b': [0, 2], 'a': [1]}
-    """
+    """The places of equal keys, in order of the first."""
     codes: dict[Key, int] = {}
     owner = np.fromiter((codes.setdefault(key, len(codes)) for key in keys), dtype=np.int64)
     order, ends = np.argsort(owner, kind="stable"), np.cumsum(np.bincount(owner, minlength=len(codes)))
@@ -111,14 +105,7 @@ class Ragged:
 
 
 def with_used_labels(rows: Ragged) -> Ragged:
-    """Rows under a vocabulary of only their own labels, in order of appearance.
-
-    Examples
-    --------
-    >>> rows = Ragged({"label": np.array([2, 0, 2])}, (np.array([3]),), ("C", "F", "G"))
-    >>> used = with_used_labels(rows); used.columns["label"].tolist(), used.labels
-    ([0, 1, 0], ('G', 'C'))
-    """
+    """Rows under a vocabulary of only their own labels, in order of appearance."""
     if "label" not in rows.columns:
         return rows
     codes, first, place = np.unique(rows.columns["label"], return_index=True, return_inverse=True)
@@ -130,13 +117,7 @@ def with_used_labels(rows: Ragged) -> Ragged:
 
 
 def row_of_items(rows: Ragged) -> Int:
-    """The row of each innermost item.
-
-    Examples
-    --------
-    >>> row_of_items(Ragged({}, (np.array([1, 2]), np.array([2, 0, 1])))).tolist()
-    [0, 0, 1]
-    """
+    """The row of each innermost item."""
     owner = rows_of(rows.counts[0])
     for inner in rows.counts[1:]:
         owner = np.repeat(owner, inner)

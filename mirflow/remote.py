@@ -285,15 +285,8 @@ def status_of(error: Exception) -> str:
 
 
 def reason_of(error: Exception) -> str:
-    """Why a server or a service does not give what was asked for, with a remedy.
-
-    What services answer may hold names of keys, so it is never part of the reason.
-
-    Examples
-    --------
-    >>> reason_of(ValueError("Server returned non-2xx status code: 503 Service Unavailable: ..."))
-    'the server is overloaded, or down; try again later'
-    """
+    """Why a server or a service does not give what was asked for, with a remedy. What services answer may hold names of
+    keys, so it is never part of the reason."""
     text = str(error)
     for sign, reason in _SIGNS.items():
         if sign in text:

@@ -66,13 +66,7 @@ def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
 
 
 def _merge(uses: list[str]) -> str:
-    """Uses with the evaluation named once.
-
-    Examples
-    --------
-    >>> _merge(["beat: convention mir_eval", "beat: goto", "keys: accuracy"])
-    'beat: convention mir_eval, goto; keys: accuracy'
-    """
+    """Uses with the evaluation named once."""
     merged: dict[str, list[str]] = {}
     for use in uses:
         name, _, what = use.partition(": ")

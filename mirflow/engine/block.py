@@ -48,13 +48,7 @@ BLOCK = 64
 
 
 def block_size(task: str, most: int = BLOCK) -> int:
-    """Maximum number of tracks of a block; one for audio, which takes time and memory.
-
-    Examples
-    --------
-    >>> block_size("chord"), block_size("separation")
-    (64, 1)
-    """
+    """Maximum number of tracks of a block; one for audio, which takes time and memory."""
     return 1 if kind_of(task).name == "audio" else most
 
 

@@ -41,32 +41,14 @@ _CLEARLY = 0.3
 
 
 def midi_numbers(annotation: Annotation) -> str | None:
-    """Evidence that the pitches of an annotation are MIDI numbers, where Hz is expected; None without any.
-
-    Several whole numbers, none above 127, are hardly ever frequencies.
-
-    Examples
-    --------
-    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([60.0, 64.0, 67.0])}))
-    'whole numbers from 60 to 67'
-    >>> midi_numbers(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([82.4, 110.0, 98.0])}))
-    """
+    """Evidence that the pitches of an annotation are MIDI numbers, where Hz is expected; None without any. Several
+    whole numbers, none above 127, are hardly ever frequencies."""
     return _whole_numbers(_low_pitches(annotation))
 
 
 def remedy_for_numbers(annotation: Annotation, side: str = "", other: Annotation | None = None) -> str:
     """What may be done about MIDI numbers; without an option if as MIDI numbers they would not be those of music.
-
-    `side`: the side that alone has them, or empty. `other`: the other side, if it is in Hz.
-
-    Examples
-    --------
-    >>> numbers = [Annotation("notes", {"pitch": np.array([low, low + 4.0, low + 7.0])}) for low in (60.0, 1.0)]
-    >>> remedy_for_numbers(numbers[0], "estimate")  # doctest: +ELLIPSIS
-    'Hz is expected; pitch_unit: MIDI of this side alone (--estimate-pitch-unit MIDI) reads files of such numbers, ...'
-    >>> remedy_for_numbers(numbers[1])
-    'Hz is expected'
-    """
+    `side`: the side that alone has them, or empty. `other`: the other side, if it is in Hz."""
     numbers = _low_pitches(annotation)
     middle = float(np.median(numbers)) if len(numbers) else 0.0
     usual = middle >= _LOWEST_KEY
@@ -85,24 +67,10 @@ def _whole_numbers(pitch: Float) -> str | None:
 
 
 def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about a pair of which a side, or each, has MIDI numbers where Hz is expected.
-
-    Those of one side are whole numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an
-    octave. Of two sides without a pitch above 127 one has whole numbers, or the pitches of one lie a whole number of
-    semitones apart as MIDI numbers, and not as frequencies: by their distances in cents other notes match than by their
-    numbers.
-
-    Examples
-    --------
-    >>> hertz = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([220.0, 0.0, 233.1])})
-    >>> numbers = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([57.02, 0.0, 58.1])})
-    >>> numbered_pitches((), hertz, numbers)  # doctest: +ELLIPSIS
-    "the estimate's pitches are numbers from 57.02 to 58.1: are they MIDI numbers? Hz is expected; ..."
-    >>> whole = Annotation("series", {"time": np.arange(3.0), "frequency": np.array([60.0, 62.0, 64.0])})
-    >>> numbered_pitches((), whole, numbers)  # doctest: +ELLIPSIS
-    'the pitches of both sides are whole numbers from 60 to 64 and numbers from 57.02 to 58.1: are they MIDI ...'
-    >>> numbered_pitches((), numbers, numbers)
-    """
+    """Warning about a pair of which a side, or each, has MIDI numbers where Hz is expected. Those of one side are whole
+    numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an octave. Of two sides
+    without a pitch above 127 one has whole numbers, or the pitches of one lie a whole number of semitones apart as MIDI
+    numbers, and not as frequencies: by their distances in cents other notes match than by their numbers."""
     low = _low_pitches(reference), _low_pitches(estimate)
     if len(low[0]) and len(low[1]):
         both = _both_numbered(*low)
@@ -156,14 +124,7 @@ def _range_of(pitch: Float) -> str:
 
 
 def pitches_in_cents(annotation: Annotation) -> str | None:
-    """Evidence that the pitches of an annotation are in cents: half of them are too high for a frequency of music.
-
-    Examples
-    --------
-    >>> pitches_in_cents(Annotation("notes", {"start": np.arange(3.0), "pitch": np.array([5700.0, 6000.0, 6401.0])}))
-    ... # doctest: +ELLIPSIS
-    'the pitches reach from 5700 to 6401: are they in cents? Hz is expected; convert cents above MIDI number 0 with ...'
-    """
+    """Evidence that the pitches of an annotation are in cents: half of them are too high for a frequency of music."""
     column = annotation.pitches
     if not len(column) or column.max() < _PIANO:
         return None
@@ -221,19 +182,8 @@ MATCHED = 0.1
 
 
 def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about a pair if the pedal of the reference's MIDI file is ignored, and the estimate has none.
-
-    Notes of estimates without a pedal are mostly as long as they sound, and end up to seconds after the keys.
-
-    Examples
-    --------
-    >>> keys = Annotation("notes", {"start": np.zeros(1), "end": np.ones(1), "pitch": np.full(1, 440.0)})
-    >>> from mirflow.annotations.account import Remark
-    >>> pedal = Remark("pedal", "the sustain pedal is ignored")
-    >>> lone_pedal((), Annotation("notes", keys.columns, account=(pedal,)), keys)  # doctest: +ELLIPSIS
-    "the reference's sustain pedal is ignored, and the estimate has none: ... (pedal: extend, as convention maestro)"
-    >>> lone_pedal((), keys, keys)
-    """
+    """Warning about a pair if the pedal of the reference's MIDI file is ignored, and the estimate has none. Notes of
+    estimates without a pedal are mostly as long as they sound, and end up to seconds after the keys."""
     if not _ignores_pedal(reference) or _ignores_pedal(estimate) or "pedal" in estimate.attrs:
         return None
     return (
@@ -248,16 +198,7 @@ def _ignores_pedal(annotation: Annotation) -> bool:
 
 def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
-
-    Upper and lower case are the same where the metrics compare the functions of segments.
-
-    Examples
-    --------
-    >>> measures = get_task("onset").convention().select(["class_f_measure"])
-    >>> reference = Annotation("events", {"time": np.arange(6.0)}, ["kick", "snare"] * 3)
-    >>> unmatched_labels(measures, reference, Annotation("events", {"time": np.arange(6.0)}, ["36", "38"] * 3))
-    "6 of 6 labels of the estimate ('36', '38') are none of the reference ('kick', 'snare'): are both of one list?"
-    """
+    Upper and lower case are the same where the metrics compare the functions of segments."""
     wanted, given = ([label for label in side.labels or () if label] for side in (reference, estimate))
     if min(len(wanted), len(given)) < LABELLED:
         return None

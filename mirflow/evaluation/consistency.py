@@ -101,16 +101,8 @@ class ConsistencyRule:
 def find_suspects(
     task: str, annotation: Annotation, beside: Mapping[str, Annotation]
 ) -> Iterator[tuple[ConsistencyRule, Suspect]]:
-    """Places of an annotation that break a rule of its task.
-
-    `annotation`: with finite times in ascending order; others have no findings.
-
-    Examples
-    --------
-    >>> beats = Annotation("events", {"time": np.array([0, 0.5, 1, 1.5, 2, 2.5, 3.5, 4, 4.5, 5, 5.5])}, [""] * 11)
-    >>> [(rule.name, suspect.item, suspect.message) for rule, suspect in find_suspects("beat", beats, {})]
-    [('interval', 6, 'follows the beat before it after 1 s, 2 times the intervals around (0.5 s): is a beat missing?')]
-    """
+    """Places of an annotation that break a rule of its task. `annotation`: with finite times in ascending order; others
+    have no findings."""
     if not _is_ordered(annotation):
         return
     for rule in RULES:

@@ -106,15 +106,7 @@ _BEHIND = 1e-9
 
 
 def grid_of(grid: Any, *given: Any) -> Any:
-    """The grid on which sides are scored: that asked for, which is the one of those that were aligned on frames.
-
-    Examples
-    --------
-    >>> from mirflow.engine.time_grids import align
-    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0])})
-    >>> grid_of(None, align(beats, {"hop": 0.25}), beats), grid_of("union", beats)
-    (0.25, 'union')
-    """
+    """The grid on which sides are scored: that asked for, which is the one of those that were aligned on frames."""
     every = [one for value in given for one in (value.values() if type(value) is dict else [value])]
     every = [one for value in every for one in (value.values() if type(value) is dict else [value])]
     hops = {float(one.attrs.get("hop", 0.0)) for one in every if is_aligned(one)}

@@ -82,13 +82,7 @@ def dump_document(data: Any) -> str:
 
 
 def values_without_folders(values: Any, key: str = "") -> Any:
-    """A pipeline's values for other readers: absolute paths are cut to the part without folders of this machine.
-
-    Examples
-    --------
-    >>> values_without_folders({"root": "/srv/data", "evaluations": [{"reference": "/srv/ref/{track}.lab"}]})
-    {'root': '.', 'evaluations': [{'reference': '{track}.lab'}]}
-    """
+    """A pipeline's values for other readers: absolute paths are cut to the part without folders of this machine."""
     if isinstance(values, Mapping):
         return {name: values_without_folders(value, str(name)) for name, value in values.items()}
     if isinstance(values, list):
@@ -136,13 +130,7 @@ def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml
 
 
 def variables_of(text: str) -> frozenset[str]:
-    """Names of the environment variables that a text refers to.
-
-    Examples
-    --------
-    >>> sorted(variables_of("root: ${DATA}/x"))
-    ['DATA']
-    """
+    """Names of the environment variables that a text refers to."""
     return frozenset(_VARIABLE.findall(text))
 
 

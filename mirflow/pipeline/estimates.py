@@ -13,16 +13,7 @@ from ..ragged import Int
 
 
 class EstimateRow(Sequence[Source | None]):
-    """The sources of the estimates of one system, one for each track or None, which are made on access.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.source import HeldSource
-    >>> found = [(HeldSource(None, name), {}) for name in "ab"]
-    >>> row = EstimateRow(found, np.array([1, -1]))
-    >>> row[0].label, row[1]
-    ('b', None)
-    """
+    """The sources of the estimates of one system, one for each track or None, which are made on access."""
 
     __slots__ = ("_found", "_places", "_replaced")
 
@@ -62,17 +53,7 @@ class EstimateRow(Sequence[Source | None]):
 
 
 class EstimateTable:
-    """Places of the estimates of systems and tracks in what was found.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.source import HeldSource
-    >>> table = EstimateTable([(HeldSource(None, name), {}) for name in "ab"])
-    >>> table.add("KO1", "x", 0), table.add("KO1", "y", 1), table.add("KO1", "y", 0)
-    (True, True, False)
-    >>> table.tracks, [one and one.label for one in table.row("KO1", ["w", "x", "y"])]
-    (['x', 'y'], [None, 'a', 'b'])
-    """
+    """Places of the estimates of systems and tracks in what was found."""
 
     def __init__(self, found: Sequence[tuple[Source, Any]] = ()) -> None:
         self._found = found

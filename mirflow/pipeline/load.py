@@ -124,13 +124,7 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
 
 
 def with_points(texts: Sequence[str]) -> Sequence[str]:
-    """Replace decimal commas in a column of numbers with points; other texts are unchanged.
-
-    Examples
-    --------
-    >>> with_points(["0,5", "1"]), with_points(["0,5", "Queen"])
-    (['0.5', '1'], ['0,5', 'Queen'])
-    """
+    """Replace decimal commas in a column of numbers with points; other texts are unchanged."""
     points = [text.replace(",", ".") for text in texts]
     return points if all(not text.strip() or _NUMBER.fullmatch(text.strip()) for text in points) else texts
 

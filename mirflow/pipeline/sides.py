@@ -119,13 +119,7 @@ def side_of(file: FoundFile, sides: Mapping[str, SideWords]) -> str:
 
 
 def of_estimates(path: Path) -> bool:
-    """True if a folder of a path has a name of estimates, and none above it one of references.
-
-    Examples
-    --------
-    >>> of_estimates(Path("data/Preds/oak/a.lab")), of_estimates(Path("refs/a.lab")), of_estimates(Path("oak/a.lab"))
-    (True, False, False)
-    """
+    """True if a folder of a path has a name of estimates, and none above it one of references."""
     sides = {"reference": SideWords(REFERENCE), "estimates": SideWords(ESTIMATES)}
     return side_of(FoundFile((*path.parts[:-1], ""), path.suffix), sides) == "estimates"
 

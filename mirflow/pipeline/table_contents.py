@@ -125,13 +125,7 @@ def rows_of_table(path: Path) -> list[list[str]]:
 
 
 def place_of_tracks(header: Sequence[str]) -> int | None:
-    """The position of the column of a header that names tracks; None without any.
-
-    Examples
-    --------
-    >>> place_of_tracks(["ID", "MANUAL KEY"]), place_of_tracks(["Audio file", "bpm"]), place_of_tracks(["start", "end"])
-    (0, 0, None)
-    """
+    """The position of the column of a header that names tracks; None without any."""
     headings = [*map(heading, header)]
     usual = [headings.index(name) for name in TRACK_NAMES if name in headings]
     words = [

@@ -288,14 +288,7 @@ class GroupContent:
 
 
 class CellPlaces:
-    """The places of cells in an array over systems and tracks, whose names are looked up many times.
-
-    Examples
-    --------
-    >>> cells = replace(no_cells(()), system=("B", "C", "B", "A"), track=("x", "x", "x", "y"))
-    >>> CellPlaces(("A", "B"), ("x", "y")).of(cells).tolist()
-    [-1, -1, 2, 1]
-    """
+    """The places of cells in an array over systems and tracks, whose names are looked up many times."""
 
     def __init__(self, systems: Sequence[str], tracks: Sequence[str]) -> None:
         self._rows = {name: row for row, name in enumerate(systems)}
@@ -346,13 +339,7 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
 
 
 def with_measures(cells: Cells, measures: tuple[str, ...]) -> Cells:
-    """Cells with columns for these measures; where they lack one, scores are NaN and weights 0.
-
-    Examples
-    --------
-    >>> with_measures(no_cells(("root", "majmin")), ("majmin", "mirex")).score.shape
-    (0, 2)
-    """
+    """Cells with columns for these measures; where they lack one, scores are NaN and weights 0."""
     place = {name: column for column, name in enumerate(cells.measures)}
     known = [column for column, name in enumerate(measures) if name in place]
     score, weight = np.full((len(cells), len(measures)), np.nan), np.zeros((len(cells), len(measures)))

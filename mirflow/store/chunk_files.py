@@ -21,13 +21,7 @@ CHUNK = re.compile(r"(?P<array>.*)/c(?:[/.]\d+)*")
 
 
 def chunk_key(metadata: Mapping[str, Any], place: Sequence[int]) -> str:
-    """The key of a chunk in its array, by the metadata of the array.
-
-    Examples
-    --------
-    >>> [chunk_key({"chunk_key_encoding": chunk_encoding(separator)}, (5, 0)) for separator in "/."]
-    ['c/5/0', 'c.5.0']
-    """
+    """The key of a chunk in its array, by the metadata of the array."""
     separator = metadata["chunk_key_encoding"].get("configuration", {}).get("separator", "/")
     return str(separator).join(["c", *map(str, place)])
 

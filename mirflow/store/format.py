@@ -46,14 +46,7 @@ def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = No
 
 
 def of_systems(attrs: Mapping[str, Any], systems: Collection[str]) -> dict[str, Any]:
-    """Attributes of an evaluation without the warnings about other systems than some.
-
-    Examples
-    --------
-    >>> attrs = {"task": "chord", "warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
-    >>> of_systems(attrs, ["b"])
-    {'task': 'chord'}
-    """
+    """Attributes of an evaluation without the warnings about other systems than some."""
     kept = [one for one in attrs.get(WARNINGS, ()) if not one["system"] or one["system"] in systems]
     return {**{name: value for name, value in attrs.items() if name != WARNINGS}, **({WARNINGS: kept} if kept else {})}
 
@@ -85,13 +78,7 @@ the estimate's class and what the error is worth; both empty where the pipeline 
 
 
 def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps classes; None: the evaluation takes whatever occurs.
-
-    Examples
-    --------
-    >>> kept_classes(Classes(("jazz", "blues"), (("jazz", "blues", 0.5),)))
-    {'classes': {'names': ['jazz', 'blues'], 'credits': [['jazz', 'blues', 0.5]]}}
-    """
+    """The attribute that keeps classes; None: the evaluation takes whatever occurs."""
     names, credits = (
         ([], []) if classes is None else (list(classes.names), [list(credit) for credit in classes.credits])
     )
@@ -120,13 +107,7 @@ def kept_reading(reading: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str
 
 
 def spell_option(value: Any) -> str:
-    """The value of an option of reading as text; mappings and lists as JSON.
-
-    Examples
-    --------
-    >>> spell_option(True), spell_option({"start": 0, "label": "chord"})
-    ('True', '{"start":0,"label":"chord"}')
-    """
+    """The value of an option of reading as text; mappings and lists as JSON."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return str(value)
@@ -143,14 +124,7 @@ def kept_patches(patches: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping
 
 
 def told_patches(attrs: Mapping[str, Any]) -> list[str]:
-    """The kept patches, for people.
-
-    Examples
-    --------
-    >>> changes = [{"track": "a", "author": "Ada"}, {"track": "b", "author": "Ada"}]
-    >>> told_patches({"patches": [{"file": "fixes.json", "digest": "00", "changes": changes}]})
-    ['fixes.json (00): 2 references by Ada']
-    """
+    """The kept patches, for people."""
     told = []
     for one in attrs.get(PATCHES, ()):
         authors = ", ".join(dict.fromkeys(change["author"] for change in one["changes"]))
@@ -188,13 +162,7 @@ def kept_settings(
     cautions: Iterable[Caution] = (),
     others: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The attributes that keep how an evaluation was scored, with others behind the parameters of its metrics.
-
-    Examples
-    --------
-    >>> kept_settings("key", "mir_eval", "union", "", [])
-    {'task': 'key', 'convention': 'mir_eval', 'grid': 'union', 'combine': '', 'parameters': {}}
-    """
+    """The attributes that keep how an evaluation was scored, with others behind the parameters of its metrics."""
     measures = list(measures)
     return {
         "task": task,
@@ -268,13 +236,7 @@ NESTED = "json"
 
 
 def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes that every format supports: nested values become JSON, and ``json`` lists their names.
-
-    Examples
-    --------
-    >>> plain_attrs({"task": "chord", "versions": {"numpy": "2.4"}})
-    {'task': 'chord', 'versions': '{"numpy": "2.4"}', 'json': 'versions'}
-    """
+    """Attributes that every format supports: nested values become JSON, and ``json`` lists their names."""
     nested = []
     for name, value in attrs.items():
         deep = isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
@@ -471,13 +433,7 @@ def by_source(content: GroupContent) -> dict[StoredResults, list[str]]:
 
 
 def common_places(some: Sequence[str], others: Sequence[str]) -> tuple[Int, Int]:
-    """Places of the names that two sequences share, in each of them.
-
-    Examples
-    --------
-    >>> common_places(("a", "b", "c"), ("c", "d", "a"))
-    (array([2, 0]), array([0, 2]))
-    """
+    """Places of the names that two sequences share, in each of them."""
     if some == others:
         return np.arange(len(some)), np.arange(len(some))
     place = {name: index for index, name in enumerate(some)}

@@ -137,18 +137,7 @@ class Journal:
 
 
 class CellFile:
-    """Cells in a file that the process which writes it reads again; the disk need not have them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from mirflow.store.cells import no_cells
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = CellFile(Path(folder) / "some.cells")
-    ...     file.append(3, no_cells(("root",)))
-    ...     [(number, cells.measures) for number, cells in file.read()]
-    [(3, ('root',))]
-    """
+    """Cells in a file that the process which writes it reads again; the disk need not have them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
