@@ -15,8 +15,6 @@ Read = Callable[[tuple[Any, ...]], np.ndarray[Any, Any]]
 
 
 class _Unread(BackendArray):
-    """An array that is read on access."""
-
     def __init__(self, shape: tuple[int, ...], read: Read) -> None:
         self.shape, self.read = shape, read
         self.dtype: np.dtype[Any] = np.dtype(np.float64)

@@ -156,7 +156,6 @@ def origin_of(function: Any) -> str:
 
 
 def _path_in(name: str) -> str:
-    """The path in the name of a module that is a file."""
     return os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX)))
 
 

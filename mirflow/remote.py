@@ -222,7 +222,6 @@ def silence_of(kind: str, bucket: str) -> str:
 
 
 def _environment() -> tuple[tuple[str, str], ...]:
-    """The settings of services that clients find."""
     return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES)))
 
 

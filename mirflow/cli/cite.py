@@ -66,7 +66,6 @@ def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
 
 
 def _merge(uses: list[str]) -> str:
-    """Uses with the evaluation named once."""
     merged: dict[str, list[str]] = {}
     for use in uses:
         name, _, what = use.partition(": ")

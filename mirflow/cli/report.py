@@ -46,8 +46,6 @@ _METRICS = {"bump": 24, "scatter": 2, "timeline": 8}
 
 
 class _PlotCommand(Command):
-    """A command whose help lists the kinds of figures."""
-
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help with a line for each kind."""
         listed = "\n".join(f"{name:<20} {kind.words}" for name, kind in _kinds().items())

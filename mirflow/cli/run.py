@@ -316,7 +316,6 @@ def _print_remarks(report: RunReport, store: str) -> None:
 def _print_causes(
     evaluations: Sequence[EvaluationReport], store: str, problems: Sequence[str], *, everything: bool
 ) -> None:
-    """Print what would make low scores right, in at most three lines: of each set of files once."""
     from ..causes.doors import causes_of_run, describe
 
     computed = [sum(one.counts.values()) - one.counts["reused"] - one.counts["removed"] for one in evaluations]

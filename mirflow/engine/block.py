@@ -635,7 +635,6 @@ def _note_accounts(pairs: BlockPairs, references: BlockSide, estimates: BlockSid
 def _sides(
     pairs: BlockPairs, references: BlockSide, estimates: BlockSide
 ) -> tuple[tuple[RemarkSide, BlockSide, Int], ...]:
-    """Both sides with the numbers of the sources of the pairs."""
     return ("reference", references, pairs.reference_source), ("estimate", estimates, pairs.estimate_source)
 
 

@@ -112,7 +112,6 @@ class LazyCollection(TrackMapping):
 
     @cached_property
     def _tasks(self) -> Mapping[Any, Any]:
-        """A task for each block of tracks, or what has been read of it."""
         if self.read is not None:
             return self.read
         name, size = f"{self.kind}-read-{uuid.uuid4().hex}", self.block

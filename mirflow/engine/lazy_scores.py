@@ -127,7 +127,6 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
         return MaterializedLayer(tasks), {key: set(task[1:]) for key, task in tasks.items()}
 
     def _tasks(self, asked: Sequence[tuple[str, int]]) -> dict[Any, tuple[Any, ...]]:
-        """A task for each block of the cells of some chunks, and one to cut each chunk from the blocks."""
         plan, token = self.plan, tokenize(self.token, asked)
         needed, measured = np.zeros(plan.shape, dtype=np.bool_), np.zeros(plan.shape, dtype=np.bool_)
         for name, number in asked:

@@ -98,8 +98,6 @@ def _call(task: str, pair: Pairs, measures: Sequence[Measure]) -> list[tuple[flo
 
 @dataclass
 class _Table:
-    """Joins scores of measures that were computed separately."""
-
     measures: Sequence[Measure]
     pairs: int
     extras: dict[str, Sparse] = field(default_factory=dict)

@@ -69,8 +69,6 @@ class _Layout(msgspec.Struct):
 
 
 class _PartNote(msgspec.Struct):
-    """What the results of a part depend on, beside what its journal knows."""
-
     mirflow_part: int
     versions: dict[str, str]
     pipeline: str
@@ -285,7 +283,6 @@ class PartResults:
         return other is self
 
     def _contents(self, systems: Sequence[str]) -> Iterator[GroupContent]:
-        """Results of systems, in order, of those in one file at a time."""
         start = 0
         while start < len(systems):
             number = self._rows[systems[start]] // self._size

@@ -123,7 +123,6 @@ def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
 
 
 def _demand_agreement(plan: EvaluationPlan, parts: Sequence[PartFolder], by_part: Mapping[int, Cells]) -> None:
-    """Raise a StoreError where two parts have different results of the same cells."""
     places = {number: plan.places.of(cells) for number, cells in by_part.items()}
     for one, other in combinations(by_part, 2):
         _, first, second = np.intersect1d(places[one], places[other], return_indices=True)
@@ -161,7 +160,6 @@ def _demand_whole(jobs: Sequence[Job], parts: Sequence[PartFolder], path: Path, 
 
 
 def _lacking(jobs: Iterable[Job], parts: Sequence[PartFolder]) -> Iterator[str]:
-    """Which parts are missing or unfinished, in words."""
     ((of, _),) = Counter(one.part.of for one in parts).most_common(1)
     begun = {one.part.number: one for one in parts if one.part.of == of}
     missing, sizes = Counter[int](), Counter[int]()

@@ -378,7 +378,6 @@ class RunReport:
 
     @property
     def _lines(self) -> tuple[str, str]:
-        """The store, and the function that shows more."""
         state = "written" if self.published else "unchanged"
         if self.part:
             told = f"{self.store}: part {self.part} computed ({self.seconds:.1f} s, {self.scheduler})"

@@ -278,8 +278,6 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
 
 @dataclass(frozen=True)
 class _Survey:
-    """Properties that the tracks of a collection share."""
-
     rows: Ragged
     """Empty rows with all columns and labels of the collection."""
     end: float
@@ -312,7 +310,6 @@ def _extent(block: Collection) -> tuple[float, int, tuple[str, ...], tuple[str, 
 
 
 def _usable(block: Collection) -> Ragged:
-    """The clean rows of some tracks."""
     cleaned = _clean(block.schema, block.rows)
     for row, flaw in cleaned.flaws.items():
         raise InvalidAnnotationError(f"track {block.tracks[row]}: {flaw.message}")
@@ -357,7 +354,6 @@ def _read_chunk(
 
 
 def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: GridOptions, block: Collection) -> dict[str, Column]:
-    """The arrays of a chunk, under the labels of the whole collection."""
     rows = with_columns(kind, _usable(block), like.columns)
     if "label" in rows.columns:
         place = {label: code for code, label in enumerate(like.labels)}

@@ -95,8 +95,6 @@ _Number = float | None
 
 
 class _CellColumns(msgspec.Struct, forbid_unknown_fields=True):
-    """The results of pairs in a state: columns with an item for each pair."""
-
     track: list[str]
     score: list[list[_Number]]
     weight: list[list[_Number]]
@@ -109,8 +107,6 @@ class _CellColumns(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _SparseColumns(msgspec.Struct, forbid_unknown_fields=True):
-    """Results with extra dims in a state."""
-
     dims: list[str]
     coords: list[list[str]]
     index: list[list[int]]
@@ -351,7 +347,6 @@ class Accumulator:
         self._named = named
 
     def _flush(self) -> None:
-        """Score the pairs in the buffer."""
         works, self._buffer = self._buffer, []
         if works:
             self._parts.append(self._rules.score(works))
@@ -369,7 +364,6 @@ class Accumulator:
             self._parts.append(replace(cells, track=tuple(name for name, _ in repeated)))
 
     def _cells(self) -> Cells:
-        """The results of all pairs, in order of arrival."""
         self._flush()
         scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
         self._parts = [concatenate_cells([no_cells(scalars), *self._parts])]
@@ -472,7 +466,6 @@ class Accumulator:
         ci: bool | float,
         values: Mapping[str, float],
     ) -> dict[str, float]:
-        """The ends of the intervals of some values, by name."""
         from ..analysis.inference.confidence_intervals import intervals
         from ..analysis.query_options import Query
 
@@ -525,7 +518,6 @@ class Accumulator:
         self._append(cells, named)
 
     def _cells_of(self, state: State) -> tuple[Cells, bool | None]:
-        """The results in a state, and whether their tracks are named."""
         layout = state.get("layout") if isinstance(state, Mapping) else None
         if type(layout) is not int or layout != LAYOUT:  # an array could not be compared
             raise AnnotationError("this is not a state of an accumulator, or it is from another version of mirflow")
@@ -660,7 +652,6 @@ def _listed(values: Any) -> Any:
 
 
 def _results(cells: Cells, place: int) -> tuple[Any, ...]:
-    """Results of one cell, to the last digit."""
     one = cells.take(np.array([place], dtype=np.int64))
     extras = []
     for name, sparse in sorted(one.extras.items()):

@@ -157,7 +157,6 @@ def _median_around(gaps: Float) -> Float:
 
 
 def _runs(mask: Bool) -> Iterator[tuple[int, int]]:
-    """First and last index of each run of True."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     yield from zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True)
 
@@ -212,7 +211,6 @@ def _positions(annotation: Annotation, beside: Annotation | None) -> Iterator[Su
 
 
 def _bars(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
-    """Single bars that are longer or shorter than those around them."""
     position = positions(annotation)
     if position is None:
         return
@@ -343,7 +341,6 @@ def _name(key: Key) -> str:
 
 
 def _key_spans(beside: Annotation, end: float) -> list[tuple[float, float, Key, int]]:
-    """Start, end, key and row of each key that has a scale."""
     starts = beside.columns.get("start", np.zeros(len(beside)))
     ends = beside.columns.get("end", np.full(len(beside), end))
     keys = [parse_key(label) for label in beside.labels or ()]
@@ -400,7 +397,6 @@ def _foreign(annotation: Annotation, tones: _Tones, inside: Bool, key: Key, why:
 
 
 def _other_list(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
-    """Labels of sections that are chords or keys."""
     for item, label in enumerate(annotation.labels or ()):
         if what := _is_of_harmony(label):
             yield Suspect(item, f"{label!r} is a {what}, not a section", 1.0)

@@ -119,7 +119,6 @@ class EvaluationRules:
         return LowCells(self.task, self.convention.name, measures, self.grid, self.classes)
 
     def _read_by(self, work: TrackWork) -> TrackWork:
-        """Apply the convention's options of reading to the objects in memory of a track."""
         if not self.convention.reading:
             return work
         references = tuple(
@@ -328,7 +327,6 @@ def _demand_read(names: Iterable[str], read: Sequence[bool]) -> None:
 
 
 def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> None:
-    """Refuse parameters of metrics among the options, and show their syntax."""
     for name, value in options.items():
         if name in OPTIONS:
             continue
@@ -550,7 +548,6 @@ def _refuse_bare_times(works: Sequence[TrackWork]) -> list[TrackWork]:
 def _read_by_options(
     work: TrackWork, sides: tuple[Mapping[str, Any], Mapping[str, Any]], names: list[str]
 ) -> TrackWork:
-    """Apply options of reading to the files and jams objects of a track."""
     if not names:
         return work
     references = [reference.source for reference in work.references]
@@ -752,7 +749,6 @@ def _are_tables(reference: Path, estimate: Path, readings: Readings) -> bool:
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
-    """Sources in a file of many tracks, by track."""
     sources: dict[str, TableSource] = {}
     for key in open_table(str(path), reading, str(path)).keys:
         if key.track in sources:

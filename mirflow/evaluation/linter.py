@@ -282,7 +282,6 @@ def _unreadable_twins(files: Sequence[Path], settings: _Settings) -> dict[str, l
 def _against(
     reference: str | Path, paths: Sequence[Path], task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> dict[str, list[FileProblem]]:
-    """Warnings about scores of the estimates, by the name of the estimate."""
     if task is None:
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
     rules = get_task(task).convention(convention)
@@ -616,7 +615,6 @@ def _second(annotation: Annotation, item: int) -> float | None:
 def _with_odd_labels(
     checks: Sequence[FileCheck], labels: Mapping[str, Mapping[str, FileProblem]]
 ) -> Iterator[FileCheck]:
-    """Add the labels that are misspelt or unusual among those of all files."""
     odd: dict[str, list[FileProblem]] = {}
     paths = list(labels)
     for number, rule, suspect, label in find_odd_labels([list(labels[path]) for path in paths]):
@@ -652,7 +650,6 @@ def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[Fi
 
 
 def _beside(sources: Mapping[str, Source], task: str) -> dict[str, Annotation]:
-    """The references of a track of other tasks that a rule of a task uses."""
     found: dict[str, Annotation] = {}
     for name in dict.fromkeys(name for rule in RULES if task in rule.tasks for name in rule.beside):
         if name != task and name in sources:

@@ -304,7 +304,6 @@ def _read(collection: LazyCollection) -> Collection:
 
 
 def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
-    """Find the sources that match a pattern, by track."""
     text = Path(pattern).as_posix()
     matcher = Pattern(text.lstrip("/"))
     root = "/" if text.startswith("/") else "."

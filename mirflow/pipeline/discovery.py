@@ -532,7 +532,6 @@ def _packed(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: s
 
 
 def _kept(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
-    """Return the sources, and add the problems, of files of readings."""
     sources: list[Found] = []
     for match in matches:
         try:

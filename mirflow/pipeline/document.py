@@ -183,8 +183,6 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Builder:
-    """Convert the nodes of a document to plain values."""
-
     def __init__(self, document: Document, environment: Mapping[str, str] | None, foreign: bool) -> None:
         self.document = document
         self.environment = {} if foreign else os.environ if environment is None else environment

@@ -373,7 +373,6 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
 
 
 def _duplicates(document: Document) -> list[Problem]:
-    """Find names that several evaluations have."""
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     seen: dict[str, str] = {}
     twice = []
@@ -423,7 +422,6 @@ def _discover(
 
 
 def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
-    """Give the files of each track their language, where a side names the column that has it."""
     sides = (("reference", found.resolved.reference), ("estimates", found.resolved.estimates))
     for key, reading in sides:
         column = language_column(reading)
@@ -617,7 +615,6 @@ def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:
 
 
 def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> dict[str, str]:
-    """Fingerprints of all that the scores of each measure depend on, except the files."""
     resolved = found.resolved
     formats = {one.format for one in (resolved.reference, resolved.estimates)}
     needing = resolved.convention.task in declared(TASKS) or not formats.isdisjoint(declared(READERS))

@@ -177,7 +177,6 @@ def _grid(value: Any) -> str | float:
 
 
 def _systems(value: Any) -> Any:
-    """Convert a list of names, or of names with metadata, to a mapping by their normal forms."""
     if isinstance(value, list) and all(isinstance(name, str) for name in value):
         value = list(map(normal_form, value))
         if len(set(value)) < len(value):
@@ -244,7 +243,6 @@ Systems = Annotated[
 
 
 def _key(option: Option) -> Any:
-    """Make a field for an option of reading."""
     declared: Any = option.type
     if option.default == ():
         declared = dict[str, IndexOrName] if option.is_mapping else list[str]
@@ -305,7 +303,6 @@ class Estimates(_Options):
 
 
 def _patches(value: Any) -> Any:
-    """Convert one path to a list."""
     return [value] if isinstance(value, str) else value
 
 

@@ -96,7 +96,7 @@ def _find_remote(pattern: Pattern, key: str, candidates: Candidates, troubles: l
 
 
 def leads_out(path: str, root: str) -> bool:
-    """True if a path is a URL or leads out of a folder: as written, or through a link in the part without placeholders."""
+    """True if a path is a URL or leads out of a folder: as written, or by a link in the part without placeholders."""
     steps = path.replace("\\", "/").split("/")
     if parse_url(path) is not None or ".." in steps or Path(path).is_absolute() or path.startswith("~"):
         return True

@@ -319,7 +319,6 @@ def _shapes(
 
 
 def _merge(series: Sequence[Series]) -> list[Series]:
-    """Merge series of one pattern and task whose formats differ."""
     merged: dict[tuple[str, str], Series] = {}
     for one in series:
         key = one.pattern, one.tasks[0]
@@ -336,7 +335,6 @@ def _are_beside(folder: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _pattern(file: FoundFile, placeholders: Mapping[int, str]) -> str:
-    """Return the path of a file with placeholders for some of its parts."""
     parts = list(file.parts)
     for place, text in placeholders.items():
         parts[place] = text

@@ -208,7 +208,6 @@ def _ways(task: str, leaves: Sequence[Leaf], keys: Mapping[str, str]) -> Iterato
 
 
 def _ordered(held: HeldAnnotation, sample: Annotation, hints: Sequence[str]) -> HeldAnnotation:
-    """Put the tasks first that names and values suggest."""
     numbers = [values.tolist() for values in sample.columns.values()]
     labels = [] if sample.labels is None else [list(sample.labels)]
     rows = [[*map(str, row)] for row in zip(*numbers, *labels, strict=False)]

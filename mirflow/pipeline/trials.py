@@ -161,7 +161,6 @@ def in_midi(path: Path, task: str) -> bool:
 
 
 def _head(path: Path) -> bytes:
-    """The whole lines at the beginning of a file."""
     with open_file(path) as file:
         data = file.read(_HEAD)
     return data if len(data) < _HEAD else data[: data.rfind(b"\n") + 1] or data

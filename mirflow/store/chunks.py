@@ -107,7 +107,6 @@ def _attributes(content: GroupContent, coords: Sequence[StoredVariable], attrs: 
 
 
 def _write_labels(group: zarr.Group, content: GroupContent, coords: Sequence[StoredVariable]) -> None:
-    """Write the coordinates, and the durations of tracks."""
     from .zarr_io import write_array
 
     durations = dense_cells(content, ["duration"])["duration"]
@@ -185,7 +184,6 @@ def _create_sparse(group: zarr.Group, variable: StoredVariable, shape: tuple[int
 
 
 def _blocks(content: GroupContent, rows: Sequence[int]) -> Iterator[tuple[list[int], GroupContent]]:
-    """Parts of few systems, of those in some rows, with their rows."""
     start = 0
     for part in content.part([content.systems[row] for row in rows]).blocks():
         yield list(rows[start : start + len(part.systems)]), part

@@ -261,7 +261,6 @@ def lead_to(path: Path, target: Path, temporary: Path, demand_own: Callable[[], 
 
 
 def _followed(path: Path) -> Path:
-    """The folder that a path leads to in the end."""
     target = None if path.is_symlink() else target_of(path)
     return Path(os.path.realpath(path if target is None else path.parent / target))
 

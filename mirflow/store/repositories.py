@@ -171,7 +171,6 @@ def demand_address(path: str | Path) -> Address:
 
 
 def _folder(address: Address) -> Path:
-    """The folder of a repository on a disk."""
     return Path(address.prefix).expanduser().resolve()
 
 
@@ -416,7 +415,6 @@ class RepositoryWriter:
         )
 
     def _read_tip(self) -> None:
-        """Read what the repository has now."""
         session = self._repository.readonly_session(_BRANCH)
         self._tip = session.snapshot_id
         root = _root(session, self._address)

@@ -193,7 +193,6 @@ class StoredGroup:
         return all(self._inodes(name, system) == other._inodes(name, system) for name in names)
 
     def _inodes(self, name: str, system: str) -> dict[str, tuple[int, int]]:
-        """Device and inode of each file of a variable of a system."""
         files = chunk_files(cast(Path, self.folder) / name).get(self.row(system), {})
         found = {rest: os.stat(path) for rest, path in files.items()}  # noqa: PTH116 - of many systems
         return {rest: (status.st_dev, status.st_ino) for rest, status in found.items()}

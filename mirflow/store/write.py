@@ -323,7 +323,6 @@ def save(
 
 
 def _contents(scores: xr.Dataset | xr.DataTree, group: str | None) -> list[GroupContent]:
-    """The contents of one evaluation, or of a tree of them."""
     import xarray as xr
 
     if isinstance(scores, xr.DataTree):

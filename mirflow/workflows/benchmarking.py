@@ -282,7 +282,6 @@ def _without_score(scores: xr.Dataset, store: str | Path) -> Iterator[str]:
 def _compare(
     file: BenchmarkFile, root: Path, scores: xr.Dataset, system: str, missing: str, notes: Sequence[str]
 ) -> Tabulation[BenchmarkRow]:
-    """Make the table of a system among the baselines."""
     asked = _query(file, scores, missing)
     (result,) = evaluate_query(scores, asked, file.benchmark.evaluation.name)
     signed = sign(scores, asked, result)
@@ -307,7 +306,6 @@ def _compare(
 
 
 def _query(file: BenchmarkFile, scores: xr.Dataset, missing: str) -> Query:
-    """Of the metrics of the benchmark that some scores have."""
     known = names_of(scores, "metric")
     metrics = [name for name in file.metrics if name in known]
     return replace(make_query("query", metrics, file.benchmark.headline.aggregate, missing=missing), exact=True)
@@ -322,7 +320,6 @@ def _row(result: xr.Dataset, system: str, signed: Sequence[Signature] = (), *, o
 
 
 def _of_values(file: BenchmarkFile, baseline: Baseline) -> Iterator[BenchmarkRow]:
-    """The systems of a baseline with its aggregates."""
     source = spell_out(baseline.source)
     for system, values in baseline.values.items():
         named = {file.identities[name]: value for name, value in values.items()}
@@ -351,7 +348,6 @@ def _scores_of(file: BenchmarkFile, root: Path, baseline: Baseline) -> xr.Datase
 
 
 def _letters(file: BenchmarkFile, given: Mapping[str, xr.Dataset], missing: str) -> tuple[dict[str, str], str]:
-    """Letters of the systems with scores by track, by the headline metric, and their meaning."""
     headline = file.metrics[0]
     each = {name: ds.sel(metric=[headline]) for name, ds in given.items() if headline in names_of(ds, "metric")}
     if len(each) < 2:
@@ -395,7 +391,6 @@ def _tabulation(
 
 
 def _standings(file: BenchmarkFile, rows: Sequence[BenchmarkRow], title: str, notes: Sequence[str]) -> Table:
-    """A row for each system, with the metrics that any has."""
     metrics = [name for name in file.metrics if any(name in row.values for row in rows)]
     counted_rows = any(row.n is not None for row in rows)
     lettered = any(row.letters for row in rows)
@@ -415,7 +410,6 @@ def _standings(file: BenchmarkFile, rows: Sequence[BenchmarkRow], title: str, no
 
 
 def _records(file: BenchmarkFile) -> dict[str, Any]:
-    """The records of the metrics of a benchmark, by identity."""
     evaluation = file.benchmark.evaluation
     convention = get_task(evaluation.task).convention(evaluation.convention)
     folder = str(file.path.parent)
@@ -423,7 +417,6 @@ def _records(file: BenchmarkFile) -> dict[str, Any]:
 
 
 def _facts(file: BenchmarkFile) -> dict[str, str | int | None]:
-    """What is known about a benchmark, in words."""
     own, data = file.benchmark, file.benchmark.data
     folder, mirdata = data_folder(file), own.evaluation.reference.mirdata
     metric = _records(file)[file.metrics[0]]

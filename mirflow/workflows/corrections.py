@@ -236,7 +236,6 @@ def patch_effects(
 
 
 def _plan(pipeline: str | Path, patches: Sequence[str | Path], root: str | Path | None) -> PlannedPipeline:
-    """Plan a pipeline with further patches of the evaluations that they fit."""
     if not patches:
         return plan_pipeline(pipeline, root=root, open_pack=open_pack)
     model = load_pipeline(pipeline)
@@ -281,7 +280,6 @@ _VARIABLES = ("score", "weight", "status")
 
 
 def _scores(plan: EvaluationPlan, store: str | Path) -> xr.Dataset:
-    """Scores of a plan: those of the store that are up to date, and the others computed."""
     lazy = open_plan(plan)
     lazy = lazy.drop_vars([name for name in lazy.data_vars if name not in _VARIABLES and name != "duration"])
     stored = read_scores(store).get(plan.name) if Path(str(store)).exists() else None
@@ -306,7 +304,6 @@ def _scores(plan: EvaluationPlan, store: str | Path) -> xr.Dataset:
 
 
 def _of_tracks(plan: EvaluationPlan, places: Sequence[int]) -> EvaluationPlan:
-    """The plan of some tracks."""
     return replace(
         plan,
         tracks=tuple(plan.tracks[place] for place in places),
@@ -342,7 +339,6 @@ def _ranks(result: xr.Dataset) -> xr.DataArray:
 
 
 def _readable(ds: xr.Dataset) -> Table:
-    """The effects of one patch, the best systems with it first."""
     rows: list[tuple[str | float | None, ...]] = []
     for metric in names_of(ds, "metric"):
         own = ds.sel(metric=metric)

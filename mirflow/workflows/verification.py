@@ -365,7 +365,6 @@ class Recomputed:
         return replace(made, verdict=DIFFERENT, reason="; ".join(reasons)) if reasons else made
 
     def _reasons(self, printed: str, value: float, signed: Signature, metric: str) -> list[str]:
-        """Why a number differs."""
         if not printed:
             return ["no number is printed"]
         reasons = [f"by {value - float(printed):+.6g}"] if math.isfinite(value) else ["without a value"]
@@ -382,7 +381,6 @@ class Recomputed:
         return {name: value for name, value in self.signed["read"] if name not in dict(signed["read"])}
 
     def _counts(self, signed: Signature) -> list[str]:
-        """Whether other numbers of scores count than are signed."""
         if signed.span[0] <= self.signed.span[0] and self.signed.span[1] <= signed.span[1]:
             return []
         return [f"{self.signed['n']} scores count, and {signed['n']} are signed"]
@@ -526,7 +524,6 @@ def _systems_in(ds: xr.Dataset, signed: Signature, systems: Sequence[str]) -> li
 
 
 def _names(check: NumberCheck) -> str:
-    """What a number is about beside metric and system."""
     return ", ".join(f"{name} {value}" for name, value in check.names.items() if name not in ("metric", "system"))
 
 
@@ -555,7 +552,6 @@ def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
 
 
 def _rows(checks: Sequence[NumberCheck]) -> Table:
-    """All numbers, for programs."""
     columns = ("place", "metric", "system", "of", "printed", "computed", "difference", "verdict", "reason", "signature")
     return Table(
         columns,
