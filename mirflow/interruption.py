@@ -18,11 +18,9 @@ _ALL = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 WORDS = {signal.Signals[name]: words for name, words in _ALL.items() if hasattr(signal, name)}
 """The signals that the system has, with the words for their effect."""
 
-_PATIENCE = 2.0
-"""Seconds that a command has to end before another signal is handled."""
+_PATIENCE = 2.0  # seconds that a command has to end before another signal is handled
 
-THREAD_SECONDS = 5.0
-"""Seconds that running threads may keep the process alive after a command's end."""
+THREAD_SECONDS = 5.0  # seconds that running threads may keep the process alive after a command's end
 
 
 class Interrupted(BaseException):
@@ -139,8 +137,7 @@ def abandon_threads(code: int) -> None:
         threading.Thread(target=end, daemon=True).start()
 
 
-_ANSWERING = ("obstore", "icechunk")
-"""Libraries with threads of their own, which answer requests."""
+_ANSWERING = ("obstore", "icechunk")  # libraries with threads of their own, which answer requests
 
 
 def leave(code: int) -> None:

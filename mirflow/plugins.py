@@ -36,8 +36,7 @@ BENCHMARKS = "mirflow.benchmarks"
 _PREFIX = "mirflow_file_"
 """Beginning of the names of modules that are files; the path follows, so that workers can import them by name."""
 
-LONGEST = 300
-"""Most characters of an error's text in a message."""
+LONGEST = 300  # most characters of an error's text in a message
 
 
 class _FileLoader:

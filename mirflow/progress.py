@@ -23,10 +23,8 @@ SLOW_SECONDS = 0.5
 class Progress:
     """Counts the tracks that are done; this one shows nothing. Messages and the state are shown on a stream."""
 
-    stage_seconds = 0.0
-    """Delay after which a stage is shown; 0: never."""
-    about = ""
-    """Words before all that is shown, such as the name of one of several stores."""
+    stage_seconds = 0.0  # delay after which a stage is shown; 0: never
+    about = ""  # words before all that is shown, such as the name of one of several stores
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream

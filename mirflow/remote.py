@@ -26,18 +26,15 @@ _ADDRESS = re.compile(
 _PLAIN = re.compile(r"(?P<kind>https?):/+(?P<host>[^/]*)/*(?P<path>.*)", re.DOTALL | re.IGNORECASE)
 NEEDED = "needs the package obstore: pip install 'mirflow[cloud]'"
 CONNECT_SECONDS = 3
-SILENT_SECONDS = 8
-"""Seconds to wait for a connection, and for the next bytes of an answer."""
+SILENT_SECONDS = 8  # seconds to wait for a connection, and for the next bytes of an answer
 RETRY_SECONDS = 8
 """Seconds after which a failed request is not repeated: where nothing answers, a message comes within 12 seconds."""
 _MOST_SECONDS = 3600
-SLOWEST = 8 * 1024
-"""Bytes a second that an answer must have on average, after the first seconds."""
+SLOWEST = 8 * 1024  # bytes a second that an answer must have on average, after the first seconds
 PATIENCE = 30.0
 """Seconds for any answer, however short; longer than those after which a silent server is given up."""
 TOO_SLOW = f"the server sends less than {SLOWEST // 1024} kB a second; try again later, or read a copy"
-_NOWHERE = "127.0.0.1:0"
-"""A proxy that no connection reaches."""
+_NOWHERE = "127.0.0.1:0"  # a proxy that no connection reaches
 _SERVICES = ("AWS_", "GOOGLE_", "AZURE_")
 _STATUS = re.compile(r"non-2xx status code: (\d{3})[ \w-]*")
 _SILENT_SIGNS = {
@@ -80,14 +77,10 @@ _STATUSES = {
 class Address(NamedTuple):
     """Where a repository of Icechunk is, and which version of it is meant; or where a server has plain Zarr."""
 
-    kind: str
-    """``s3``, ``gs``, ``az``, ``icechunk``, ``http`` or ``https``."""
-    bucket: str
-    """The bucket, or the container; the host of a server, with its port; empty for a folder."""
-    prefix: str
-    """Key of the repository in the bucket, or path of the folder, or of the store on a server."""
-    version: str
-    """A tag, a date, or the identifier of a commit; empty: the latest."""
+    kind: str  # ``s3``, ``gs``, ``az``, ``icechunk``, ``http`` or ``https``
+    bucket: str  # the bucket, or the container; the host of a server, with its port; empty for a folder
+    prefix: str  # key of the repository in the bucket, or path of the folder, or of the store on a server
+    version: str  # a tag, a date, or the identifier of a commit; empty: the latest
 
     @property
     def is_plain(self) -> bool:

@@ -113,8 +113,7 @@ def _keys_of(path: Path) -> set[str] | None:
     return set(data) if isinstance(data, Mapping) else set()
 
 
-_LONG = 40
-"""Lines from which problems of several files are one line."""
+_LONG = 40  # lines from which problems of several files are one line
 
 
 def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:

@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from ..reports.tables import Table
 
 _REPAIRED = "irregular items (mirflow check lists them), or an estimate that starts late or ends early"
-_NAMED = 5
-"""Maximum number of metrics named in a line, and of cells listed; the rest is counted."""
+_NAMED = 5  # maximum number of metrics named in a line, and of cells listed; the rest is counted
 
 
 def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:

@@ -43,8 +43,7 @@ from .block_sides import BlockSide
 from .pair_scores import BROKEN, LOST, score_pairs
 from .plausibility import doubts_of, odd_sides, suspects
 
-BLOCK = 64
-"""Default number of tracks of a block."""
+BLOCK = 64  # default number of tracks of a block
 
 
 def block_size(task: str, most: int = BLOCK) -> int:
@@ -61,6 +60,15 @@ class TrackWork:
     systems: tuple[str, ...]
     estimates: tuple[Source | None, ...]
     stamps: tuple[int, ...]
+
+    def map_sources(self, reference: Callable[[Source], Source], estimate: Callable[[Source], Source]) -> TrackWork:
+        """The same with other sources, which two functions make of those of the references and of the estimates."""
+        references = tuple(replace(one, source=reference(one.source)) for one in self.references)
+        return replace(
+            self,
+            references=references,
+            estimates=tuple(None if one is None else estimate(one) for one in self.estimates),
+        )
 
 
 @dataclass(frozen=True)
@@ -180,17 +188,13 @@ class BlockPairs:
     """The pairs of a block that are scored, with their cells, and status and remarks of each cell."""
 
     cell: Int
-    reference: Int
-    """Rows of the references."""
-    estimate: Int
-    """Rows of the estimates; the empty one for cells without a usable estimate."""
+    reference: Int  # rows of the references
+    estimate: Int  # rows of the estimates; the empty one for cells without a usable estimate
     reference_source: Int
-    estimate_source: Int
-    """Numbers of the sources; -1 for cells without a usable estimate."""
+    estimate_source: Int  # numbers of the sources; -1 for cells without a usable estimate
     annotator: tuple[str, ...]
     status: npt.NDArray[np.int8]
-    remarks: dict[int, list[CellRemark]]
-    """Of the cells that have any."""
+    remarks: dict[int, list[CellRemark]]  # of the cells that have any
 
     def add(self, cell: int, remark: CellRemark) -> None:
         """Add a remark about a cell, unless it has the same one."""
@@ -425,8 +429,7 @@ class BlockSides:
     convention: Convention
     references: BlockSide
     estimates: BlockSide
-    cleaned: tuple[Cleaned, ...] = ()
-    """Of references and estimates."""
+    cleaned: tuple[Cleaned, ...] = ()  # of references and estimates
 
 
 def read_sides(work: BlockWork) -> BlockSides:

@@ -23,8 +23,7 @@ from ..readers.file_blocks import read_files
 from ..readers.object_blocks import read_objects
 from ..store.cells import CellRemark, RemarkSide, Status
 
-Trouble = tuple[Status, str]
-"""Why an annotation cannot be scored."""
+Trouble = tuple[Status, str]  # why an annotation cannot be scored
 
 
 class BlockSide:
@@ -41,12 +40,10 @@ class BlockSide:
             if source is not None and number == len(self.sources):
                 self.sources.append(source)
             numbered.append(number)
-        self.given: Int = np.array(numbered, dtype=np.int64)
-        """Number of each given source; -1: none."""
+        self.given: Int = np.array(numbered, dtype=np.int64)  # number of each given source; -1: none
         self.row: Int = np.full(len(self.sources), -1, dtype=np.int64)
         """Row of each source; -1 if it could not be read."""
-        self.troubles: dict[int, Trouble] = {}
-        """Sources that cannot be scored."""
+        self.troubles: dict[int, Trouble] = {}  # sources that cannot be scored
         self.annotations = self._read(kind)
 
     def _read(self, kind: Kind) -> Collection:

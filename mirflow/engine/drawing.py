@@ -19,8 +19,7 @@ from .runs import plan
 if TYPE_CHECKING:
     import xarray as xr
 
-MOST_BLOCKS = 50
-"""Most blocks of a drawing that can be read."""
+MOST_BLOCKS = 50  # most blocks of a drawing that can be read
 
 _SUFFIXES = (".mmd", ".md", ".txt")
 

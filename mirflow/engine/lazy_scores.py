@@ -27,8 +27,7 @@ _TEXT = np.dtype("O", metadata={"element_type": str})
 """Of texts that xarray writes without computing them first to see what they are."""
 
 Arrays = Mapping[str, Any]
-Pick: TypeAlias = "int | Int"
-"""What is selected along a dim: a place, which removes the dim, or places."""
+Pick: TypeAlias = "int | Int"  # what is selected along a dim: a place, which removes the dim, or places
 
 
 def lazy_scores(
@@ -243,8 +242,7 @@ class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annot
     """Tasks that depend on at most one other task, their first argument, culled to the requested ones. Dask's own
     culling keeps all of them if the number of requested keys happens to be the same."""
 
-    selection: Selection | None = None
-    """What the tasks take from, which lives as long as they do."""
+    selection: Selection | None = None  # what the tasks take from, which lives as long as they do
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The requested chunks."""

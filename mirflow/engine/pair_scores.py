@@ -21,8 +21,7 @@ from ..ragged import Float
 
 BROKEN = "the metric failed: "
 LOST = "lost while it was read: "
-ROUNDING = 1e-9
-"""How far a score may be outside of its metric's range, as sums of floats are."""
+ROUNDING = 1e-9  # how far a score may be outside of its metric's range, as sums of floats are
 
 
 def score_safely(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:

@@ -26,8 +26,7 @@ from ..store.journal import CellFile, Journal
 from ..store.write import Writer, software_versions
 
 _LAYOUT = 1
-_SCORING = ("mirflow", "numpy")
-"""The software of which parts of one store must have the same version."""
+_SCORING = ("mirflow", "numpy")  # the software of which parts of one store must have the same version
 
 
 @dataclass(frozen=True, order=True)
@@ -172,10 +171,8 @@ def parts_of(folder: Path, store: Path) -> list[PartFolder]:
     return sorted(found, key=lambda one: one.part)
 
 
-_PER_FILE = 2**16
-"""Cells of a file with the results of some systems, which is decoded at once."""
-_MOST_WAITING = 2**16
-"""Cells in memory until they are written to the files."""
+_PER_FILE = 2**16  # cells of a file with the results of some systems, which is decoded at once
+_MOST_WAITING = 2**16  # cells in memory until they are written to the files
 
 
 @contextmanager

@@ -21,23 +21,15 @@ from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float, Int
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz
 
-NUMBERED = 3
-"""Minimum number of pitches of an annotation to report whole numbers."""
-_ABSURD = 1e6
-"""Hz above which a number is not a pitch."""
-_CENTS = 2500.0
-"""Maximum plausible median pitch in Hz if some pitches are above `_PIANO`."""
-_PIANO = 4200.0
-"""Hz just above the highest note of a piano."""
-_LOWEST_KEY = 21
-"""MIDI number of the lowest key of a piano; as MIDI numbers, pitches are as high on average."""
-_APART = 36.0
-"""Most semitones between the medians of two sides of the same music."""
+NUMBERED = 3  # minimum number of pitches of an annotation to report whole numbers
+_ABSURD = 1e6  # Hz above which a number is not a pitch
+_CENTS = 2500.0  # maximum plausible median pitch in Hz if some pitches are above `_PIANO`
+_PIANO = 4200.0  # Hz just above the highest note of a piano
+_LOWEST_KEY = 21  # MIDI number of the lowest key of a piano; as MIDI numbers, pitches are as high on average
+_APART = 36.0  # most semitones between the medians of two sides of the same music
 
-_STEPS = 5
-"""Different semitones by which numbers without a whole one among them are recognised."""
-_CLEARLY = 0.3
-"""By how much the regularity of one reading must exceed that of the other."""
+_STEPS = 5  # different semitones by which numbers without a whole one among them are recognised
+_CLEARLY = 0.3  # by how much the regularity of one reading must exceed that of the other
 
 
 def midi_numbers(annotation: Annotation) -> str | None:
@@ -175,8 +167,7 @@ PITCH_UNITS = (
 )
 
 
-LABELLED = 5
-"""Labelled items that each side must have for labels without a match to be reported."""
+LABELLED = 5  # labelled items that each side must have for labels without a match to be reported
 MATCHED = 0.1
 """Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
 

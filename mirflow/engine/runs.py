@@ -85,8 +85,7 @@ class Job:
     done: list[Cells] = field(default_factory=list)
     parts: Mapping[str, StoredResults] | None = None
     """Where the results of each system are, if they are on disk."""
-    results: PartResults | None = None
-    """Takes the computed cells to the disk; None: they stay in memory."""
+    results: PartResults | None = None  # takes the computed cells to the disk; None: they stay in memory
 
     def cells(self) -> Cells:
         """The computed cells of the plan, and the names of its results with extra dims."""
@@ -312,24 +311,18 @@ class EvaluationReport:
     """Result of a run for one evaluation."""
 
     plan: EvaluationPlan
-    content: GroupContent
-    """Contents of its group of the store."""
+    content: GroupContent  # contents of its group of the store
     counts: Mapping[str, int]
     """Cells by reason: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``."""
-    status: dict[Status, int]
-    """All cells by outcome."""
-    messages: tuple[str, ...]
-    """Reasons for missing scores, each once."""
-    partly: int = 0
-    """Number of cells without a score of some metrics."""
-    warnings: tuple[str, ...] = ()
-    """Warnings about the meaning of the scores, which are stored."""
+    status: dict[Status, int]  # all cells by outcome
+    messages: tuple[str, ...]  # reasons for missing scores, each once
+    partly: int = 0  # number of cells without a score of some metrics
+    warnings: tuple[str, ...] = ()  # warnings about the meaning of the scores, which are stored
     warned: int = 0
     """Number of scored cells whose reference and estimate hardly belong together; their messages give the reason."""
     noted: int = 0
     """Number of files of scored cells that hold something that is not read, which their messages tell."""
-    repairs: int = 0
-    """Number of repairs of all cells."""
+    repairs: int = 0  # number of repairs of all cells
     broken: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """Failed user-defined metrics: the number of cells that have other scores, and an example with its message."""
 

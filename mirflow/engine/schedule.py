@@ -44,22 +44,17 @@ HIERARCHY_FACTOR = 7
 AUDIO_BYTE_SECONDS = 1e-7
 """The same for a byte of an estimate's audio; a cell of four stereo sources of ten minutes has 423 MB."""
 
-START_SECONDS = 0.8
-"""About what starting workers takes."""
+START_SECONDS = 0.8  # about what starting workers takes
 
-WORKER_FACTOR = 1.2
-"""How much longer blocks take in workers, which send the results."""
+WORKER_FACTOR = 1.2  # how much longer blocks take in workers, which send the results
 
 LOCAL = ("serial", "threads", "processes")
 CONNECT_SECONDS = 10
-WORKER_SECONDS = 60
-"""How long a cluster may have no worker, at the start or later, before a run gives up."""
+WORKER_SECONDS = 60  # how long a cluster may have no worker, at the start or later, before a run gives up
 
-CHECK_SECONDS = 5
-"""After how many seconds without a result a run asks whether its cluster still has workers."""
+CHECK_SECONDS = 5  # after how many seconds without a result a run asks whether its cluster still has workers
 
-_MOST_FOLDERS = 100
-"""About how many folders of files workers are asked for."""
+_MOST_FOLDERS = 100  # about how many folders of files workers are asked for
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
@@ -160,8 +155,7 @@ def _execute_locally(
 class _Pool(ProcessPoolExecutor):
     """Worker processes, which are started when blocks are submitted: none may be left half started."""
 
-    only_worker: BaseProcess | None = None
-    """The process of a pool of one, once it has been started."""
+    only_worker: BaseProcess | None = None  # the process of a pool of one, once it has been started
 
     def submit(self, *args: Any, **keywords: Any) -> Any:
         """Give a task to a worker."""

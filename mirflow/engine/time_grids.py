@@ -33,10 +33,8 @@ from .lazy import LazyCollection, read_block
 if TYPE_CHECKING:
     import xarray as xr
 
-_MOST_VALUES = 2**27
-"""Of one array that is laid out in memory."""
-_CHUNK_VALUES = 2**20
-"""Of one chunk of several tracks."""
+_MOST_VALUES = 2**27  # of one array that is laid out in memory
+_CHUNK_VALUES = 2**20  # of one chunk of several tracks
 _ROWS = ("annotation", "track")
 
 
@@ -278,12 +276,9 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
 
 @dataclass(frozen=True)
 class _Survey:
-    rows: Ragged
-    """Empty rows with all columns and labels of the collection."""
-    end: float
-    """The last end."""
-    size: int
-    """Of the inner dim of the form."""
+    rows: Ragged  # empty rows with all columns and labels of the collection
+    end: float  # the last end
+    size: int  # of the inner dim of the form
 
 
 def _survey(collection: Collection | LazyCollection) -> _Survey:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -35,18 +35,13 @@ from .sides import ESTIMATE, TracksLike, grid_of, holds_tracks, is_aligned, sour
 if TYPE_CHECKING:
     import xarray as xr
 
-State = dict[str, Any]
-"""The return value of :meth:`Accumulator.state`: dicts, lists, text and numbers."""
-_MOST_KNOWN = 4096
-"""Maximum number of pairs of labels whose results are cached."""
-_MOST_SMALL = 512
-"""Size of the buffer for pairs of a few words or numbers."""
+State = dict[str, Any]  # what `Accumulator.state` returns: dicts, lists, text and numbers
+_MOST_KNOWN = 4096  # maximum number of pairs of labels whose results are cached
+_MOST_SMALL = 512  # size of the buffer for pairs of a few words or numbers
 _ONE_NAME = frozenset({"key", "classification"})
 """Tasks with one name per track, so that a list of names holds several tracks."""
-_ARRAYS = frozenset({str, tuple, list, np.ndarray})
-"""Types that always hold one annotation."""
-LAYOUT = 1
-"""The version of the layout of states."""
+_ARRAYS = frozenset({str, tuple, list, np.ndarray})  # types that always hold one annotation
+LAYOUT = 1  # the version of the layout of states
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,8 +85,7 @@ class CopiedSource(MemorySource):
         return self.annotation, self.digest
 
 
-_Number = float | None
-"""A number in a state; None: NaN, as some JSON writers encode it."""
+_Number = float | None  # a number in a state; None: NaN, as some JSON writers encode it
 
 
 class _CellColumns(msgspec.Struct, forbid_unknown_fields=True):
@@ -307,7 +301,10 @@ class Accumulator:
 
     def _add(self, pairs: Mapping[str, tuple[Any, Any]], named: bool) -> None:
         """Add pairs of annotations or sources, of which either side may be None."""
-        self._demand_new(pairs, named)
+        if self._named not in (None, named):
+            raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
+        if (given := next((name for name in pairs if name in self._tracks), None)) is not None:
+            raise AnnotationError(f"track {given!r} was given before; reset forgets all of them")
         rules, works = self._rules, []
         for name, (reference, estimate) in pairs.items():
             if self._looked_up and type(reference) is type(estimate) is str:
@@ -334,13 +331,6 @@ class Accumulator:
                 self._keep(name, named)
             self._parts.append(cells)
             self._low.add(works, cells)
-
-    def _demand_new(self, names: Iterable[str], named: bool) -> None:
-        if self._named not in (None, named):
-            raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
-        for name in names:
-            if name in self._tracks:
-                raise AnnotationError(f"track {name!r} was given before; reset forgets all of them")
 
     def _keep(self, name: str, named: bool) -> None:
         self._tracks[name] = None

@@ -23,38 +23,24 @@ from ..theory.chords import encode_vocabulary
 from ..theory.harte import InvalidChordException, parse_chord
 from ..theory.keys import MODES, UNNAMED, Key, parse_key
 
-SHORTEST = 0.1
-"""Minimum plausible seconds between two beats (600 beats per minute)."""
-_NEIGHBOURS = 8
-"""Intervals before and after one whose median it is compared with."""
-_FEW = 5
-"""Intervals below which they are not compared with each other."""
+SHORTEST = 0.1  # minimum plausible seconds between two beats (600 beats per minute)
+_NEIGHBOURS = 8  # intervals before and after one whose median it is compared with
+_FEW = 5  # intervals below which they are not compared with each other
 _LONG, _SHORT = 1.6, 0.625
 """Ratios to that median beyond which an interval is noted: a beat is missing, or there is one too many."""
-_LEVEL = 0.08
-"""Deviation from a factor of 2, in octaves, up to which intervals double or halve."""
-_BARS = 4
-"""Bars of the same length before and after one that differs for it to be noted."""
-SILENT = 8.0
-"""Seconds without a chord or section, between others, that are noted."""
-_COVERED = 2.0
-"""Seconds that are noted if another annotation has something there."""
-_ON_BEAT = 0.4
-"""Distance from a downbeat, in beats, up to which a section begins on it."""
+_LEVEL = 0.08  # deviation from a factor of 2, in octaves, up to which intervals double or halve
+_BARS = 4  # bars of the same length before and after one that differs for it to be noted
+SILENT = 8.0  # seconds without a chord or section, between others, that are noted
+_COVERED = 2.0  # seconds that are noted if another annotation has something there
+_ON_BEAT = 0.4  # distance from a downbeat, in beats, up to which a section begins on it
 _COMMON = 0.6
 """Share of sections on downbeats above which the others are noted; share of a common distance that is noted once."""
-_INSIDE = 0.8
-"""Share of the chords' tones in the annotated key below which another key may be noted."""
-_BETTER = 0.12
-"""Share of tones by which the other key must be better."""
-_FOREIGN = 2
-"""Tones outside of the key from which a chord is noted."""
-_RARE = 0.02
-"""Share of the time up to which such a chord is rare."""
-_USUAL = 5
-"""Files that must have a label for one that is nearly the same, in one other file, to be noted."""
-_LETTERS = 4
-"""Letters that such labels have."""
+_INSIDE = 0.8  # share of the chords' tones in the annotated key below which another key may be noted
+_BETTER = 0.12  # share of tones by which the other key must be better
+_FOREIGN = 2  # tones outside of the key from which a chord is noted
+_RARE = 0.02  # share of the time up to which such a chord is rare
+_USUAL = 5  # files that must have a label for one that is nearly the same, in one other file, to be noted
+_LETTERS = 4  # letters that such labels have
 
 _NO_HARMONY = frozenset({"N", "X", ""})
 _NO_SECTION = frozenset({"silence", "end", ""})
@@ -75,11 +61,9 @@ _PITCHES = ("C", "Db", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
 class Suspect:
     """A place that probably contains a mistake."""
 
-    item: int | None
-    """Row of the annotation; None: all of it."""
+    item: int | None  # row of the annotation; None: all of it
     message: str
-    strength: float
-    """How far it is from what the rule expects, 0 to 1."""
+    strength: float  # how far it is from what the rule expects, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +71,13 @@ class ConsistencyRule:
     """A rule that annotations of some tasks keep, but for mistakes and for music that breaks it."""
 
     name: str
-    sign: str
-    """Description in the documentation."""
+    sign: str  # description in the documentation
     tasks: tuple[str, ...]
     find: Callable[[Annotation, Annotation | None], Iterator[Suspect]]
     """(annotation, the one beside it) -> places that break the rule."""
     beside: tuple[str, ...] = ()
     """Tasks of the annotation beside it, the preferred one first; empty: none is used."""
-    needs: bool = False
-    """Whether there are no findings without it."""
+    needs: bool = False  # whether there are no findings without it
 
 
 def find_suspects(
@@ -304,8 +286,7 @@ def _sections(annotation: Annotation, beside: Annotation | None) -> Iterator[Sus
 class _Tones:
     """Tones of the chords of an annotation."""
 
-    pitches: Int
-    """Bit mask of pitch classes above C: int64 (n,)."""
+    pitches: Int  # bit mask of pitch classes above C: int64 (n,)
     seconds: Float
 
     def outside(self, key: Key) -> Int:

@@ -110,22 +110,15 @@ class EvaluationRules:
 
     def score(self, works: Sequence[TrackWork]) -> Cells:
         """Score the pairs of some tracks at once; each system of each track gives a cell, even if it fails."""
+        if self.convention.reading:
+            works = [work.map_sources(self.with_options, self.with_options) for work in works]
         rules = self.task, self.convention.name, self.grid, self.measures
-        return score_block(BlockWork("evaluate", *rules, "", tuple(map(self._read_by, works)), classes=self.classes))
+        return score_block(BlockWork("evaluate", *rules, "", tuple(works), classes=self.classes))
 
     def low_cells(self) -> LowCells:
         """What notes the low cells of what is scored by the rules; none where kinds of errors say what is wrong."""
         measures = () if any(one.metric.name == LOST for one in self.measures) else self.measures
         return LowCells(self.task, self.convention.name, measures, self.grid, self.classes)
-
-    def _read_by(self, work: TrackWork) -> TrackWork:
-        if not self.convention.reading:
-            return work
-        references = tuple(
-            replace(reference, source=self.with_options(reference.source)) for reference in work.references
-        )
-        estimates = tuple(None if estimate is None else self.with_options(estimate) for estimate in work.estimates)
-        return replace(work, references=references, estimates=estimates)
 
     def with_options(self, source: Source) -> Source:
         """Apply the convention's options of reading to a source, if it is an object in memory."""
@@ -555,12 +548,7 @@ def _read_by_options(
     read = [any(map(_is_read, side)) for side in (references, estimates)]
     names = [name for name in names if not _is_of_labels(name)]
     _demand_read(names, read if references and estimates else (any(read), any(read)))
-    own, other = sides
-    return replace(
-        work,
-        references=tuple(replace(one, source=_with_reading(one.source, own)) for one in work.references),
-        estimates=tuple(None if one is None else _with_reading(one, other) for one in work.estimates),
-    )
+    return work.map_sources(*(partial(_with_reading, options=options) for options in sides))
 
 
 def _is_read(source: Source) -> bool:
@@ -737,7 +725,23 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
         sources_by_track(folder, reading, who)
         for folder, reading, who in zip((reference, estimate), readings, annotators, strict=True)
     )
-    _demand_shared(reference, estimate, references, estimates)
+    wanted = set(references)
+    below = {name.partition("/")[0] for name in estimates if name.partition("/")[2] in wanted}
+    if below and wanted.isdisjoint(estimates):  # in a folder of systems the tracks are one folder further down
+        names = sorted(below)
+        some = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        raise AnnotationError(
+            f"holds no file with the name of one in {reference}, but the folders {some}: if it is a folder of systems, "
+            f"give one of them, such as {estimate / names[0]}, or write a pipeline with {{system}} in its path",
+            path=estimate,
+        )
+    if wanted and wanted.isdisjoint(estimates):
+        found = nearest_names(references, estimates)
+        raise AnnotationError(
+            f"{found}; give the files the same names, or write a pipeline with {{track}} in its paths", path=estimate
+        )
+    if unpaired := describe_unpaired(references, estimates):
+        warn_caller(unpaired)
     for track in sorted({*references, *estimates}):
         name = reference.name if track == "." else track  # audio in the folder itself
         yield work_of(name, references.get(track), {system: estimates.get(track)})
@@ -760,27 +764,6 @@ def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
 def _name(path: Path) -> str:
     """The name of the annotation at a path: that of its file, or of the folder with its sources."""
     return path.parent.name if "{" in path.stem else path.stem
-
-
-def _demand_shared(reference: Path, estimate: Path, references: Iterable[str], estimates: Iterable[str]) -> None:
-    """Refuse a folder of systems: its tracks would match the references one folder further down."""
-    wanted = set(references)
-    below = {name.partition("/")[0] for name in estimates if name.partition("/")[2] in wanted}
-    if below and wanted.isdisjoint(estimates):
-        names = sorted(below)
-        some = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-        raise AnnotationError(
-            f"holds no file with the name of one in {reference}, but the folders {some}: if it is a folder of systems, "
-            f"give one of them, such as {estimate / names[0]}, or write a pipeline with {{system}} in its path",
-            path=estimate,
-        )
-    if wanted and wanted.isdisjoint(estimates):
-        found = nearest_names(references, estimates)
-        raise AnnotationError(
-            f"{found}; give the files the same names, or write a pipeline with {{track}} in its paths", path=estimate
-        )
-    if unpaired := describe_unpaired(references, estimates):
-        warn_caller(unpaired)
 
 
 def is_pack(path: Path) -> bool:

@@ -81,8 +81,7 @@ class FileProblem:
     message: str
     line: int | None = None
     annotator: str = ""
-    second: float | None = None
-    """Time of the place, in seconds; None: the problem has no single place."""
+    second: float | None = None  # time of the place, in seconds; None: the problem has no single place
     strength: float | None = None
     """Of a note that music may break on purpose: how far it is from what its rule expects, 0 to 1; None: of others."""
 
@@ -94,8 +93,7 @@ class FileCheck:
     path: str
     problems: tuple[FileProblem, ...] = field(default=())
     what: Literal["file", "folder", "track"] = "file"
-    track: str = ""
-    """Name of the track, as in a pipeline or a run of the folder."""
+    track: str = ""  # name of the track, as in a pipeline or a run of the folder
 
     @property
     def worst(self) -> Severity | None:
@@ -179,11 +177,9 @@ class _Settings:
     task: str | None
     convention: str | None
     schema: bool
-    options: Mapping[str, Any]
-    """Options of reading, and the annotator."""
+    options: Mapping[str, Any]  # options of reading, and the annotator
     companions: Companion = _no_companion
-    is_reference: bool | None = True
-    """None: those below folders with a name of estimates are estimates."""
+    is_reference: bool | None = True  # None: those below folders with a name of estimates are estimates
     labels: dict[str, dict[str, FileProblem]] = field(default_factory=dict)
     """Labels of each file, with a problem at the place of the first that has no message yet; it grows."""
 

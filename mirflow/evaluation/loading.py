@@ -386,7 +386,20 @@ def from_mirdata(
     home, place = (None if path is None else os.path.expanduser(path) for path in (data_home, index))  # noqa: PTH111
     opened = MirdataDataset.of(dataset, home, version, place)
     names = opened.tracks(tracks, split)
-    task = task or _task_of(opened, names, annotation)
+    problems = []
+    for source in () if task else opened.sources(names, annotation, Reading.of("beat")).values():
+        try:  # the first track that can be read tells the task
+            value = source.value()
+        except AnnotationError as error:
+            problems.append(error)
+            continue
+        task = task_of_value(value)
+        if task is None and value is not None:
+            raise MetricError(f"{annotation} of {opened.name} is {type(value).__name__}: name its task")
+        if task is not None:
+            break
+    if task is None:
+        raise together(problems) if problems else AnnotationError(f"no track of {opened.name} has {annotation}")
     sources = opened.sources(names, annotation, Reading.of(task, select=select), annotator)
     left_out = [name for name in names if name not in sources]
     if left_out:
@@ -402,23 +415,6 @@ def from_mirdata(
     }
     collection = LazyCollection(kind.name, tuple(sources), tuple(sources.values()), block, columns)
     return collection if lazy else _read(collection)
-
-
-def _task_of(dataset: MirdataDataset, tracks: Sequence[str], annotation: str) -> str:
-    """Infer the task of the annotation from the first track that can be read."""
-    problems = []
-    for source in dataset.sources(tracks, annotation, Reading.of("beat")).values():
-        try:
-            value = source.value()
-        except AnnotationError as error:
-            problems.append(error)
-            continue
-        task = task_of_value(value)
-        if task is not None:
-            return task
-        if value is not None:
-            raise MetricError(f"{annotation} of {dataset.name} is {type(value).__name__}: name its task")
-    raise together(problems) if problems else AnnotationError(f"no track of {dataset.name} has {annotation}")
 
 
 def _column(values: Sequence[str | int | float | None]) -> Column:

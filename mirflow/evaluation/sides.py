@@ -47,10 +47,8 @@ EstimatesLike: TypeAlias = "TracksLike | Mapping[Any, TracksLike]"
 """Estimates of one system, or of several: a mapping by system, or a data frame with a column ``system``."""
 Plain = Annotation | Collection | LazyCollection
 Sources = Mapping[str, Source]
-_ONE = (str, os.PathLike, tuple, list, Annotation)
-"""Types of one annotation."""
-ESTIMATE = "estimate"
-"""The system of estimates that name none."""
+_ONE = (str, os.PathLike, tuple, list, Annotation)  # types of one annotation
+ESTIMATE = "estimate"  # the system of estimates that name none
 
 
 def work_of(track: str, reference: Source | None, estimates: Mapping[str, Source | None]) -> TrackWork:
@@ -101,8 +99,7 @@ def _of_frames(dataset: Any) -> Plain:
     return replace(plain, columns=columns)
 
 
-_BEHIND = 1e-9
-"""Seconds by which a last sample is moved behind its frame."""
+_BEHIND = 1e-9  # seconds by which a last sample is moved behind its frame
 
 
 def grid_of(grid: Any, *given: Any) -> Any:
@@ -245,21 +242,16 @@ def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Source
         )
     names = name_keys(list(several), SYSTEM)
     found = {name: sources_of(value[key], task, ESTIMATE) for name, key in zip(names, several, strict=True)}
-    _refuse_columns(found, kind, set(tracks))
-    return found
-
-
-def _refuse_columns(systems: Mapping[str, Sources], kind: Kind, tracks: set[str]) -> None:
-    """Refuse a misspelt column, by which the estimates of tracks look like those of systems."""
-    for name, sources in systems.items():
-        unknown = [source for source in sources if source not in tracks]
-        if name in tracks and unknown and len(unknown) == len(sources):
-            known = (*kind.required, *kind.arguments)
-            misspelt = next((one for one in unknown if one not in kind.given_as), unknown[0])
+    known = set(tracks)
+    for name, sources in found.items():
+        # A misspelt column, by which the estimates of tracks look like those of systems.
+        if name in known and sources and known.isdisjoint(sources):
+            misspelt = next((one for one in sources if one not in kind.given_as), next(iter(sources)))
             raise AnnotationError(
                 f"{name!r} is a track of the references, and {misspelt!r} is not a column of {kind.name}; "
-                f"{suggest(misspelt, known)}"
+                f"{suggest(misspelt, (*kind.required, *kind.arguments))}"
             )
+    return found
 
 
 def holds_tracks(value: Any, kind: Kind) -> bool:
@@ -284,7 +276,16 @@ def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
             return
         except Exception as error:  # whatever the user's code raises
             raise ScoreError(f"the pairs could not be read on: {type(error).__name__}: {error}; {last}") from error
-        track, system, reference, estimate = _parts(item, last)
+        if not isinstance(item, Sequence) or isinstance(item, str) or len(item) not in (3, 4):
+            what = f"{len(item)} values" if isinstance(item, tuple | list) else type(item).__name__
+            raise ScoreError(
+                f"pairs are (track, reference, estimate) or (track, system, reference, estimate): {what}; {last}"
+            )
+        try:
+            (track,), systems = name_keys([item[0]], TRACK), name_keys(list(item[1:-2]), SYSTEM)
+        except AnnotationError as error:
+            raise ScoreError(f"{error}; {last}") from None
+        system, (reference, estimate) = systems[0] if systems else ESTIMATE, item[-2:]
         if (track, system) in seen:
             raise ScoreError(f"system {system!r} has two estimates of track {track!r}; {last}")
         seen.add((track, system))
@@ -294,21 +295,6 @@ def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
             for side, one in (("reference", reference), (ESTIMATE, estimate))
         ]
         yield work_of(track, sides[0], {system: sides[1]})
-
-
-def _parts(item: Any, last: str) -> tuple[str, str, Any, Any]:
-    if not isinstance(item, Sequence) or isinstance(item, str) or len(item) not in (3, 4):
-        what = f"{len(item)} values" if isinstance(item, tuple | list) else type(item).__name__
-        raise ScoreError(
-            f"pairs are (track, reference, estimate) or (track, system, reference, estimate): {what}; {last}"
-        )
-    track, *systems, reference, estimate = item
-    try:
-        (name,) = name_keys([track], TRACK)
-        system = name_keys(systems, SYSTEM)[0] if systems else ESTIMATE
-    except AnnotationError as error:
-        raise ScoreError(f"{error}; {last}") from None
-    return name, system, reference, estimate
 
 
 class PlanOfSides(EvaluationPlan):

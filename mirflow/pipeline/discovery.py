@@ -44,8 +44,7 @@ from .plan import Reference
 from .side_files import find_matches, find_slip
 
 SYSTEM = "system"
-FORMAT = "format"
-"""The placeholder of the suffix."""
+FORMAT = "format"  # the placeholder of the suffix
 RUN, MODEL = "run", "model"
 """The placeholder of several runs of a system (seeds), and the coordinate with the system's name without its run."""
 LONE_SYSTEM, LONE_TRACK = "estimate", "track"
@@ -83,14 +82,11 @@ class Discovery:
     resolved: Resolved
     root: str
     open_pack: OpenPack | None
-    troubles: list[Trouble]
-    """Problems, which are added."""
-    confined: bool = False
-    """Whether files outside of the root are refused."""
+    troubles: list[Trouble]  # problems, which are added
+    confined: bool = False  # whether files outside of the root are refused
     scored: bool = False
     """Whether the files were scored before, so that what a plan checks and warns of is known."""
-    listed: Sequence[str] = ()
-    """Tracks in the table of the evaluation, for files on servers."""
+    listed: Sequence[str] = ()  # tracks in the table of the evaluation, for files on servers
     systems: list[str] = field(default_factory=list)
     tracks: list[str] = field(default_factory=list)
     references: dict[str, list[Reference]] = field(default_factory=dict)
@@ -98,10 +94,8 @@ class Discovery:
     track_meta: dict[str, dict[str, Entry]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     """Values of other placeholders, by track or system; and metadata of data sets of mirdata."""
-    cautions: list[Caution] = field(default_factory=list)
-    """Warnings so far."""
-    patches: list[Mapping[str, Any]] = field(default_factory=list)
-    """What patches have corrected so far."""
+    cautions: list[Caution] = field(default_factory=list)  # warnings so far
+    patches: list[Mapping[str, Any]] = field(default_factory=list)  # what patches have corrected so far
     # How files are read that depends on others: languages of lyrics from metadata, beats where others have positions.
     read_as: list[str] = field(default_factory=list)
     # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
@@ -118,8 +112,7 @@ class Discovery:
         both = [holds_tracks(side.path, reading) for side, reading in sides]
         self.tabular = dict(zip(("reference", "estimates"), both, strict=True))
         """Whether the files of a side hold many tracks each."""
-        self.lone = is_lone(self.evaluation, both)
-        """Whether there is one track only."""
+        self.lone = is_lone(self.evaluation, both)  # whether there is one track only
 
     def warn(self, text: str, system: str = "") -> None:
         """Warn about the scores of an evaluation, and keep the warning."""
@@ -334,11 +327,8 @@ def _find_side(
     if everything and (otherwise := describe_otherwise(everything, pattern.text)):
         found.warn(otherwise)
     matches = _choose_files(found, key, pattern, everything)
-    if pattern.is_readings:
-        return _in_normal_form(_kept(found, pattern, matches, key, reading))
-    if pattern.is_pack:
-        packed = _packed(found, pattern, matches, key, reading) if matches else []
-        return _in_normal_form([(select_from(source, reading), values) for source, values in packed])
+    if pattern.is_readings or pattern.is_pack:
+        return _in_normal_form(_collected(found, pattern, matches, key, reading))
     if tabular:
         return _in_normal_form(_rows_of_tables(found, matches, key, reading, tracks))
     sources: Sequence[Found] = []
@@ -510,42 +500,35 @@ def _called(sources: Sequence[TableSource], tracks: Sequence[str], name: str) ->
     return {source.key: known[source.key.system, source.key.annotator][source.key.track] for source in sources}
 
 
-def _packed(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
-    if found.open_pack is None:
+def _collected(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
+    """The annotations in packs, or in files of readings."""
+    if pattern.is_pack and matches and found.open_pack is None:
         found.trouble((key, "path"), f"is a pack, and packs cannot be opened here: {pattern.text!r}")
         return []
     sources: list[Found] = []
     for match in matches:
+        held: Sequence[tuple[Source, Mapping[str, str]]]
         try:
-            pack = found.open_pack(match.path, match.name)
+            if pattern.is_pack:
+                assert found.open_pack is not None
+                pack = found.open_pack(match.path, match.name)
+                kinds = {getattr(source, "kind", reading.kind) for source in pack.values()}
+                problems, what = (), "is a pack"
+                held = [(select_from(source, reading), {"track": track}) for track, source in pack.items()]
+            else:
+                kept = open_readings(match.path)
+                kinds, problems, what, held = {kept.kind}, kept.problems, "holds readings", kept.sources()
         except MirflowError as error:
             found.trouble((key, "path"), str(error))
             continue
-        kinds = {getattr(source, "kind", reading.kind) for source in pack.values()} - {reading.kind}
-        if kinds:
-            message = f"is a pack of {', '.join(sorted(kinds))}, not of {reading.kind}: {match.name!r}"
-            found.trouble((key, "path"), message)
+        if kinds := kinds - {reading.kind}:
+            text = f"{what} of {', '.join(sorted(kinds))}, not of {reading.kind}: {match.name!r}"
+            found.trouble((key, "path"), text)
             continue
-        values = dict(zip(pattern.names, match.values, strict=True))
-        sources += [(source, {**values, "track": track}) for track, source in pack.items()]
-    return sources
-
-
-def _kept(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
-    sources: list[Found] = []
-    for match in matches:
-        try:
-            kept = open_readings(match.path)
-        except AnnotationError as error:
-            found.trouble((key, "path"), str(error))
-            continue
-        if kept.kind != reading.kind:
-            found.trouble((key, "path"), f"holds readings of {kept.kind}, not of {reading.kind}: {match.name!r}")
-            continue
-        for place, why in kept.problems:
+        for place, why in problems:
             found.trouble(place, why)
         values = dict(zip(pattern.names, match.values, strict=True))
-        sources += [(source, {**values, **own}) for source, own in kept.sources()]
+        sources += [(source, {**values, **own}) for source, own in held]
     return sources
 
 

@@ -22,8 +22,7 @@ MAX_VALUES = 20_000
 MAX_DEPTH = 40
 _NESTED_BRACES = re.compile(r"\{[^}\"']*\{\w+(:path)?\}")
 
-Place = tuple[str | int, ...]
-"""Keys and positions that lead to a value."""
+Place = tuple[str | int, ...]  # keys and positions that lead to a value
 
 _PLAIN = "tag:yaml.org,2002:"
 _NO_VALUE = (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError, yaml.YAMLError)
@@ -37,12 +36,9 @@ class Document:
     """A YAML file as plain values."""
 
     data: Any = None
-    lines: dict[Place, int] = field(default_factory=dict)
-    """Line of each key or item, counted from 1."""
-    problems: list[Problem] = field(default_factory=list)
-    """Problems of its YAML."""
-    text: str = ""
-    """The file's text."""
+    lines: dict[Place, int] = field(default_factory=dict)  # line of each key or item, counted from 1
+    problems: list[Problem] = field(default_factory=list)  # problems of its YAML
+    text: str = ""  # the file's text
 
     def problem(self, place: Place, message: str) -> Problem:
         """Make a problem at a place, with its line if that is known."""

@@ -37,8 +37,7 @@ from .plan import EvaluationFiles, EvaluationPlan, Metadata, Reference, cell_sta
 from .side_files import OUTSIDE, find_matches, leads_out
 
 Made = TypeVar("Made")
-MAX_VALUE = 4096
-"""Bytes that the file of one value may have."""
+MAX_VALUE = 4096  # bytes that the file of one value may have
 
 # Names that a store gives to its own variables and dims, folded: on some file systems Title and title are one folder.
 _TAKEN = frozenset(name.casefold() for name in ("track", "system", "metric", "annotator", *CELL_ATTRS, *describe([])))
@@ -164,14 +163,10 @@ class PlannedPipeline:
     """A pipeline file with its evaluations."""
 
     pipeline: Pipeline
-    plans: tuple[EvaluationPlan, ...]
-    """In the file's order."""
-    document: Document
-    """The file, or the values of a model."""
-    root: str
-    """Absolute."""
-    store: str
-    """As seen from the working directory."""
+    plans: tuple[EvaluationPlan, ...]  # in the file's order
+    document: Document  # the file, or the values of a model
+    root: str  # absolute
+    store: str  # as seen from the working directory
 
     @property
     def text(self) -> str:

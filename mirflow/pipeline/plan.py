@@ -49,15 +49,12 @@ class EvaluationFiles:
 
     name: str
     task: str
-    convention: str
-    """``name`` is the group in the store."""
+    convention: str  # ``name`` is the group in the store
     systems: tuple[str, ...]
     tracks: tuple[str, ...]
-    references: tuple[tuple[Reference, ...], ...]
-    """Empty for a track without a reference."""
+    references: tuple[tuple[Reference, ...], ...]  # empty for a track without a reference
     estimates: tuple[Sequence[Source | None], ...]
-    classes: Classes | None = None
-    """The classes or tags, if the evaluation declares them."""
+    classes: Classes | None = None  # the classes or tags, if the evaluation declares them
     patches: tuple[Mapping[str, Any], ...] = ()
     """What patches have corrected in the references: file, tracks, authors, reasons and dates."""
     plugins: tuple[str, ...] = ()
@@ -81,15 +78,12 @@ class EvaluationPlan(EvaluationFiles):
     system_meta: Metadata
     """Columns of metadata, one value per track or system: all of one type (str, int, float or bool), or None where
     a value is missing."""
-    stamps: Int
-    """Fingerprint of the input files of each cell."""
+    stamps: Int  # fingerprint of the input files of each cell
     signatures: Mapping[str, str]
     """For each measure, by its identity, a fingerprint of everything except the files that its scores depend on."""
     on_error: str = "record"
-    max_block: int = 64
-    """Most tracks in a block."""
-    cautions: tuple[Caution, ...] = ()
-    """Warnings, which the store keeps."""
+    max_block: int = 64  # most tracks in a block
+    cautions: tuple[Caution, ...] = ()  # warnings, which the store keeps
     reading: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of reading of each side for which the convention has defaults."""
 
@@ -141,8 +135,7 @@ def fingerprint(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
-_NAMED = np.uint64(2**64 - 2**40)
-"""The bits of a stamp that only depend on the names of the files."""
+_NAMED = np.uint64(2**64 - 2**40)  # the bits of a stamp that only depend on the names of the files
 
 
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:

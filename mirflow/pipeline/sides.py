@@ -35,8 +35,7 @@ ESTIMATES = _set_of(
 """The same of estimates."""
 MAYBE_REFERENCE = REFERENCE | _set_of("label labels target targets expected manual jams")
 """Words in names of folders that hold references where no folder has one of these names."""
-TEXT = (".csv", ".tsv", ".txt")
-"""Suffixes of text that may be a table of tracks."""
+TEXT = (".csv", ".tsv", ".txt")  # suffixes of text that may be a table of tracks
 _SHARD = re.compile(r"(?i)\d+-of-\d+(-[0-9a-f]+)?$|(?<=part-)\d+$|(?<=shard-)\d+$")
 """The end of a file's name that numbers the shards of a table."""
 _FEW = 3
@@ -65,8 +64,7 @@ class SideWords:
 
     names: Collection[str]
     paths: Collection[tuple[str, ...]] = ()
-    asked: bool = False
-    """Whether they were asked for."""
+    asked: bool = False  # whether they were asked for
     others: Collection[str] = ()
     """Words of the other side, if a word of a name such as ``Reference Annotations`` is enough; empty: all of it."""
 
@@ -144,22 +142,15 @@ def list_files(root: Path) -> list[FoundFile]:
 class Series:
     """Files of one side that one pattern finds."""
 
-    pattern: str
-    """With ``{track}``, and what else varies; without the suffix."""
-    files: dict[tuple[str, str], FoundFile]
-    """By system (empty: none) and track."""
-    tasks: tuple[str, ...] = ()
-    """What the files may hold, the likeliest first."""
-    parent: tuple[str, ...] = ()
-    """Folders above the one that names the side."""
-    listed: bool = False
-    """Whether the pipeline has to list the systems."""
+    pattern: str  # with ``{track}``, and what else varies; without the suffix
+    files: dict[tuple[str, str], FoundFile]  # by system (empty: none) and track
+    tasks: tuple[str, ...] = ()  # what the files may hold, the likeliest first
+    parent: tuple[str, ...] = ()  # folders above the one that names the side
+    listed: bool = False  # whether the pipeline has to list the systems
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of reading that the pipeline has to declare, by task."""
-    tables: tuple[FoundFile, ...] = ()
-    """Files of many tracks."""
-    notes: list[str] = field(default_factory=list)
-    """Uncertainties."""
+    tables: tuple[FoundFile, ...] = ()  # files of many tracks
+    notes: list[str] = field(default_factory=list)  # uncertainties
 
     @property
     def tracks(self) -> dict[str, None]:

@@ -25,18 +25,15 @@ TASKS = (
     *("lyrics", "classification", "tagging"),
 )
 """Tasks as which files are read, the likeliest first."""
-LARGEST_TABLE = 2**22
-"""Bytes of the largest delimited text that may be a table of tracks."""
-_SLOWEST, _FASTEST = 20, 400
-"""Beats a minute, of tempi in a table whose columns have no names."""
+LARGEST_TABLE = 2**22  # bytes of the largest delimited text that may be a table of tracks
+_SLOWEST, _FASTEST = 20, 400  # beats a minute, of tempi in a table whose columns have no names
 
 
 @dataclass
 class HeldAnnotation:
     """An annotation of each track in a Parquet file."""
 
-    tasks: tuple[str, ...] = ()
-    """Tasks that it may be for, the likeliest first."""
+    tasks: tuple[str, ...] = ()  # tasks that it may be for, the likeliest first
     columns: dict[str, dict[str, str | int]] = field(default_factory=dict)
     """Columns that a pipeline has to declare, by task; no entry where their names suffice."""
 

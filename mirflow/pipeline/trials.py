@@ -46,8 +46,7 @@ _HINTS = {
 TRIED = ("chord", "segment", "beat", "transcription", "melody", "multipitch", "key", "tempo", "pattern")
 """Tasks as which text is read whose rows alone do not show what they are."""
 _ALSO = {"onset": ("beat", "onset"), "beat": ("beat", "downbeat"), "melody": ("melody", "multipitch")}
-_HEAD = 2**16
-"""Bytes of a text that are enough to see what it is."""
+_HEAD = 2**16  # bytes of a text that are enough to see what it is
 SAMPLE = 3
 _DISAGREEMENT = 0.4
 """Share of the perfect score that annotators of the same recording reach at least against each other."""

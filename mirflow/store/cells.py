@@ -46,8 +46,7 @@ QUOTES_NOTHING = EMPTY | MISSING | {Status.not_computed}
 """Statuses whose messages name files; messages of other statuses may quote an annotation."""
 FAILED = MISSING | {Status.unreadable, Status.invalid, Status.failed}
 
-MAX_LABEL = 10_000
-"""Characters of the name of a system, track or metric."""
+MAX_LABEL = 10_000  # characters of the name of a system, track or metric
 MAX_NAME = 240
 """Most bytes of the name of an evaluation or a coordinate, each a folder of a store: file systems take 255."""
 DEVICES = frozenset(("con", "prn", "aux", "nul", *(f"{port}{digit}" for port in ("com", "lpt") for digit in range(10))))
@@ -98,10 +97,8 @@ class CellRemark:
     read of its file."""
 
     kind: RemarkKind
-    side: RemarkSide
-    """The annotation that it is about; ``pair`` if both, or the cell itself."""
-    text: str
-    """With the name of the file and the line, if it has one."""
+    side: RemarkSide  # the annotation that it is about; ``pair`` if both, or the cell itself
+    text: str  # with the name of the file and the line, if it has one
 
 
 _REMARK = re.compile(r"(reason|warning|repair|note) \((reference|estimate|pair)\): (.*)", re.DOTALL)
@@ -141,21 +138,15 @@ class Cells:
 
     system: tuple[str, ...]
     track: tuple[str, ...]
-    measures: tuple[str, ...]
-    """Identities of the scalar measures, the columns of `score` and `weight`."""
+    measures: tuple[str, ...]  # identities of the scalar measures, the columns of `score` and `weight`
     score: Float
     weight: Float
-    status: npt.NDArray[np.int8]
-    """Values of :class:`mirflow.store.cells.Status`."""
+    status: npt.NDArray[np.int8]  # values of `Status`
     repairs: npt.NDArray[np.int32]
-    message: tuple[str, ...]
-    """Remarks in the form of `write_message`; empty without any."""
-    digest: tuple[str, ...]
-    """``reference:estimate`` digests of the bytes that were scored."""
-    stamp: Int
-    """Fingerprint of the input files' sizes and modification times."""
-    duration: Float
-    """Duration of the reference."""
+    message: tuple[str, ...]  # remarks in the form of `write_message`; empty without any
+    digest: tuple[str, ...]  # ``reference:estimate`` digests of the bytes that were scored
+    stamp: Int  # fingerprint of the input files' sizes and modification times
+    duration: Float  # duration of the reference
     extras: Mapping[str, Sparse] = field(default_factory=dict)
     """Results with extra dims; the first index column is the cell."""
 

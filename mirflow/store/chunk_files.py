@@ -14,10 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-SEPARATOR = "."
-"""Of indices in the names of files."""
-CHUNK = re.compile(r"(?P<array>.*)/c(?:[/.]\d+)*")
-"""Keys of chunks in a store, of both kinds."""
+SEPARATOR = "."  # of indices in the names of files
+CHUNK = re.compile(r"(?P<array>.*)/c(?:[/.]\d+)*")  # keys of chunks in a store, of both kinds
 
 
 def chunk_key(metadata: Mapping[str, Any], place: Sequence[int]) -> str:

@@ -29,8 +29,7 @@ _LEAST_PER_CHUNK = 2**13
 _OFTEN_BLANK = ("message", "repairs")
 """Variables of which most systems have no value: a chunk without any has no file, as each costs time in each
 generation."""
-_SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
-"""Most tracks and values in a chunk of a result with extra dims."""
+_SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19  # most tracks and values in a chunk of a result with extra dims
 
 
 def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:

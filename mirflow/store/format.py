@@ -23,8 +23,7 @@ IMPORTED = "imported"
 """Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""
 PRINTED_STEP = "printed_step"
 """Attribute of a group: for each metric the smallest difference that the printed digits of a table show."""
-SIGNATURES = "signatures"
-"""Attribute of a group that keeps the signatures of its measures."""
+SIGNATURES = "signatures"  # attribute of a group that keeps the signatures of its measures
 WARNINGS = "warnings"
 """The attribute of an evaluation that keeps what was warned of, each with its ``text`` and its ``system``; of an answer
 those that concern its systems, a line each."""
@@ -231,8 +230,7 @@ def safe_name(name: str) -> str:
     return _UNSAFE.sub("_", name.strip()).lstrip("_.") or "unnamed"
 
 
-NESTED = "json"
-"""The attribute that names those of the others that hold JSON."""
+NESTED = "json"  # the attribute that names those of the others that hold JSON
 
 
 def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,8 +43,7 @@ WINDOWS = os.name == "nt"
 """Where folders cannot be opened, signals not be sent to ask for a process, and files not be removed while read."""
 
 
-_PATIENCE = 2.0
-"""Seconds that a file is waited for which another process is reading."""
+_PATIENCE = 2.0  # seconds that a file is waited for which another process is reading
 
 
 def _move(temporary: Path, path: Path) -> None:

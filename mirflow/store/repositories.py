@@ -40,12 +40,10 @@ T = TypeVar("T")
 
 _BRANCH = "main"
 _ATTEMPTS = 100
-_PATIENCE = 10.0
-"""Seconds to wait for another process that makes the repository."""
+_PATIENCE = 10.0  # seconds to wait for another process that makes the repository
 _LOOK_AFTER = 4.0
 """Seconds after which a request without an answer leads to a look at whether the service is there."""
-_TURN = 600.0
-"""Seconds to wait for another process that commits to the same folder."""
+_TURN = 600.0  # seconds to wait for another process that commits to the same folder
 _ABSENT = "the repository doesn't exist"
 _OCCUPIED = "repositories can only be created in clean prefixes"
 _MADE_AT_ONCE = (_OCCUPIED, "branch update conflict")

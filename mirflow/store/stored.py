@@ -94,8 +94,7 @@ class StoredGroup:
         self._path = path
         self.name = name
         place: Path | None = getattr(root.store, "root", None)
-        self.folder = None if place is None else place / name
-        """The folder of the group; None in a repository."""
+        self.folder = None if place is None else place / name  # the folder of the group; None in a repository
         self.systems, self.tracks, self.measures = (tuple(self._whole(dim).tolist()) for dim in DIMS)
         self._complete: set[str] = set()
         self._blank: set[bytes] = set()

@@ -28,13 +28,10 @@ else:  # not generic before zarr 3.1.4
     Base = ObjectStore
 
 REMEDY = "report it to the publisher, or read a copy"
-_MOST = 2**30
-"""Most bytes of a file of a store; those that mirflow writes have a few MB."""
-_KEPT = 2**26
-"""Bytes of whole files that are kept where a server does not send parts of files."""
+_MOST = 2**30  # most bytes of a file of a store; those that mirflow writes have a few MB
+_KEPT = 2**26  # bytes of whole files that are kept where a server does not send parts of files
 _TRIES = 2
-_PART = 2**16
-"""Bytes after which the speed of an answer is looked at."""
+_PART = 2**16  # bytes after which the speed of an answer is looked at
 
 
 class UrlStore(Base):

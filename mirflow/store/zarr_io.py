@@ -220,8 +220,7 @@ def _frames(shard: memoryview, chunks: int) -> list[memoryview] | None:
     return [shard[start : start + size] for start, size in index if start != _ABSENT]
 
 
-MAX_CHUNK = 2**29
-"""Most bytes of a chunk in memory; those that mirflow writes have a few MB."""
+MAX_CHUNK = 2**29  # most bytes of a chunk in memory; those that mirflow writes have a few MB
 _MOST_TEXTS = 2**24
 _ZSTD = 0xFD2FB528
 
@@ -422,8 +421,7 @@ def demand_written(array: zarr.Array[Any]) -> None:
             raise ValueError(f"chunks of {array.basename!r} are lost")
 
 
-_MANY = 1000
-"""Files of an array on a server before whose reading it is asked for the last one."""
+_MANY = 1000  # files of an array on a server before whose reading it is asked for the last one
 
 
 def _demand_last(array: zarr.Array[Any]) -> None:
@@ -435,8 +433,7 @@ def _demand_last(array: zarr.Array[Any]) -> None:
         demand(array.path, metadata.encode_chunk_key(tuple((length - 1) // size for length, size in sides)))
 
 
-_SMALL = 2**22
-"""Bytes of an array that takes no longer to read whole than in parts."""
+_SMALL = 2**22  # bytes of an array that takes no longer to read whole than in parts
 
 
 class StoredArray:

@@ -44,10 +44,8 @@ if TYPE_CHECKING:
 
     from ..progress import Progress
 
-OWN = " (this run)"
-"""Added to the name of the system that is run."""
-NOWHERE = "not here"
-"""Place of data that are not found."""
+OWN = " (this run)"  # added to the name of the system that is run
+NOWHERE = "not here"  # place of data that are not found
 _SHOWN = 5
 
 
@@ -56,19 +54,15 @@ class BenchmarkRow:
     """A system in the table of a benchmark."""
 
     system: str
-    own: bool
-    """Whether it is the system that was run."""
-    values: Mapping[str, float]
-    """Aggregates by metric, in the unit of the metric."""
+    own: bool  # whether it is the system that was run
+    values: Mapping[str, float]  # aggregates by metric, in the unit of the metric
     n: int | None = None
     missing: int | None = None
     """Tracks that count, and tracks without a score; None where only aggregates are published."""
     letters: str = ""
     """Systems that share one are not told apart by the headline; empty where that was not tested."""
-    source: str = ""
-    """Where the scores were published."""
-    signature: str = ""
-    """How the values were computed; empty where that is not known."""
+    source: str = ""  # where the scores were published
+    signature: str = ""  # how the values were computed; empty where that is not known
 
 
 def benchmarks() -> Tabulation[BenchmarkFile]:
@@ -187,11 +181,19 @@ def run_benchmark(
     """
     file = find_benchmark(name)
     root = demand_data(file, data)
-    system = _system_of(estimates, system)
+    folder = Path(absolute(str(estimates)))
+    if not folder.is_dir():
+        found = "is a file" if folder.exists() else "no such folder"
+        raise BenchmarkError(f"{estimates}: {found}: expected a folder with the files of one system")
+    if set("{}") & set(str(folder)):
+        raise BenchmarkError(f"{estimates}: the path of the estimates has braces; move or rename the folder")
+    system = folder.name if system is None else system
+    if not system.strip() or system in (".", "..") or "/" in system:
+        raise BenchmarkError(f"invalid name of a system {system!r}: expected text without /, such as ours")
     called = re.sub(r'[<>:"/\\|?*]', "-", system)  # what Windows has in no name of a file
     place = Path("stores", file.name, f"{called}.zarr") if store is None else store
     tracks = tracks_of(file, root, homed=data is not None)
-    pipeline = _pipeline_of(file, root, Path(absolute(str(estimates))), system, tracks, homed=data is not None)
+    pipeline = _pipeline_of(file, root, folder, system, tracks, homed=data is not None)
     notes = [*_misnamed(file, pipeline, tracks, estimates)]
     try:
         report = run(pipeline, store=place, code=file.path.parent, progress=progress, guarded=guarded)
@@ -199,22 +201,8 @@ def run_benchmark(
         why = f"{place}: holds other scores than those of {system} on {file.name}; name another store (--store)"
         raise BenchmarkError(why) from None
     scores = read_scores(report.store)[file.benchmark.evaluation.name]
-    whole = f"{absolute(str(estimates))}/"
-    notes += [note.replace(whole, f"{estimates}/") for note in _without_score(scores, report.store)]
+    notes += [note.replace(f"{folder}/", f"{estimates}/") for note in _without_score(scores, report.store)]
     return _compare(file, root, scores, system, missing or file.benchmark.missing, notes)
-
-
-def _system_of(estimates: str | Path, system: str | None) -> str:
-    folder = Path(absolute(str(estimates)))
-    if not folder.is_dir():
-        found = "is a file" if folder.exists() else "no such folder"
-        raise BenchmarkError(f"{estimates}: {found}: expected a folder with the files of one system")
-    if set("{}") & set(str(folder)):
-        raise BenchmarkError(f"{estimates}: the path of the estimates has braces; move or rename the folder")
-    name = folder.name if system is None else system
-    if not name.strip() or name in (".", "..") or "/" in name:
-        raise BenchmarkError(f"invalid name of a system {name!r}: expected text without /, such as ours")
-    return name
 
 
 def _pipeline_of(
@@ -302,7 +290,23 @@ def _compare(
     letters, note = _letters(file, compared, missing)
     rows = [replace(row, letters=letters.get(f"{row.system}{OWN}" if row.own else row.system, "")) for row in rows]
     below = [*readable_tables(result)[0].notes, *([note] if note else []), *(f"signature: {one}" for one in signed)]
-    return _tabulation(file, rows, below, notes)
+    headline, title = file.metrics[0], f"{file.name}: {file.benchmark.title}"
+    sign_of = SIGN_OF[_records(file)[headline].orientation] or 1
+
+    def order(row: BenchmarkRow) -> tuple[bool, float]:
+        value = row.values.get(headline, math.nan)
+        return math.isnan(value), -sign_of * value
+
+    ranked = sorted(rows, key=order)
+    columns = ("benchmark", "system", "this_run", "metric", "value", "n", "n_missing", "letters", "source", "signature")
+    long = tuple(
+        (file.name, row.system, int(row.own), metric, value, row.n, row.missing, row.letters, row.source, row.signature)
+        for row in ranked
+        for metric, value in row.values.items()
+    )
+    return Tabulation(
+        ranked, lambda width: [_standings(file, ranked, title, [*below, *notes])], lambda: [Table(columns, long)], notes
+    )
 
 
 def _query(file: BenchmarkFile, scores: xr.Dataset, missing: str) -> Query:
@@ -364,30 +368,6 @@ def _letters(file: BenchmarkFile, given: Mapping[str, xr.Dataset], missing: str)
         return {}, f"no letters: {error}"
     letters = compared["letters"].values[:, 0].tolist()
     return dict(zip(names_of(joined, "system"), letters, strict=True)), letters_note(compared, 0)
-
-
-def _tabulation(
-    file: BenchmarkFile, rows: Sequence[BenchmarkRow], below: Sequence[str], notes: Sequence[str]
-) -> Tabulation[BenchmarkRow]:
-    """The systems from the best to the worst, as tables."""
-    sign_of = SIGN_OF[_records(file)[file.metrics[0]].orientation] or 1
-    headline = file.metrics[0]
-
-    def order(row: BenchmarkRow) -> tuple[bool, float]:
-        value = row.values.get(headline, math.nan)
-        return math.isnan(value), -sign_of * value
-
-    ranked = sorted(rows, key=order)
-    columns = ("benchmark", "system", "this_run", "metric", "value", "n", "n_missing", "letters", "source", "signature")
-    long = tuple(
-        (file.name, row.system, int(row.own), metric, value, row.n, row.missing, row.letters, row.source, row.signature)
-        for row in ranked
-        for metric, value in row.values.items()
-    )
-    title = f"{file.name}: {file.benchmark.title}"
-    return Tabulation(
-        ranked, lambda width: [_standings(file, ranked, title, [*below, *notes])], lambda: [Table(columns, long)], notes
-    )
 
 
 def _standings(file: BenchmarkFile, rows: Sequence[BenchmarkRow], title: str, notes: Sequence[str]) -> Table:

@@ -46,10 +46,8 @@ if TYPE_CHECKING:
 
 PatchLike = str | Path | Mapping[str, Any] | ReferencePatch
 """A patch file, its values, or a patch that was read."""
-NO_DIGEST = "0" * 16
-"""Digest of references in memory, which have no file."""
-_LONGEST = 100
-"""Characters of the names of tracks in tables for people."""
+NO_DIGEST = "0" * 16  # digest of references in memory, which have no file
+_LONGEST = 100  # characters of the names of tracks in tables for people
 
 
 def make_patch(

@@ -162,10 +162,8 @@ def _numbers_of(document: str | Path) -> tuple[Sequence[SignedNumber], list[str]
     return found.numbers, [*found.unsigned]
 
 
-_LAYOUT = {*DELIMITED, "format"}
-"""Options that say how a file is laid out, not what is read of it."""
-Rules = tuple[str, str, str, str]
-"""Task, convention, grid and combination of references."""
+_LAYOUT = {*DELIMITED, "format"}  # options that say how a file is laid out, not what is read of it
+Rules = tuple[str, str, str, str]  # task, convention, grid and combination of references
 
 
 def _rules_of(signed: Signature) -> Rules:
@@ -201,24 +199,22 @@ def _sides_of(signed: Signature) -> dict[str, dict[str, Any]]:
         side, _, option = name.partition(".")
         if side not in sides or option not in (*OPTIONS, "annotator"):
             raise SignatureError(f"unknown option of reading {name!r}: a later version of mirflow may have it")
+        kind: Any = OPTIONS[option].type if option in OPTIONS else str | int
+        kinds = get_args(kind) or (kind,)
+        value: Any = text
         try:
-            sides[side][option] = _value_of(option, text)
+            if get_origin(kind) is tuple:
+                value = json.loads(text)
+            elif bool in kinds:
+                value = {"True": True, "False": False}.get(text, text)
+            elif int in kinds and text.isdecimal():
+                value = int(text)
+            elif float in kinds:
+                value = float(text)
         except (ValueError, RecursionError):
             raise SignatureError(f"invalid {name} of a signature: {text[:80]!r}") from None
+        sides[side][option] = value
     return sides
-
-
-def _value_of(option: str, text: str) -> Any:
-    """The value of an option of reading from its text in a signature; raise a ValueError for another one."""
-    kind: Any = OPTIONS[option].type if option in OPTIONS else str | int
-    kinds = get_args(kind) or (kind,)
-    if get_origin(kind) is tuple:
-        return json.loads(text)
-    if bool in kinds:
-        return {"True": True, "False": False}.get(text, text)
-    if int in kinds and text.isdecimal():
-        return int(text)
-    return float(text) if float in kinds else text
 
 
 def _of_pipeline(
@@ -335,14 +331,10 @@ def _check_all(numbers: Sequence[SignedNumber], boards: Mapping[str, xr.Dataset]
 class Recomputed:
     """The numbers of a signature, computed again."""
 
-    results: Mapping[str, xr.Dataset]
-    """By the identity of the metric."""
-    signed: Signature
-    """Of these results."""
-    versions: Mapping[str, str]
-    """Versions of the metrics."""
-    renamed: Mapping[str, str]
-    """Systems that have another name in the scores."""
+    results: Mapping[str, xr.Dataset]  # by the identity of the metric
+    signed: Signature  # of these results
+    versions: Mapping[str, str]  # versions of the metrics
+    renamed: Mapping[str, str]  # systems that have another name in the scores
 
     def check(self, number: SignedNumber) -> NumberCheck:
         """Compare a printed number."""
@@ -359,22 +351,18 @@ class Recomputed:
         made = NumberCheck(number.place, names, number.printed, value, EQUAL, "", str(signed))
         if self.changed(signed):
             return replace(made, verdict=UNKNOWN, reason=self.changed(signed))
-        rounded = is_rounded(number.printed, value, decimals=number.decimals)
-        reasons = [] if rounded else self._reasons(number.printed, value, signed, metric)
+        reasons = []
+        if not is_rounded(number.printed, value, decimals=number.decimals):
+            difference = f"by {value - float(number.printed or 0):+.6g}" if math.isfinite(value) else "without a value"
+            reasons.append(difference if number.printed else "no number is printed")
+            version = self.versions.get(metric, signed["rev"])
+            if number.printed and version != signed["rev"]:
+                reasons.append(f"signed by version {signed['rev']} of the metric, computed by version {version}")
+            if number.printed and (unnamed := self.unnamed(signed)):
+                named = ", ".join(f"{name} {value}" for name, value in unnamed.items())
+                reasons.append(f"the files are read with {named} here, which the signature does not name")
         reasons += self._counts(signed)
         return replace(made, verdict=DIFFERENT, reason="; ".join(reasons)) if reasons else made
-
-    def _reasons(self, printed: str, value: float, signed: Signature, metric: str) -> list[str]:
-        if not printed:
-            return ["no number is printed"]
-        reasons = [f"by {value - float(printed):+.6g}"] if math.isfinite(value) else ["without a value"]
-        version = self.versions.get(metric, signed["rev"])
-        if version != signed["rev"]:
-            reasons.append(f"signed by version {signed['rev']} of the metric, computed by version {version}")
-        if unnamed := self.unnamed(signed):
-            named = ", ".join(f"{name} {value}" for name, value in unnamed.items())
-            reasons.append(f"the files are read with {named} here, which the signature does not name")
-        return reasons
 
     def unnamed(self, signed: Signature) -> dict[str, str]:
         """Options of reading that are set here, and not named by a signature."""
@@ -430,8 +418,7 @@ class Recomputed:
         return float(values.values)
 
 
-_EXACT = 1e-12
-"""Relative difference of numbers in full precision that are the same."""
+_EXACT = 1e-12  # relative difference of numbers in full precision that are the same
 
 
 def is_rounded(printed: str, value: float, *, decimals: bool = True) -> bool:
@@ -483,7 +470,11 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
         if not same or any(theirs.get(name) != ours.get(name) for name in demanded):
             reasons.append(f"the rules differ: {whole} is computed here")
             continue
-        by_metric = {metric: result for result in results for metric in _metrics_of(result)}
+        by_metric = {
+            metric: result
+            for result in results
+            for metric in ([str(result.attrs["metric"])] if "metric" in result.attrs else names_of(result, "metric"))
+        }
         versions = {metric: one["rev"] for one in again for metric in one.metrics}
         only = {systems[0]: names_of(ds, "system")[0]} if len(systems) == 1 == ds.sizes["system"] else {}
         found.append(Recomputed(by_metric, whole, versions, only))
@@ -494,10 +485,6 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
     if _lacks_map(signed):
         return "labels were mapped by a file, whose path only the pipeline names (--pipeline)"
     return f"no scores of {signed.task} by the rules of {signed['conv']}"
-
-
-def _metrics_of(result: xr.Dataset) -> list[str]:
-    return [str(result.attrs["metric"])] if "metric" in result.attrs else names_of(result, "metric")
 
 
 def _systems_in(ds: xr.Dataset, signed: Signature, systems: Sequence[str]) -> list[str] | str | None:
