@@ -120,7 +120,17 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             lines = audit.read_bytes()
             _add_bytes(archive, AUDIT, lines[: lines.rfind(b"\n") + 1], service.clock())
         for id, name, state, withdrawn in rows:
-            _add_files(archive, folder, id, name, state, withdrawn=bool(withdrawn))
+            # Files of a submission that was withdrawn before it was scored are gone, or about to be removed.
+            if state in CLOSED or (withdrawn and state != "scored"):
+                continue
+            # As uploaded before its check, and as checked afterwards.
+            waits = state in ("received", "checking")
+            needed = folder / "submissions" / id if waits else folder / "systems" / name
+            if waits and not (needed / NAMES).exists():
+                raise _GoneError(f"the files of submission {name} are gone")
+            _add_tree(archive, folder, needed)
+            if (folder / "readings" / name).is_dir():  # they do not exist before scoring
+                _add_tree(archive, folder, folder / "readings" / name)
         for name in _GRADING:
             if (folder / name).is_dir():
                 _add_tree(archive, folder, folder / name)
@@ -133,21 +143,6 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             archive.addfile(entry)
         files = sum(member.isfile() for member in archive.getmembers())
     return Backup(date, counts["user"], counts["submission"], files, generations)
-
-
-def _add_files(archive: tarfile.TarFile, folder: Path, id: str, name: str, state: str, *, withdrawn: bool) -> None:
-    """Add the files of a submission: as uploaded before its check, and as checked afterwards.
-
-    Files of a submission that was withdrawn before it was scored are gone, or about to be removed.
-    """
-    if state in CLOSED or (withdrawn and state != "scored"):
-        return
-    needed = folder / "submissions" / id if state in ("received", "checking") else folder / "systems" / name
-    if needed.parent.name == "submissions" and not (needed / NAMES).exists():
-        raise _GoneError(f"the files of submission {name} are gone")
-    _add_tree(archive, folder, needed)
-    if (folder / "readings" / name).is_dir():  # they do not exist before scoring
-        _add_tree(archive, folder, folder / "readings" / name)
 
 
 def _add_tree(archive: tarfile.TarFile, folder: Path, tree: Path) -> None:

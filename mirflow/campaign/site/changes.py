@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -142,10 +142,21 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
     if before.tracks != after.tracks:
         words.append(counted(after.tracks, "track"))
         details.append(f"{counted(after.tracks, 'track')}; before: {before.tracks}")
-    moved = list(_moved(before, after))
+    # The changed value of the headline, or else the number of other changed metrics.
+    moved = []
+    for name, system in new.items():
+        scores = old[name].scores if name in old else {}
+        others = [key for key, score in system.scores.items() if key in scores and scores[key].value != score.value]
+        if after.headline in others:
+            values = scores[after.headline].value, system.scores[after.headline].value
+            by = [value for value in values if isinstance(value, float)]
+            gain = f" ({show_gain(by[1] - by[0])})" if len(by) == 2 else ""
+            moved.append(f"{name}: {after.headline} {show_number(values[1])}, before {show_number(values[0])}{gain}")
+        elif others:
+            moved.append(f"{name}: {counted(len(others), 'metric')} changed: {others[0]}, ...")
     if moved:
-        words.append(f"other scores of {counted(len({name for name, _ in moved}), 'system')}")
-        details += [text for _, text in moved]
+        words.append(f"other scores of {counted(len(moved), 'system')}")
+        details += moved
     return ", ".join(words), at_most(details)
 
 
@@ -161,22 +172,6 @@ def _leaders(evaluation: RankedEvaluation) -> list[str]:
 def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
     place = f", rank {system.rank} of {len(evaluation.systems)}" if system.rank else ""
     return f"{system.name}, {show_number(system.scores[evaluation.headline].value)}{place}"
-
-
-def _moved(before: RankedEvaluation, after: RankedEvaluation) -> Iterator[tuple[str, str]]:
-    """Yield systems with changed values: that of the headline, or else the number of other changed metrics."""
-    old = {system.name: system.scores for system in before.systems}
-    for system in after.systems:
-        scores = old.get(system.name, {})
-        others = [name for name, score in system.scores.items() if name in scores and scores[name].value != score.value]
-        if after.headline in others:
-            values = scores[after.headline].value, system.scores[after.headline].value
-            by = [value for value in values if isinstance(value, float)]
-            gain = f" ({show_gain(by[1] - by[0])})" if len(by) == 2 else ""
-            text = f"{system.name}: {after.headline} {show_number(values[1])}, before {show_number(values[0])}{gain}"
-            yield system.name, text
-        elif others:
-            yield system.name, f"{system.name}: {counted(len(others), 'metric')} changed: {others[0]}, ..."
 
 
 def to_atom(

@@ -601,7 +601,7 @@ def test_public_copies_are_updated_from_time_to_time_even_if_submissions_wait(
     submit(service, "oak", estimates())
     worker, published = worker_of(service, WithoutJobs()), list[bool]()
     worker.prepare()
-    monkeypatch.setattr(type(worker.publication), "is_due", True)
+    monkeypatch.setattr("mirflow.campaign.server.submissions.worker._PUBLISH", -1.0)
     monkeypatch.setattr(worker.publication, "publish", lambda: not published.append(True))  # type: ignore[func-returns-value]
     assert worker.step()
     assert published == [True]

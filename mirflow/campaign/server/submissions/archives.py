@@ -137,7 +137,13 @@ def _plain_file(name: str, path: Path) -> Member:
 
 def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
     left_out = tuple(member.name for member in members if _is_left_out(member.name))
-    members = _without_folder([member for member in members if not _is_left_out(member.name)], fits)
+    members = [member for member in members if not _is_left_out(member.name)]
+    heads = {member.name.split("/", 1)[0] for member in members}
+    if len(heads) == 1 and all("/" in member.name for member in members):
+        # A folder around everything is left out if more files fit without it.
+        inner = [replace(member, name=member.name.split("/", 1)[1]) for member in members]
+        outside, inside = (sum(not fits(member.name) for member in some) for some in (members, inner))
+        members = inner if inside > outside and not name_trouble(heads.pop(), 1) else members
     if not members:
         raise ArchiveError("contains no files")
     if len(members) > limits.files:
@@ -165,23 +171,16 @@ def _is_left_out(name: str) -> bool:
     return any(is_hidden(part) for part in re.split(r"[/\\]", name) if part not in (".", ".."))
 
 
-def _without_folder(members: list[Member], fits: Callable[[str], str]) -> list[Member]:
-    heads = {member.name.split("/", 1)[0] for member in members}
-    if len(heads) != 1 or not all("/" in member.name for member in members):
-        return members
-    inner = [replace(member, name=member.name.split("/", 1)[1]) for member in members]
-    outside = sum(not fits(member.name) for member in members)
-    inside = sum(not fits(member.name) for member in inner)
-    head = next(iter(heads))
-    return inner if inside > outside and not name_trouble(head, 1) else members
-
-
 def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[str], str]) -> Iterator[Refusal]:
     seen: dict[str, str] = {}
     folders: dict[str, str] = {}
     for member in members:
         why = member.trouble or name_trouble(member.name, limits.depth) or fits(member.name)
-        key = _seen_name(member.name)
+        # Names that look alike are the same: fold their case, compose accents, drop invisible characters.
+        drawn = (
+            char for char in member.name if unicodedata.category(char) != "Cf" and not "\ufe00" <= char <= "\ufe0f"
+        )
+        key = unicodedata.normalize("NFC", "".join(drawn)).casefold()
         if not why and key in seen:
             why = f"has the same name as {seen[key]!r} except for case, encoding of accents or invisible characters"
         if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):
@@ -190,18 +189,6 @@ def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[st
         folders.update((str(above), member.name) for above in PurePosixPath(key).parents)
         if why:
             yield Refusal(member.name, why)
-
-
-def _seen_name(name: str) -> str:
-    """Normalise a name: fold its case, compose accents and drop invisible characters.
-
-    Examples
-    --------
-    >>> _seen_name("E\u0301tude\u200b") == _seen_name("\u00e9tude\ufe0f")
-    True
-    """
-    seen = (char for char in name if unicodedata.category(char) != "Cf" and not "\ufe00" <= char <= "\ufe0f")
-    return unicodedata.normalize("NFC", "".join(seen)).casefold()
 
 
 def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:

@@ -149,16 +149,8 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
         [clean_text(path)[:_LONGEST], line, severity, rule[:100], clean_text(message)[:_LONGEST]]
         for path, line, severity, rule, message in listed
     ]
-    return {
-        "files": 0,
-        "digest": "",
-        "findings": findings,
-        **counts,
-        "left_out": [],
-        "evaluations": [],
-        "names": [],
-        "without": [],
-    }
+    empty: dict[str, list[str]] = {name: [] for name in ("left_out", "evaluations", "names", "without")}
+    return {"files": 0, "digest": "", "findings": findings, **counts, **empty}
 
 
 def _most_severe(rows: list[Row]) -> list[Row]:
@@ -239,7 +231,15 @@ def _track_problems(
                 message = "contains several tracks: submit it for one split at a time"
                 yield FoundProblem(next(iter(matching)), None, "error", "splits", message)
             continue
-        yield from _twice(pattern, matching, kind_of(evaluation.task).part)
+        # Files that belong to the same track, such as a.lab and a.jams.
+        fields, seen = ("track", kind_of(evaluation.task).part or "", "level"), dict[tuple[str, ...], str]()
+        for name, values in matching.items():
+            folder = tuple(value for field, value in values.items() if field not in fields)
+            key = (*(values.get(field, "") for field in fields), *folder)
+            if key in seen:
+                message = f"belongs to the same track as {seen[key]!r}: send one file per track"
+                yield FoundProblem(name, None, "error", "twice", message)
+            seen.setdefault(key, name)
         judged |= set(matching)
         for split in splits:
             shared = [name for name in pattern.names if name != "format" and split.places and name in split.places[0]]
@@ -261,18 +261,6 @@ def _track_problems(
             near = difflib.get_close_matches(track, names, n=1, cutoff=0.6)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         yield FoundProblem(name, None, "warning", "unknown_track", f"does not belong to any scored track{hint}")
-
-
-def _twice(pattern: Pattern, files: Mapping[str, Mapping[str, str]], part: str | None) -> Iterator[FoundProblem]:
-    """Yield files that belong to the same track, such as a.lab and a.jams."""
-    seen: dict[tuple[str, ...], str] = {}
-    for name, values in files.items():
-        key = values["track"], values.get(part or "", ""), values.get("level", "")
-        folder = tuple(value for field, value in values.items() if field not in ("track", part or "", "level"))
-        if (*key, *folder) in seen:
-            message = f"belongs to the same track as {seen[*key, *folder]!r}: send one file per track"
-            yield FoundProblem(name, None, "error", "twice", message)
-        seen.setdefault((*key, *folder), name)
 
 
 def _missing(split: Expected, missing: Sequence[str], tracks: int) -> FoundProblem:

@@ -291,27 +291,25 @@ def _demand_space(pid: int, folders: Iterable[str], most: int) -> None:
         written = int(fields["write_bytes"])
     except (OSError, ValueError, KeyError):
         written = 0
-    if written > most or any(_holds_more(folder, most) for folder in folders):
+    for folder in folders:
+        size, left = 0, [folder]
+        while left and max(written, size) <= most:
+            try:
+                with os.scandir(left.pop()) as entries:
+                    for entry in entries:
+                        with contextlib.suppress(FileNotFoundError):
+                            size += max(_ENTRY, 512 * entry.stat(follow_symlinks=False).st_blocks)
+                            if size > most:
+                                break
+                            if entry.is_dir(follow_symlinks=False):
+                                left.append(entry.path)
+            except FileNotFoundError:
+                continue  # it was removed
+            except OSError:  # too deep to be looked at
+                written = most + 1
+        written = max(written, size)
+    if written > most:
         raise JobDiskError(f"wrote more than {most / 10**6:.10g} MB")
-
-
-def _holds_more(folder: str, most: int) -> bool:
-    size, left = 0, [folder]
-    while left:
-        try:
-            with os.scandir(left.pop()) as entries:
-                for entry in entries:
-                    with contextlib.suppress(FileNotFoundError):
-                        size += max(_ENTRY, 512 * entry.stat(follow_symlinks=False).st_blocks)
-                        if size > most:
-                            return True
-                        if entry.is_dir(follow_symlinks=False):
-                            left.append(entry.path)
-        except FileNotFoundError:
-            continue  # it was removed
-        except OSError:  # too deep to be looked at
-            return True
-    return False
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -439,7 +437,11 @@ def confine(confines: Confines) -> list[str]:
     os.environ.update(confines.environment)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    alone = not confines.network and _without_network()
+    alone = False
+    if not confines.network and sys.platform == "linux":
+        # Leave the network by entering a new user namespace, which needs no privilege.
+        unshare, apart = ctypes.CDLL(None, use_errno=True).unshare, _CLONE_NEWNET | _CLONE_NEWIPC
+        alone = bool(unshare(_CLONE_NEWUSER | apart) == 0 or unshare(apart) == 0)
     allowed = Allowed(confines.writable, confines.readable, confines.network, processes=not confines.alone)
     limits = [*_limit(confines)]  # before calls are filtered
     held = [*restrict(allowed)] if confines.writable else []
@@ -476,15 +478,6 @@ def _limit(confines: Confines) -> Iterator[str]:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(which, (most, most))
             yield name
-
-
-def _without_network() -> bool:
-    """Leave the network by entering a new user namespace, which needs no privilege."""
-    if sys.platform != "linux":
-        return False
-    unshare = ctypes.CDLL(None, use_errno=True).unshare
-    apart = _CLONE_NEWNET | _CLONE_NEWIPC
-    return bool(unshare(_CLONE_NEWUSER | apart) == 0 or unshare(apart) == 0)
 
 
 def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:

@@ -66,16 +66,12 @@ class Jobs:
         self.listed: tuple[float, dict[str, Any]] | None = None
         """When the references were listed, and their places; None before the first time."""
 
-    def tracks(self) -> dict[str, Any]:
-        """Places of the references by split and evaluation, as seen from this host."""
-        return dict(self.references()["places"])
-
     def references(self) -> dict[str, Any]:
-        """Places of the references with their folders; listed again after some time."""
+        """``places`` of the references by split and evaluation, and their ``folders``; listed again after some time."""
         if self.listed is None or time.monotonic() - self.listed[0] > _TRACKS_FOR:
             task = {**self.scoring, "splits": list(self.campaign.splits)}
             self.listed = time.monotonic(), self.confinement.run("tracks", task, self.trusted())
-            keep_places(self.service.state_folder, self.campaign, self.tracks())
+            keep_places(self.service.state_folder, self.campaign, self.listed[1]["places"])
         return self.listed[1]
 
     def trusted(self) -> Confines:
@@ -170,7 +166,7 @@ class Jobs:
                 "hidden": self.campaign.splits[split].hidden,
                 "named": may_tell(self.campaign, split, by_name[name]),
             }
-            for split, evaluations in self.tracks().items()
+            for split, evaluations in self.references()["places"].items()
             for name, places in evaluations.items()
         ]
 
@@ -222,7 +218,9 @@ class Jobs:
             # Relative, so that the signature by name and time survives moving the whole folder.
             "files": os.path.relpath(files, root).replace(os.sep, "/"),
             "split": split,
-            "places": {name: rows for name, rows in self.tracks().get(split, {}).items() if name in named},
+            "places": {
+                name: rows for name, rows in self.references()["places"].get(split, {}).items() if name in named
+            },
         }
         beside = [*read_beside(self.path, self.campaign, split)]
         digests = [campaign_digest(path) for path in (*beside, *plugin_addresses(self.path, self.campaign))]
@@ -267,12 +265,7 @@ class Jobs:
                 and session.get(Scored, (row.number, split, self.campaign.rules)) is None
             ]
 
-    def outcome(self, row: Submission, split: str) -> str | None:
-        """Return the error from scoring on a split, empty if none; None if this campaign file has not scored it."""
-        outcome = self._outcome(row, split)
-        return str(outcome["error"]) if outcome else None
-
-    def _outcome(self, row: Submission, split: str) -> dict[str, Any]:
+    def outcome(self, row: Submission, split: str) -> dict[str, Any]:
         """What scoring on a split by this campaign file gave: ``error`` and ``causes``; empty if it was not done."""
         try:
             outcome: dict[str, Any] = json.loads((self.scratch(row) / f"{split}.json").read_text())
@@ -296,7 +289,7 @@ class Jobs:
             mine.warnings -= len(session.scalars(select(SubmissionFinding.id).where(*of_causes)).all())
             session.execute(delete(SubmissionFinding).where(*of_causes))
             for split in left:
-                for message in self._outcome(row, split).get("causes", ()):
+                for message in self.outcome(row, split).get("causes", ()):
                     columns = {"path": "", "severity": "warning", "rule": "cause", "message": f"{split}: {message}"}
                     session.add(SubmissionFinding(submission_id=row.number, **columns))
                     mine.warnings += 1
@@ -304,8 +297,8 @@ class Jobs:
     def compute(self, row: Submission, name: str) -> str:
         """Score a submission on a split, and keep its scores; returns an error message, or an empty string."""
         done, split = self.outcome(row, name), self.campaign.splits[name]
-        if done is not None:
-            return done
+        if done:
+            return str(done["error"])
         task = {
             **self.scoring,
             "split": name,

@@ -194,12 +194,6 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
     return None
 
 
-def is_due(session: Session, channel: Channel, now: dt.datetime) -> bool:
-    """True if a message of a channel is due."""
-    due = select(Notification.id).where(*_waiting(channel), Notification.due <= now).limit(1)
-    return session.scalar(due) is not None
-
-
 def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
     """Record that a message was delivered, and delete old ones."""
     row = session.scalar(select(Notification).where(Notification.key == key))
@@ -434,7 +428,8 @@ class Sender:
     def step(self) -> bool:
         """Try to deliver the message that is due first; False if none is due."""
         with self.database.read() as session:
-            if not is_due(session, self.channel, self.service.clock()):
+            waiting = _waiting(self.channel), Notification.due <= self.service.clock()
+            if session.scalar(select(Notification.id).where(*waiting[0], waiting[1]).limit(1)) is None:
                 return False
         with self.database.write() as session:
             message = claim(session, self.service, self.channel, self.service.clock())

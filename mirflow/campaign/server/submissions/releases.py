@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from ...file import Split
@@ -135,12 +135,7 @@ def release(
     """
     for evaluation, listed in values.items():
         for index, value in enumerate(listed):
-            earlier = select(Released.id).where(
-                Released.submission_id == submission.number,
-                Released.split == name,
-                Released.evaluation == evaluation,
-                Released.metric == value["metric"],
-            )
+            earlier = select(Released.id).where(*_same(Released, submission.number, name, evaluation, value["metric"]))
             # Counts of reference contents would reveal them, and no system can be better by them.
             if session.scalar(earlier) is not None or (split.hidden and value["orientation"] == "none"):
                 continue
@@ -170,22 +165,21 @@ def release(
         session.add(Scored(submission_id=submission.number, split=name, rules=rules, date=now))
 
 
+def _same(
+    table: type[Released | Verdict], number: int, split: str, evaluation: str, metric: str
+) -> tuple[ColumnElement[bool], ...]:
+    """Conditions for what a submission has on a split by a metric."""
+    place = table.split == split, table.evaluation == evaluation, table.metric == metric
+    return (table.submission_id == number, *place)
+
+
 def _best(session: Session, submission: Submission, row: Released) -> float | None:
     """Return the team's best released score by the same metric.
 
     Private and withdrawn submissions count: the team knows their scores and could otherwise exploit them.
     """
-    released = (
-        select(Released.value)
-        .join(Submission)
-        .where(
-            Submission.team == submission.team,
-            Released.split == row.split,
-            Released.evaluation == row.evaluation,
-            Released.metric == row.metric,
-            Released.value.is_not(None),
-        )
-    )
+    same = Released.split == row.split, Released.evaluation == row.evaluation, Released.metric == row.metric
+    released = select(Released.value).join(Submission).where(Submission.team == submission.team, *same)
     values = [value for value in session.scalars(released) if value is not None]
     if not values:
         return None
@@ -250,19 +244,9 @@ def judge(
             compared = comparisons.get(evaluation, {}).get(other.name)
             if compared is None:
                 continue
-            judged = select(Verdict.id).where(
-                Verdict.submission_id == submission.number,
-                Verdict.split == name,
-                Verdict.evaluation == evaluation,
-                Verdict.metric == compared["metric"],
-                Verdict.relation == relation,
-            )
-            improved = select(Released.improved).where(
-                Released.submission_id == submission.number,
-                Released.split == name,
-                Released.evaluation == evaluation,
-                Released.metric == compared["metric"],
-            )
+            what = submission.number, name, evaluation, compared["metric"]
+            judged = select(Verdict.id).where(*_same(Verdict, *what), Verdict.relation == relation)
+            improved = select(Released.improved).where(*_same(Released, *what))
             kept_back = split.hidden and session.scalar(improved) is False
             if kept_back or session.scalar(judged) is not None:
                 continue
@@ -277,24 +261,12 @@ def judge(
                 tracks=compared["asked"] if split.hidden else compared["tracks"],
             )
             if split.hidden:
-                row.difference = _released_difference(session, submission.number, number, row)
+                both = [
+                    session.scalar(select(Released.value).where(*_same(Released, of, *what[1:])))
+                    for of in (submission.number, number)
+                ]
+                if both[0] is not None and both[1] is not None:
+                    row.difference = float(f"{both[0] - both[1]:.12g}")
             else:
                 row.difference, row.low, row.high, row.p = (compared[key] for key in ("difference", "low", "high", "p"))
             session.add(row)
-
-
-def _released_difference(session: Session, mine: int, theirs: int, row: Verdict) -> float | None:
-    values = []
-    for number in (mine, theirs):
-        value = session.scalar(
-            select(Released.value).where(
-                Released.submission_id == number,
-                Released.split == row.split,
-                Released.evaluation == row.evaluation,
-                Released.metric == row.metric,
-            )
-        )
-        if value is None:
-            return None
-        values.append(value)
-    return float(f"{values[0] - values[1]:.12g}")

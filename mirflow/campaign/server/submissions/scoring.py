@@ -241,6 +241,15 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
                 raise AnnotationError(f"another submission was already scored as {system!r}: choose another name")
     if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
         return before
+    # What is stored is kept, and what is new is added.
+    stored = loaded(before.part(_known(before, new.systems))).cells
+    kept, cells = with_measures(stored, measures), with_measures(new.cells, measures)
+    columns = [index for index, name in enumerate(measures) if name in before.measures]
+    rows_of = {cell: row for row, cell in enumerate(zip(kept.system, kept.track, strict=True))}
+    for row, cell in enumerate(zip(cells.system, cells.track, strict=True)):
+        if cell in rows_of:
+            cells.score[row, columns] = kept.score[rows_of[cell], columns]
+            cells.weight[row, columns] = kept.weight[rows_of[cell], columns]
     systems = before.systems if has else (*before.systems, system)
     tracks = tuple(sorted({*before.tracks, *new.tracks}))
     # The attributes of the first ones take precedence.
@@ -252,25 +261,13 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
         before.name,
         systems,
         tracks,
-        _joined_cells(before, new, measures),
+        concatenate_cells([with_measures(before.cells, measures), cells]),
         _coords(before.measures, before.metric_coords, new.measures, new.metric_coords, measures),
         _coords(before.systems, before.system_coords, new.systems, new.system_coords, systems),
         _coords(before.tracks, before.track_coords, new.tracks, new.track_coords, tracks),
         {**old, **merged, **({WARNINGS: distinct} if distinct else {})},
         before.stored,
     )
-
-
-def _joined_cells(before: GroupContent, new: GroupContent, measures: tuple[str, ...]) -> Cells:
-    stored = loaded(before.part(_known(before, new.systems))).cells
-    old, added = with_measures(stored, measures), with_measures(new.cells, measures)
-    keep = [index for index, name in enumerate(measures) if name in before.measures]
-    rows = {cell: row for row, cell in enumerate(zip(old.system, old.track, strict=True))}
-    for row, cell in enumerate(zip(added.system, added.track, strict=True)):
-        if cell in rows:
-            added.score[row, keep] = old.score[rows[cell], keep]
-            added.weight[row, keep] = old.weight[rows[cell], keep]
-    return concatenate_cells([with_measures(before.cells, measures), added])
 
 
 def _demand_same_rules(before: GroupContent, new: GroupContent) -> None:

@@ -85,7 +85,16 @@ class Worker:
                             with self.database.write() as session:
                                 session.execute(delete(Trouble))
                     except (MirflowError, OSError, SQLAlchemyError) as trouble:
-                        self._back_off(trouble)
+                        self._wait, self._troubled = min(PATIENCE, 2 * self._wait or 1.0), True
+                        _LOG.error("%s (next try in %g s)", trouble, self._wait)
+                        try:
+                            with self.database.write() as session:
+                                row = session.get(Trouble, 1)
+                                since = self.service.clock() if row is None else row.since
+                                session.merge(Trouble(id=1, message=str(trouble)[:2000], since=since))
+                        except (SQLAlchemyError, OSError) as error:
+                            _LOG.error("cannot record the trouble: %s", error)
+                        self.claims.stopped.wait(self._wait)
         finally:
             self.jobs.confinement.close()
             _LOG.info("worker %s has ended", self.claims.name)
@@ -119,7 +128,7 @@ class Worker:
         """Do one step: give up, release, check or score a submission, or publish; False if there is no work."""
         demand_unedited(**self.jobs.file)
         # Publish from time to time even if the queue is never empty.
-        if self.publication.is_due and self.publication.publish():
+        if self.publication.looked < time.monotonic() - _PUBLISH and self.publication.publish():
             return True
         if self.claims.give_up():
             return True
@@ -129,25 +138,11 @@ class Worker:
             with self.claims.held(claimed):
                 act[claimed.state](claimed)
             return True
-        if self.publication.lift() or self.publication.publish():
-            return True
-        if self.publication.rescore():
+        if self.publication.lift() or self.publication.publish() or self.publication.rescore():
             return True
         if self.jobs.listed is None:
             self.jobs.references()  # shown to submitters on the form
         return False
-
-    def _back_off(self, trouble: Exception) -> None:
-        self._wait, self._troubled = min(PATIENCE, 2 * self._wait or 1.0), True
-        _LOG.error("%s (next try in %g s)", trouble, self._wait)
-        try:
-            with self.database.write() as session:
-                row = session.get(Trouble, 1)
-                since = self.service.clock() if row is None else row.since
-                session.merge(Trouble(id=1, message=str(trouble)[:2000], since=since))
-        except (SQLAlchemyError, OSError) as error:
-            _LOG.error("cannot record the trouble: %s", error)
-        self.claims.stopped.wait(self._wait)
 
 
 def demand_confinement(service: Service, confinement: Confinement) -> tuple[list[str], list[str]]:
@@ -264,20 +259,16 @@ class AttachedWorkers:
                 assert process.stdin is not None
                 process.stdin.close()
                 if self._ending.is_set():
-                    _end(process)
+                    try:
+                        process.wait(10)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
                     return
             if process.returncode == 0:
                 return  # it was asked to stop
             wait = 1.0 if time.monotonic() - began > PATIENCE else min(PATIENCE, 2 * wait)
             _LOG.error("the worker ended with status %s; restarting in %g s", process.returncode, wait)
             self._ending.wait(wait)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    try:
-        process.wait(10)
-    except subprocess.TimeoutExpired:
-        process.kill()
 
 
 _PUBLISH = 10.0
@@ -290,23 +281,18 @@ class Publication:
     def __init__(self, claims: Claims, jobs: Jobs) -> None:
         self.claims, self.jobs = claims, jobs
         self.service, self.campaign, self.database = claims.service, claims.campaign, claims.database
-        self._looked = time.monotonic()
-
-    @property
-    def is_due(self) -> bool:
-        """True if public copies have not been checked for some time."""
-        return time.monotonic() - self._looked > _PUBLISH
+        self.looked = time.monotonic()
 
     def release(self, row: Submission) -> None:
         """Release the scores of a submission once all earlier ones are released."""
         for split in self.jobs.left(row):
-            error = self.jobs.outcome(row, split)
-            if error is None:  # the campaign file was edited, or a backup restored, meanwhile
+            outcome = self.jobs.outcome(row, split)
+            if not outcome:  # the campaign file was edited, or a backup restored, meanwhile
                 with self.claims.finishing(row) as (_, mine):
                     mine.state = "accepted"
                 return
-            if error:
-                self.claims.fail(row, split, error)
+            if outcome["error"]:
+                self.claims.fail(row, split, str(outcome["error"]))
                 return
             if not self._release_split(row, split):
                 return
@@ -395,7 +381,7 @@ class Publication:
 
     def publish(self) -> bool:
         """Update the public copy of one split, if the set of public systems has changed."""
-        self._looked = time.monotonic()
+        self.looked = time.monotonic()
         for name, split in self.campaign.splits.items():
             store = self.service.stores_folder / f"{name}.zarr"
             target = target_of(store)
