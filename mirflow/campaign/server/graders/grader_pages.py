@@ -25,6 +25,7 @@ from ..viewer_pages import PRIVATE, error_answer, page, whole_number
 from . import organiser_pages
 from .grading_tables import Loudness, Participation, StoredAssignment
 from .judging import (
+    FIELDS,
     JudgementChange,
     JudgementError,
     contradicted,
@@ -52,7 +53,7 @@ from .rounds import (
     open_page,
     pages_of,
     progress,
-    share_judged,
+    progress_of,
     withdraw,
 )
 
@@ -110,13 +111,10 @@ class GraderPages:
         with self.database.read() as session:
             for opened in self.rounds.all():
                 participation = find_participation(session, opened, request.state.viewer.user)
-                mine = (
-                    progress(session, opened, participation)
-                    if participation is not None and participation.withdrawn is None
-                    else None
-                )
-                closed = self._is_closed(session, opened)
-                rows.append({"round": opened, "mine": mine, "closed": closed, "share": share_judged(session, opened)})
+                takes_part = participation is not None and participation.withdrawn is None
+                mine = progress(session, opened, participation) if participation is not None and takes_part else None
+                closed, share = self._is_closed(session, opened), progress_of(session, opened).share
+                rows.append({"round": opened, "mine": mine, "closed": closed, "share": share})
         organises = request.state.viewer.role == "organiser"
         planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
         may_plan = organises and self.service.campaign is not None and self.service.campaign.planning is not None
@@ -193,15 +191,13 @@ class GraderPages:
                     raise HTTPException(404, "This judgement is not assigned to you.")
                 record(session, assigned, change, now)
                 page_of = [row for row in participation.assignments if row.page == assigned.page]
+                done = sum(is_done(row, opened.config.listen) for row in page_of)
                 answer = {
                     "saved": now.isoformat(timespec="seconds"),
                     "text": f"saved {now:%H:%M}",
-                    "state": {name: getattr(assigned, name) for name in ("broad", "fine", "unplayable", "known")},
+                    "state": {name: getattr(assigned, name) for name in FIELDS},
                     "ask": question(assigned, opened, participation),
-                    "progress": {
-                        "done": sum(is_done(row, opened.config.listen) for row in page_of),
-                        "total": len(page_of),
-                    },
+                    "progress": {"done": done, "total": len(page_of)},
                 }
         except JudgementError as error:
             return error_answer(request, 400, str(error))
@@ -376,9 +372,8 @@ def question(row: StoredAssignment, opened: OpenRound, participation: Participat
     if category is None:
         return ""
     words = labels(opened.config)
-    return (
-        f"You say {words[row.broad]} and {row.fine:g}, a value you have used for {words[category]}. Is this intended?"
-    )
+    used = f"a value you have used for {words[category]}"
+    return f"You say {words[row.broad]} and {row.fine:g}, {used}. Is this intended?"
 
 
 def _recording(opened: OpenRound, piece: str) -> Response:

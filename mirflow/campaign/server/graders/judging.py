@@ -102,16 +102,12 @@ def read_values(content: Mapping[str, Any]) -> dict[str, Any]:
 def read_change(body: bytes) -> tuple[int, JudgementChange]:
     """Parse the assignment and the change in a JSON request."""
     content = read_object(body)
-    values, heard = content.get("values"), content.get("heard")
+    values = content.get("values")
     if not isinstance(values, dict):
         raise JudgementError("invalid values: expected the changed fields")
-    change = JudgementChange(
-        read_client(content),
-        read_whole(content, "number"),
-        read_values(values),
-        None if heard is None else read_number(content, "heard"),
-    )
-    return read_whole(content, "assignment"), change
+    window = _read(content, "client", str), _read(content, "number", int)
+    change = JudgementChange(*window, read_values(values), _read(content, "heard", float, optional=True))
+    return _read(content, "assignment", int), change
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -125,28 +121,20 @@ def read_object(body: bytes) -> dict[str, Any]:
     return content
 
 
-def read_client(content: Mapping[str, Any]) -> str:
-    """Parse the random name of the window that sent a request."""
-    client = content.get("client")
-    if not isinstance(client, str) or not _CLIENT.fullmatch(client):
-        raise JudgementError("invalid client: expected 8 to 64 letters and digits")
-    return client
-
-
-def read_whole(content: Mapping[str, Any], name: str) -> int:
-    """Parse an integer."""
-    value = content.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST_WHOLE:
-        raise JudgementError(f"invalid {name}: expected a whole number")
-    return value
-
-
-def read_number(content: Mapping[str, Any], name: str) -> float:
-    """Parse a number of seconds."""
-    value = content.get(name)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < _LARGEST_WHOLE:
-        raise JudgementError(f"invalid {name}: expected a number of seconds")
-    return float(value)
+def _read(content: Mapping[str, Any], name: str, kind: type, *, optional: bool = False) -> Any:
+    """Read the random name of a window (str), a whole number (int), or seconds (float)."""
+    value: Any = content.get(name)
+    if value is None and optional:
+        return None
+    if kind is str:
+        valid, words = isinstance(value, str) and bool(_CLIENT.fullmatch(value)), "8 to 64 letters and digits"
+    else:
+        is_number = isinstance(value, (int, kind)) and not isinstance(value, bool)
+        valid, words = is_number and 0 <= value < _LARGEST_WHOLE, "a number of seconds"
+        words = "a whole number" if kind is int else words
+    if not valid:
+        raise JudgementError(f"invalid {name}: expected {words}")
+    return kind(value)
 
 
 def fold(changes: Iterable[JudgementChange]) -> State:
@@ -186,10 +174,8 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
         return False
     if len(stored) >= MOST_CHANGES:
         raise JudgementError(f"this judgement was changed {MOST_CHANGES} times and cannot be changed again")
-    row = StoredJudgement(
-        client=change.client, number=change.number, received=now, values=dict(change.values), heard=change.heard
-    )
-    stored.append(row)
+    window = {"client": change.client, "number": change.number}
+    stored.append(StoredJudgement(**window, received=now, values=dict(change.values), heard=change.heard))
     session.flush()
     state = fold(JudgementChange(row.client, row.number, row.values, row.heard) for row in stored)
     for name in (*FIELDS, "heard"):
@@ -217,15 +203,6 @@ def is_done(assignment: StoredAssignment, seconds: float) -> bool:
     return assignment.unplayable or (both and is_heard(assignment, seconds))
 
 
-def ranges(judged: Iterable[tuple[str | None, float | None]]) -> dict[str, tuple[float, float]]:
-    """Return the smallest and largest fine judgement of each broad category with at least three."""
-    values: dict[str, list[float]] = {}
-    for broad, fine in judged:
-        if broad is not None and fine is not None:
-            values.setdefault(broad, []).append(fine)
-    return {broad: (min(fine), max(fine)) for broad, fine in values.items() if len(fine) >= _ENOUGH}
-
-
 def contradicted(
     broad: str | None, fine: float | None, others: Sequence[tuple[str | None, float | None]]
 ) -> str | None:
@@ -244,7 +221,11 @@ def contradicted(
     """
     if broad is None or fine is None:
         return None
-    extents = ranges(others)
+    values: dict[str, list[float]] = {}
+    for category, value in others:
+        if category is not None and value is not None:
+            values.setdefault(category, []).append(value)
+    extents = {name: (min(fines), max(fines)) for name, fines in values.items() if len(fines) >= _ENOUGH}
     extent = extents.pop(broad, None)
     if extent is None or extent[0] <= fine <= extent[1]:
         return None
@@ -270,14 +251,13 @@ def read_events(content: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
     rows = content.get("events")
     if not isinstance(rows, list) or len(rows) > BATCH:
         raise JudgementError(f"invalid events: expected a list of at most {BATCH}")
-    client, page, events = read_client(content), read_whole(content, "page"), []
+    client, page, events = _read(content, "client", str), _read(content, "page", int), []
     for row in rows:
         if not isinstance(row, dict) or row.get("kind") not in KINDS:
             raise JudgementError(f"unknown kind of event: choose from {', '.join(KINDS)}")
-        number, ago = read_whole(row, "number"), min(read_number(row, "ago"), _LONGEST_AGO)
-        assignment = None if row.get("assignment") is None else read_whole(row, "assignment")
-        position = None if row.get("position") is None else read_number(row, "position")
-        events.append(SentEvent(number, row["kind"], ago, assignment, position))
+        number, ago = _read(row, "number", int), min(_read(row, "ago", float), _LONGEST_AGO)
+        about = _read(row, "assignment", int, optional=True), _read(row, "position", float, optional=True)
+        events.append(SentEvent(number, row["kind"], ago, *about))
     return client, page, events
 
 

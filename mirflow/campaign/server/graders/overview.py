@@ -214,23 +214,18 @@ def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
     except AnnotationError:
         return []
     rows = []
-    try:
+    with suppress(AnnotationError):  # so far only fine judgements were made
         fleiss = grader_agreement(collection)
-    except AnnotationError:  # so far only fine judgements were made
-        fleiss = None
-    if fleiss is not None:
         abouts = ("Fleiss's kappa of NS, SS and VS", "Fleiss's kappa of NS and the others")
         for scheme, about in zip(fleiss["scheme"].values.tolist(), abouts, strict=True):
-            cell, measure = fleiss.sel(scheme=scheme), f"kappa, {scheme}"
-            value, compared = _number(cell["kappa"]), int(cell["compared"])
-            rows.append({"measure": measure, "of": "broad", "value": value, "pairs": compared, "about": about})
+            cell = fleiss.sel(scheme=scheme)
+            rows.append((f"kappa, {scheme}", "broad", _number(cell["kappa"]), int(cell["compared"]), about))
     others = rater_agreement.reliability(collection)
     for name in others["measure"].values.tolist():
         cell = others.sel(measure=name)
-        value, compared = _number(cell["value"]), int(cell["compared"])
-        of, about = str(cell["of"].item()), str(cell["about"].item())
-        rows.append({"measure": name, "of": of, "value": value, "pairs": compared, "about": about})
-    return rows
+        words = str(cell["of"].item()), str(cell["about"].item())
+        rows.append((name, words[0], _number(cell["value"]), int(cell["compared"]), words[1]))
+    return [dict(zip(("measure", "of", "value", "pairs", "about"), row, strict=True)) for row in rows]
 
 
 def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:

@@ -185,8 +185,7 @@ def _beside(plan: RoundPlan) -> Iterator[Path]:
 def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> PieceTable:
     """Store a table of pieces in the plan, and remove queries drawn before.
 
-    `name`: file name as sent.
-    `column`: column with the names of the pieces; empty: piece, track, ...
+    `name` is that of the file as sent, and `column` has the names of the pieces (empty: piece, track, ...).
     """
     base = re.split(r"[/\\]", name)[-1]
     trouble = name_trouble(base, 0) or (
@@ -219,10 +218,7 @@ def draw_queries(
 ) -> list[str]:
     """Draw the queries of a plan, and remove candidates pooled before.
 
-    `number`: number of queries in total, or for each value of a column; a mapping gives a number for each value.
-    `by`: the column; empty: draw from all pieces.
-    `where`: condition on the pieces; empty: all.
-    `seed`: seed; None: a new one.
+    `number` is that of all queries, or of those for each value of the column `by`; a mapping has it for each value.
     """
     with _changing(plan):
         collection = read_collection(plan)
@@ -239,7 +235,7 @@ def draw_queries(
 def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> int:
     """Unpack lists of systems, replacing earlier ones; returns the number of files.
 
-    `sent`: names as sent and paths of the contents: a single archive, or files.
+    `sent` has names and paths: of a single archive, or of files.
     """
     assert service.campaign is not None
     with _changing(plan), _beside(plan) as place:
@@ -310,10 +306,9 @@ def pool_candidates(
 ) -> None:
     """Pool the candidates of a plan, and remove assignments made before.
 
-    `source`: index of lists in the campaign file; None: uploaded lists.
-    `same`: columns of the table of pieces: candidates that share the query's value are left out.
-    `secret`: secret for the ids; empty: a new one.
-    `judged_as`: column of the queries that names the query to play instead; empty: graders hear each query.
+    `source` is the index of lists in the campaign file (None: uploaded lists), and `same` has columns of the table of
+    pieces: candidates that share the query's value are left out. `judged_as` is a column of the queries that names the
+    query to play instead. Without a secret for the ids, a new one is made.
     """
     if secret and len(secret) < SHORTEST_SECRET:
         raise PlanError(f"the secret is too short: graders could guess it; use at least {SHORTEST_SECRET} characters")
@@ -453,6 +448,7 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
             return otherwise
 
     collection = read(PIECES, lambda path: read_collection(plan), None)
+    table = None if collection is None else collection.table
     none: list[str] = []
     drawn = read(QUERIES, read_queries, none)
     key = read(str(key_path(POOL)), read_key, None)
@@ -475,10 +471,10 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
         troubles["audio"] = plan.message_of(error)
     return {
         "pieces": 0 if collection is None else len(collection.names),
-        "columns": ()
-        if collection is None
-        else tuple(column for column in collection.table.columns if column != collection.key),
-        "file": "" if collection is None else collection.table.notes.get("file", PIECES),
+        "columns": []
+        if table is None or collection is None
+        else [name for name in table.columns if name != collection.key],
+        "file": "" if table is None else table.notes.get("file", PIECES),
         "queries": read(QUERIES, _summarise_queries, None),
         "drawn": drawn,
         "traits": read(QUERIES, lambda path: [*read_table(path).columns[1:]], none),

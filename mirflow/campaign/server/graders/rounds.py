@@ -114,7 +114,24 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
         if session.scalar(stored) is None:
             session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
         pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, service.root)}
-        _update(session, row.id, pairs)
+        rows = session.scalars(select(StoredPair).where(StoredPair.round_id == row.id))
+        before = {(known.query, known.candidate): known for known in rows}
+        ids = select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == row.id)
+        assigned = set(session.scalars(ids))
+        for name, pair in before.items():
+            played = None if name not in pairs else (pairs[name].query_piece, pairs[name].piece)
+            if played is None and pair.id not in assigned:
+                session.delete(pair)
+            elif played is not None and played != (pair.query_piece, pair.piece):
+                if pair.id in assigned:
+                    heard = f"candidate {name[1]!r} of query {name[0]!r} was played as {pair.piece!r}"
+                    other = "choose a new name for a round with another pool"
+                    raise GradingError(f"{heard} but is now {played[1]!r}; {other}")
+                pair.query_piece, pair.piece = played
+        for name, pair in pairs.items():
+            if name not in before:
+                pair.round_id = row.id
+                session.add(pair)
         missing = _without_recording(config, service.root, pairs.values())
         if missing:
             _LOG.warning("round %s: %s", config.name, _shown(missing))
@@ -214,27 +231,6 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
 def find_key(config: GradingRound, root: Path) -> Path:
     """Return the file with the system behind each candidate."""
     return root / config.key if config.key else key_path(root / config.candidates)
-
-
-def _update(session: Session, round_id: int, pairs: dict[tuple[str, str], StoredPair]) -> None:
-    rows = session.scalars(select(StoredPair).where(StoredPair.round_id == round_id))
-    stored = {(row.query, row.candidate): row for row in rows}
-    ids = select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == round_id)
-    assigned = set(session.scalars(ids))
-    for name, row in stored.items():
-        if name not in pairs and row.id not in assigned:
-            session.delete(row)
-        elif name in pairs and (row.query_piece, row.piece) != (pairs[name].query_piece, pairs[name].piece):
-            if row.id in assigned:
-                heard = f"candidate {name[1]!r} of query {name[0]!r} was played as {row.piece!r}"
-                raise GradingError(
-                    f"{heard} but is now {pairs[name].piece!r}; choose a new name for a round with another pool"
-                )
-            row.query_piece, row.piece = pairs[name].query_piece, pairs[name].piece
-    for name, pair in pairs.items():
-        if name not in stored:
-            pair.round_id = round_id
-            session.add(pair)
 
 
 def labels(config: GradingRound) -> dict[str, str]:
@@ -392,31 +388,12 @@ def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> l
     return [(pair, number) for pair, number in session.execute(query)]
 
 
-@dataclass(frozen=True, slots=True)
-class GraderProgress:
-    """Progress of a grader and of the round."""
-
-    done: int
-    pages: int
-    """Number of finished candidates and pages."""
-    share: float
-    """Share of the required judgements."""
-
-
-def progress(session: Session, opened: OpenRound, participation: Participation) -> GraderProgress:
-    """Progress of a grader and of the round."""
+def progress(session: Session, opened: OpenRound, participation: Participation) -> dict[str, float]:
+    """Numbers of candidates and ``pages`` that a grader has finished (``done``), and the ``share`` of the round."""
     listen = opened.config.listen
-    pages = pages_of(participation).values()
-    return GraderProgress(
-        done=sum(is_done(assignment, listen) for assignment in participation.assignments),
-        pages=sum(all(is_done(row, listen) for row in assigned) for assigned in pages),
-        share=share_judged(session, opened),
-    )
-
-
-def share_judged(session: Session, opened: OpenRound) -> float:
-    """Return the share of the required judgements that exist, from 0 to 1."""
-    return progress_of(session, opened).share
+    pages = [[is_done(row, listen) for row in assigned] for assigned in pages_of(participation).values()]
+    share = progress_of(session, opened).share
+    return {"done": sum(map(sum, pages)), "pages": sum(map(all, pages)), "share": share}
 
 
 @dataclass(frozen=True, slots=True)
