@@ -435,7 +435,7 @@ def _close_campaign(
     from .serve import demand_packages, operator
 
     demand_packages()
-    from ..server.graders.overview import close_round
+    from ..server.graders.organiser_pages import close_round
     from ..server.service import open_service
 
     service = open_service([campaign])

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -17,17 +17,7 @@ from ...analysis.judgements import AllJudged, Judgements, all_judged, read_judge
 from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection, collect
 from ...errors import AnnotationError, GradingError
-from ...kernels.agreement import (
-    Form,
-    Ratings,
-    Scale,
-    Sums,
-    Weights,
-    alpha_sums,
-    cohen_kappa,
-    intraclass_sums,
-    kappa_sums,
-)
+from ...kernels.agreement import Ratings, Sums, alpha_sums, cohen_kappa, intraclass_sums, kappa_sums
 from ...metrics.similarity import BROAD
 from ...ragged import Bool, Float, Int
 from .assignment import Pair
@@ -46,37 +36,31 @@ IDLE = 120.0
 class _Measure(NamedTuple):
     of: str
     about: str
-    sums: Callable[[Ratings], Sums]
+    sums: Callable[[Ratings, Any], Sums]
+    kind: str
+    """Of weights, of the scale, or of ICC."""
 
 
-def _kappa(weights: Weights) -> Callable[[Ratings], Sums]:
-    return lambda ratings: kappa_sums(ratings, len(BROAD), weights)
-
-
-def _alpha(scale: Scale) -> Callable[[Ratings], Sums]:
-    return lambda ratings: alpha_sums(ratings, scale)
-
-
-def _icc(form: Form) -> Callable[[Ratings], Sums]:
-    return lambda ratings: intraclass_sums(ratings, form)
+def _kappa(ratings: Ratings, weights: Weights) -> Sums:
+    return kappa_sums(ratings, len(BROAD), weights)
 
 
 _BOTH = "where all graders judged all pairs"
 MEASURES: Mapping[str, _Measure] = {
     "cohen_kappa": _Measure(
-        "broad", "mean of Cohen's kappa over the pairs of graders, by how much both judged", _kappa("nominal")
+        "broad", "mean of Cohen's kappa over the pairs of graders, by how much both judged", _kappa, "nominal"
     ),
     "weighted_kappa": _Measure(
-        "broad", "the same with linear weights: NS and VS are twice as far apart as neighbours", _kappa("linear")
+        "broad", "the same with linear weights: NS and VS are twice as far apart as neighbours", _kappa, "linear"
     ),
-    "quadratic_kappa": _Measure("broad", "the same with quadratic weights", _kappa("quadratic")),
-    "alpha_nominal": _Measure("broad", "Krippendorff's alpha of the categories as names", _alpha("nominal")),
-    "alpha_ordinal": _Measure("broad", "Krippendorff's alpha of the ordered categories", _alpha("ordinal")),
-    "alpha_interval": _Measure("fine", "Krippendorff's alpha of the numbers", _alpha("interval")),
-    "icc1": _Measure("fine", "ICC(1,1) of Shrout and Fleiss: one judgement, by any graders", _icc("1,1")),
-    "icc1k": _Measure("fine", "ICC(1,k): the mean of the judgements of a pair", _icc("1,k")),
-    "icc2": _Measure("fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", _icc("2,1")),
-    "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", _icc("3,1")),
+    "quadratic_kappa": _Measure("broad", "the same with quadratic weights", _kappa, "quadratic"),
+    "alpha_nominal": _Measure("broad", "Krippendorff's alpha of the categories as names", alpha_sums, "nominal"),
+    "alpha_ordinal": _Measure("broad", "Krippendorff's alpha of the ordered categories", alpha_sums, "ordinal"),
+    "alpha_interval": _Measure("fine", "Krippendorff's alpha of the numbers", alpha_sums, "interval"),
+    "icc1": _Measure("fine", "ICC(1,1) of Shrout and Fleiss: one judgement, by any graders", intraclass_sums, "1,1"),
+    "icc1k": _Measure("fine", "ICC(1,k): the mean of the judgements of a pair", intraclass_sums, "1,k"),
+    "icc2": _Measure("fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", intraclass_sums, "2,1"),
+    "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", intraclass_sums, "3,1"),
 }
 """Measures of agreement in addition to Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`."""
 _NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", "icc3"})
@@ -109,7 +93,7 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
     columns: dict[str, list[float]] = defaultdict(list)
     for name, measure in MEASURES.items():
         ratings = tables[measure.of]
-        sums = measure.sums(ratings)
+        sums = measure.sums(ratings, measure.kind)
         left_out = anonymous and name in _NAMED
         columns["value"].append(float("nan") if left_out else sums.whole())
         columns["compared"].append(len(ratings.table))
@@ -479,14 +463,31 @@ def group_candidates(
     collection = judgements if isinstance(judgements, Collection) else read_judgements(judgements)
     candidates: list[GroupedCandidate] = []
     undecided = []
-    for query, sample in _by_query(collection, by).items():
-        relevant, others = _in_order(sample, by, above)
-        groups = _cut(relevant, sample, level, _TESTS[test], differs_from)
-        grade = len(groups)
-        for number, group in enumerate(groups, 1):
-            candidates += [sample.grouped(query, name, number, grade - number + 1) for name in group]
-        candidates += [sample.grouped(query, name, 0, 0) for name in others]
-        most = sorted((len(sample.values[name]) for name in relevant), reverse=True)[:2]
+    values, levels = _by_query(collection, by)
+    for query, judged in values.items():
+        numbers = {name: np.array([*given.values()]) for name, given in judged.items()}
+        median = {name: float(np.median(given)) for name, given in numbers.items()}
+        # Sums of equal judgements may differ by rounding.
+        places = {name: (-round(median[name], 9), -round(float(given.mean()), 9)) for name, given in numbers.items()}
+        order = sorted(judged, key=lambda name, places=places: (places[name], name))  # type: ignore[misc]
+        level_of = {name: float(np.median(given)) for name, given in levels.get(query, {}).items()}
+        worth = {name: level_of.get(name, math.inf if by == "rank" else median[name]) for name in order}
+        relevant = [name for name in order if worth[name] > above]
+        groups: list[list[str]] = []
+        for name in relevant:
+            before = groups[-1] if groups else []
+            before = before[-1:] if differs_from == "previous" else before
+            differ = (_p_value(test, judged[first], judged[name]) <= level for first in before)
+            if not groups or (any(differ) if differs_from == "any" else all(differ)):
+                groups.append([name])
+            else:
+                groups[-1].append(name)
+        group_of = {name: number for number, group in enumerate(groups, 1) for name in group}
+        for name in (*relevant, *(other for other in order if other not in group_of)):
+            group = group_of.get(name, 0)
+            grade = len(groups) - group + 1 if group else 0
+            candidates.append(GroupedCandidate(query, name, group, grade, median[name], len(numbers[name])))
+        most = sorted((len(numbers[name]) for name in relevant), reverse=True)[:2]
         if len(most) > 1:
             first, second = most
             # The smallest p-value that the test can give for samples of these sizes.
@@ -496,27 +497,18 @@ def group_candidates(
     return GroundTruth(tuple(candidates), tuple(undecided))
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """The judgements of a query by candidate and grader, and the broad levels of each candidate."""
-
-    values: Mapping[str, Mapping[str, float]]
-    levels: Mapping[str, Sequence[float]]
-
-    def numbers(self, name: str) -> Float:
-        return np.array(list(self.values[name].values()))
-
-    def grouped(self, query: str, name: str, group: int, grade: int) -> GroupedCandidate:
-        return GroupedCandidate(query, name, group, grade, float(np.median(self.numbers(name))), len(self.values[name]))
+_Given = dict[str, dict[str, float]]
+"""Judgements of a query by candidate and grader."""
 
 
-def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
+def _by_query(collection: Collection, by: By) -> tuple[dict[str, _Given], dict[str, dict[str, list[float]]]]:
+    """Judgements of each query by candidate and grader, and the broad levels of each candidate."""
     judged = all_judged(collection)
     compared = judged.level if by == "broad" else judged.fine
     if np.isnan(compared).all():
         raise GradingError(f"no {'broad' if by == 'broad' else 'fine'} judgements to group by")
     names = [collection.rows.labels[code] for code in collection.rows.columns["label"].tolist()]
-    values: dict[str, dict[str, dict[str, float]]] = {}
+    values: dict[str, _Given] = {}
     levels: dict[str, dict[str, list[float]]] = {}
     rows = zip(
         judged.query.tolist(), names, judged.grader.tolist(), compared.tolist(), judged.level.tolist(), strict=True
@@ -530,10 +522,10 @@ def _by_query(collection: Collection, by: By) -> dict[str, _Sample]:
             levels.setdefault(track, {}).setdefault(name, []).append(level)
     if by == "rank":
         values = {query: _ranks(query, judged_of) for query, judged_of in values.items()}
-    return {query: _Sample(judged_of, levels.get(query, {})) for query, judged_of in values.items()}
+    return values, levels
 
 
-def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+def _ranks(query: str, values: _Given) -> _Given:
     """Rank candidates for each grader, negative so that larger is more similar; ties get their mean."""
     from scipy import stats
 
@@ -549,68 +541,18 @@ def _ranks(query: str, values: Mapping[str, Mapping[str, float]]) -> dict[str, d
     return {name: dict(zip(graders, (-row).tolist(), strict=True)) for name, row in zip(names, ranks, strict=True)}
 
 
-def _in_order(sample: _Sample, by: By, above: float) -> tuple[list[str], list[str]]:
-
-    def place(name: str) -> tuple[float, float, str]:
-        numbers = sample.numbers(name)
-        # Sums of equal judgements may differ by rounding.
-        return -round(float(np.median(numbers)), 9), -round(float(numbers.mean()), 9), name
-
-    def similar(name: str) -> bool:
-        if sample.levels.get(name):
-            return float(np.median(sample.levels[name])) > above
-        return by == "rank" or float(np.median(sample.numbers(name))) > above
-
-    names = sorted(sample.values, key=place)
-    return [name for name in names if similar(name)], [name for name in names if not similar(name)]
-
-
-def _cut(
-    names: Sequence[str],
-    sample: _Sample,
-    level: float,
-    test: Callable[[Mapping[str, float], Mapping[str, float]], float],
-    differs_from: From,
-) -> list[list[str]]:
-
-    def differ(first: str, other: str) -> bool:
-        return test(sample.values[first], sample.values[other]) <= level
-
-    groups: list[list[str]] = []
-    for name in names:
-        if groups:
-            before = groups[-1][-1:] if differs_from == "previous" else groups[-1]
-            some = any if differs_from == "any" else all
-            if not some(differ(first, name) for first in before):
-                groups[-1].append(name)
-                continue
-        groups.append([name])
-    return groups
-
-
-def _rank_sum(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the two-sided p-value of Wilcoxon's rank sum test; 1 if nothing differs."""
+def _p_value(test: Test, first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    """The two-sided p-value of a test of Wilcoxon's; 1 if nothing differs."""
     from scipy import stats
 
-    left, right = list(first.values()), list(second.values())
-    if len(set(left + right)) < 2:
-        return 1.0
-    return float(stats.mannwhitneyu(left, right, alternative="two-sided").pvalue)
-
-
-def _signed_rank(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test for graders of both; 1 if nothing differs."""
-    from scipy import stats
-
+    if test == "rank-sum":
+        left, right = list(first.values()), list(second.values())
+        if len(set(left + right)) < 2:
+            return 1.0
+        return float(stats.mannwhitneyu(left, right, alternative="two-sided").pvalue)
     differences = [round(first[grader] - second[grader], 9) for grader in first if grader in second]
     differences = [difference for difference in differences if difference]
     return float(stats.wilcoxon(differences).pvalue) if differences else 1.0
-
-
-_TESTS: Mapping[str, Callable[[Mapping[str, float], Mapping[str, float]], float]] = {
-    "rank-sum": _rank_sum,
-    "signed-rank": _signed_rank,
-}
 
 
 def write_ground_truth(found: GroundTruth, path: str | os.PathLike[str], notes: Mapping[str, object]) -> None:

@@ -19,8 +19,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from .accounts import DELETED, LIFETIMES, ROLES, AccountError, find_viewer, issue, log_in, revoke_token, valid_tokens
-from .audit import AuditError
+from .accounts import (
+    DELETED,
+    LIFETIMES,
+    ROLES,
+    AccountError,
+    AuditError,
+    find_viewer,
+    issue,
+    log_in,
+    revoke_token,
+    valid_tokens,
+)
 from .database import Database, Token, User
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service

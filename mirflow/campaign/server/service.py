@@ -18,7 +18,7 @@ from ...store.generations import write_atomically
 from ..file import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
 from ..site.pages import ADDRESSES, LiveLinks
-from .audit import AuditLog
+from .accounts import AuditLog
 from .cache import Answers, Pictures
 from .database import Database
 from .limits import Network, RateLimits

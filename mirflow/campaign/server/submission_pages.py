@@ -31,8 +31,7 @@ from .limits import shown_size
 from .result_pages import report_of
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
-from .submissions.asked_files import asked_files
-from .submissions.comparison import TrackChanges, first_difference, track_changes
+from .submissions.checking import asked_files
 from .submissions.entries import (
     LONGEST_DESCRIPTION,
     LONGEST_LINK,
@@ -59,7 +58,15 @@ from .submissions.entries import (
     withdraw,
 )
 from .submissions.notifications import announce, undelivered
-from .submissions.releases import NO_BETTER, decimals_of, is_final, show_score
+from .submissions.releases import (
+    NO_BETTER,
+    TrackChanges,
+    decimals_of,
+    first_difference,
+    is_final,
+    show_score,
+    track_changes,
+)
 from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble
 from .submissions.uploads import Fields, Upload, UploadError, receive, to_its_end
 from .viewer_pages import PRIVATE, error_answer, page, wants_json

@@ -41,7 +41,7 @@ from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
 from .archive import YEAR, YearsLine, join_years, years_of
-from .runtimes import RUNTIME, RuntimeChart, runtimes_of
+from .pages import RUNTIME, RuntimeChart, runtimes_of
 
 if TYPE_CHECKING:
     import xarray as xr

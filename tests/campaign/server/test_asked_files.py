@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.campaign.server.submissions.asked_files import asked_files, keep_places
+from mirflow.campaign.server.submissions.checking import asked_files, keep_places
 from mirflow.campaign.server.submissions.confinement import Confinement
 
 from .accounts import Browser, program

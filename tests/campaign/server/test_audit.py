@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.campaign.server.audit import AuditError, AuditLog
+from mirflow.campaign.server.accounts import AuditError, AuditLog
 
 
 def test_lines_are_added_whole_by_many(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.campaign.server.submissions.comparison import first_difference
+from mirflow.campaign.server.submissions.releases import first_difference
 
 
 def beats(*times: float) -> Annotation:

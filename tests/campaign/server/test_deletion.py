@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import select
 
 from mirflow.campaign.server.account_pages import forget_addresses
-from mirflow.campaign.server.audit import AuditError
+from mirflow.campaign.server.accounts import AuditError
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionFinding
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mirflow.campaign.server.graders.grading_tables import Participation, StoredAssignment, StoredPair
-from mirflow.campaign.server.graders.overview import close_round
+from mirflow.campaign.server.graders.organiser_pages import close_round
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.errors import GradingError
 

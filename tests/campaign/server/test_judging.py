@@ -16,7 +16,6 @@ from mirflow.campaign.server.graders.judging import (
     State,
     contradicted,
     fold,
-    ranges,
     read_change,
     read_values,
 )
@@ -117,7 +116,9 @@ def test_what_is_no_change_is_refused(change: Any, message: str) -> None:
 
 
 def test_a_range_needs_three_judgements() -> None:
-    assert ranges([("NS", 1.0), ("NS", 2.0), ("VS", 9.0), ("NS", 0.0), (None, 5.0), ("VS", None)]) == {"NS": (0.0, 2.0)}
+    others = [("NS", 1.0), ("NS", 2.0), ("VS", 9.0), ("NS", 0.0), (None, 9.0), ("VS", None), ("VS", 9.0)]
+    assert contradicted("NS", 9.0, others) is None
+    assert contradicted("NS", 9.0, [*others, ("VS", 9.0)]) == "VS"
 
 
 def test_only_what_lies_in_the_range_of_another_category_and_not_in_its_own_is_asked_about() -> None:

@@ -24,7 +24,6 @@ from mirflow import evaluate_paths, plugins
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions import entries
 from mirflow.campaign.server.submissions import worker as worker_module
-from mirflow.campaign.server.submissions.comparison import track_changes
 from mirflow.campaign.server.submissions.confinement import Confinement, Confines, JobError, SystemTroubleError
 from mirflow.campaign.server.submissions.entries import (
     SubmissionError,
@@ -33,6 +32,7 @@ from mirflow.campaign.server.submissions.entries import (
     set_visibility,
     withdraw,
 )
+from mirflow.campaign.server.submissions.releases import track_changes
 from mirflow.campaign.server.submissions.scoring import publish_job
 from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionProgress, Trouble, Verdict
 from mirflow.campaign.server.submissions.worker import AttachedWorkers, Worker, work

@@ -39,7 +39,7 @@ from .judging import (
     read_values,
     record,
 )
-from .overview import look_over
+from .organiser_pages import look_over
 from .planning import find_plan, find_plans
 from .rounds import (
     OpenRound,

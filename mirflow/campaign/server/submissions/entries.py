@@ -18,8 +18,7 @@ from ....errors import MirflowError, UnknownNameError
 from ....store.cells import is_device
 from ...file import Campaign, Split, Visibility, show_moment
 from ...grading.query_draw import FORMULA
-from ...site.pages import is_web_address
-from ...site.runtimes import seconds_of
+from ...site.pages import is_web_address, seconds_of
 from ..accounts import Viewer, has_lab, team_of
 from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict

@@ -26,8 +26,7 @@ from ....pipeline.model import SCHEDULERS
 from ....readers.patterns import Pattern
 from ....store.generations import remove, sync_folder
 from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_root
-from .asked_files import keep_places, may_tell
-from .checking import CheckAnswer, reading_options
+from .checking import CheckAnswer, keep_places, may_tell, reading_options
 from .claims import Claims
 from .confinement import Confinement, Confines, JobLimitError, JobRefusedError
 from .notifications import announce

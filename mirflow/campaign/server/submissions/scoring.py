@@ -47,8 +47,8 @@ from ....store.packs import open_pack
 from ....store.read import dataset_of, open_groups, read_scores
 from ....store.write import StoreWriter, software_versions
 from ...file import Campaign, pipeline_of, reading_name, reference_tracks, split_root
-from .comparison import MISSING, compare_pair, finite_or_none
 from .confinement import SendMessage
+from .releases import MISSING, compare_pair, finite_or_none
 
 _ROOT, _PIPELINE = "root", "pipeline"
 _TURN = 60.0

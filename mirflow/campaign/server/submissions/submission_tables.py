@@ -9,7 +9,7 @@ from typing import Literal
 from sqlalchemy import ForeignKey, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from ...site.runtimes import RUNTIME
+from ...site.pages import RUNTIME
 from ..database import UNSEEN, Base, User
 
 State = Literal[
