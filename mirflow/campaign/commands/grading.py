@@ -567,9 +567,7 @@ def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
 
 def agreement_tables(judgements: Collection, people: bool, level: float | None = None, name: str = "") -> list[Table]:
     """Tabulate the agreement of the graders in a file, and the distribution of fine judgements if there are any.
-
-    `people` True: formatted with notes; False: plain values.
-    `name`: name of the file, if there are several.
+    `people` True: formatted with notes; False: plain values. `name`: name of the file, if there are several.
     """
     from ...analysis.judgements import fine_within_broad, grader_agreement
     from ..grading.rater_agreement import reliability

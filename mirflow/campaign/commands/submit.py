@@ -47,10 +47,7 @@ Advance = Callable[[int, int], None]
 
 
 class ServerError(MirflowError):
-    """A server cannot be reached or refuses a request.
-
-    `status`: HTTP status of the response; 0 without a response.
-    """
+    """A server cannot be reached or refuses a request. `status`: HTTP status of the response; 0 without a response."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         self.status = status
@@ -133,10 +130,8 @@ class Client:
         return self._ask(f"submissions/{id}/")
 
     def wait(self, id: str, seen: Callable[[Mapping[str, Any]], None] = lambda progress: None) -> dict[str, Any]:
-        """Poll until a submission is done, tolerating a server that is unavailable for some minutes.
-
-        `seen`: called with the progress after each response; only ``words`` is informative while the server is
-        unavailable.
+        """Poll until a submission is done, tolerating a server that is unavailable for some minutes. `seen`: called
+        with the progress after each response; only ``words`` is informative while the server is unavailable.
         """
         number, lost = 0, None
         while True:
@@ -239,10 +234,7 @@ def packed(path: Path) -> Iterator[tuple[IO[bytes], str]]:
 
 
 def find_token(url: str, given: str | None) -> str:
-    """Return the given token, or the one for the server in ``~/.netrc``.
-
-    Raises `ServerError`: if no token is found.
-    """
+    """Return the given token, or the one for the server in ``~/.netrc``. Raises `ServerError`: if no token is found."""
     if given:
         return given.strip()
     host = urlsplit(url).hostname or ""

@@ -17,7 +17,7 @@ from ...analysis.judgements import AllJudged, Judgements, all_judged, read_judge
 from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection, collect
 from ...errors import AnnotationError, GradingError
-from ...kernels.agreement import Ratings, Sums, alpha_sums, cohen_kappa, intraclass_sums, kappa_sums
+from ...kernels.agreement import Ratings, Sums, Weights, alpha_sums, cohen_kappa, intraclass_sums, kappa_sums
 from ...metrics.similarity import BROAD
 from ...ragged import Bool, Float, Int
 from .assignment import Pair

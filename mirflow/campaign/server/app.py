@@ -220,10 +220,7 @@ def _error(request: Request, error: Exception) -> Response:
 
 @contextmanager
 def listen(host: str = HOST, port: int = PORT) -> Iterator[list[socket.socket]]:
-    """Listen on a port at all addresses of a host name; the sockets are closed at the end.
-
-    `port` 0: any free port.
-    """
+    """Listen on a port at all addresses of a host name; the sockets are closed at the end. `port` 0: any free port."""
     with ExitStack() as stack:
         listening: list[socket.socket] = []
         try:

@@ -77,11 +77,8 @@ class Answers:
     """
 
     def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES, *, cors: bool = False) -> None:
-        self.stores = stores
-        self._shared = CORS if cors else {}
-        self._salt = f"{version('mirflow')} {salt}"
-        self._most_bytes = most_bytes
-        self._bytes = 0
+        self.stores, self._shared, self._salt = stores, CORS if cors else {}, f"{version('mirflow')} {salt}"
+        self._most_bytes, self._bytes = most_bytes, 0
         self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
         self._made: dict[tuple[str, str], asyncio.Future[Kept]] = {}
         self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = {}
@@ -137,13 +134,7 @@ class Answers:
         return KeptResponse(kept)
 
     async def _get(
-        self,
-        key: tuple[str, str],
-        etag: str,
-        make: Callable[[], Content],
-        pool: ThreadPoolExecutor,
-        *,
-        private: bool = False,
+        self, key: tuple[str, str], etag: str, make: Callable[[], Content], pool: ThreadPoolExecutor, *, private: bool
     ) -> Kept:
         kept = self._kept.get(key)
         if kept is not None:
@@ -229,10 +220,9 @@ class KeptResponse(Response):
         headers, status, body = self.raw_headers, kept.status, kept.body
         if known:
             headers, status, body = [header for header in headers if header[0] != b"content-type"], 304, b""
-        elif packed and kept.compressed is not None:
-            body = kept.compressed
-            headers = [*headers, (b"content-encoding", b"gzip"), (b"content-length", str(len(body)).encode())]
         else:
+            if packed and kept.compressed is not None:
+                headers, body = [*headers, (b"content-encoding", b"gzip")], kept.compressed
             headers = [*headers, (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else body})
@@ -258,10 +248,8 @@ def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, st
     headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
     if content.status == 200:
         # Browsers may store public responses, but have to revalidate them.
-        headers += [
-            (b"etag", f'W/"{etag}"'.encode()),
-            (b"cache-control", b"private, no-store" if private else b"no-cache"),
-        ]
+        keep = b"private, no-store" if private else b"no-cache"
+        headers += [(b"etag", f'W/"{etag}"'.encode()), (b"cache-control", keep)]
     more = content.headers if kind.startswith("text/html") else {**content.headers, **shared}
     headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in more.items()]
     packed = None
@@ -316,14 +304,11 @@ class Pictures:
                 raise HTTPException(503, "The server is busy. Try again in a moment.", {"Retry-After": "5"})
             drawn = asyncio.get_running_loop().run_in_executor(self._drawing, self._make, key, make)
             under_way = self._under_way[key] = asyncio.ensure_future(drawn)
-            under_way.add_done_callback(lambda done: self._forget(key, done))
+            under_way.add_done_callback(lambda done: self._under_way.pop(key, None))
+            # Noted, even if all who waited have left.
+            under_way.add_done_callback(lambda done: done.cancelled() or done.exception())
         # A visitor who leaves must not stop what others wait for.
         return await asyncio.shield(under_way)
-
-    def _forget(self, key: str, done: asyncio.Future[bytes | None]) -> None:
-        self._under_way.pop(key, None)
-        if not done.cancelled():
-            done.exception()  # noted, even if all who waited have left
 
     def _make(self, key: str, make: Callable[[], bytes | None]) -> bytes | None:
         data = make()

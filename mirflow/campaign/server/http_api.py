@@ -621,11 +621,9 @@ class ZarrFiles:
         self._lock = Lock()
 
     def find(self, name: str, key: str, token: str | None = None) -> tuple[Snapshot, bytes | Path] | None:
-        """Find the value of a key.
-
-        `key`: such as ``chord/score/c/0/0/0``; invalid keys have no value.
-        `token`: token of a generation; None: the current one, or the previous one for a client with its metadata.
-        Returns: metadata as bytes, chunks as files; None without a value.
+        """Find the value of a key. `key`: such as ``chord/score/c/0/0/0``; invalid keys have no value. `token`: token
+        of a generation; None: the current one, or the previous one for a client with its metadata. Returns: metadata as
+        bytes, chunks as files; None without a value.
         """
         snapshot = self._stores.current(name)
         if token is not None and token != snapshot.token:

@@ -50,10 +50,7 @@ RATES: Mapping[str, Rate] = MappingProxyType(
 
 
 class RateLimits:
-    """Token buckets of accounts and addresses.
-
-    `clock`: monotonic seconds.
-    """
+    """Token buckets of accounts and addresses. `clock`: monotonic seconds."""
 
     def __init__(
         self, rates: Mapping[str, Rate] = RATES, clock: Callable[[], float] = time.monotonic, kept: int = KEPT

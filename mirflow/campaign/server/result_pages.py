@@ -164,10 +164,8 @@ class Visit:
         return self.views.ask(store, self.viewer, partial(report_of, self.service))
 
     def render(self, template: str, **context: Any) -> Content:
-        """Render a template.
-
-        The page is cached for all sessions of its viewer: it must contain neither a token of one session nor forms that
-        need it.
+        """Render a template. The page is cached for all sessions of its viewer: it must contain neither a token of one
+        session nor forms that need it.
         """
         reader = None if self.viewer is None else PageViewer(self.viewer.name, self.viewer.role, "")
         text = pages_of(self.service, self.viewer).render(template, viewer=reader, **context)

@@ -115,12 +115,20 @@ class GuardedRoute(Route):
         if viewer is None and request.state.bearer:
             request.app.state.service.rates.take("login", who_asks(request))
         if self.role is not None and (viewer is None or not viewer.may(self.role)):
-            raise HTTPException(403, "Your account may not do this.") if viewer else _unknown(request)
+            if viewer is not None:
+                raise HTTPException(403, "Your account may not do this.")
+            text = "Open the personal link that the organisers sent you, and ask them if you have lost it."
+            text = "This token is unknown, expired or revoked." if request.state.bearer else text
+            raise HTTPException(401, text, {"WWW-Authenticate": "Bearer"})
         changes = request.method not in SAFE
         rate = self.rate or ("change" if changes else None)
         if rate is not None:
             request.app.state.service.rates.take(rate, who_asks(request))
-        request.state.form = await _small_form(request) if changes and self.form else {}
+        request.state.form = {}
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if changes and self.form and kind == "application/x-www-form-urlencoded":
+            await request.body()  # cached by the request, so endpoints can read it again
+            request.state.form = await request.form(max_fields=FIELDS)
         if changes and viewer is not None and not request.state.bearer and self.form:
             check_forgery(request, str(request.state.form.get("csrf", "")))
         if any(isinstance(value, int) and value > _LARGEST for value in request.path_params.values()):
@@ -129,27 +137,10 @@ class GuardedRoute(Route):
         return await answer if isinstance(answer, Awaitable) else answer
 
 
-def _unknown(request: Request) -> HTTPException:
-    text = (
-        "This token is unknown, expired or revoked."
-        if request.state.bearer
-        else "Open the personal link that the organisers sent you, and ask them if you have lost it."
-    )
-    return HTTPException(401, text, {"WWW-Authenticate": "Bearer"})
-
-
 def who_asks(request: Request) -> str:
     """Return the account, or else the address, whose rate limit a request uses."""
     viewer: Viewer | None = request.state.viewer
     return f"user {viewer.user}" if viewer else bucket_of(request.state.address)
-
-
-async def _small_form(request: Request) -> Mapping[str, Any]:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        return {}
-    await request.body()  # cached by the request, so endpoints can read it again
-    return await request.form(max_fields=FIELDS)
 
 
 def check_forgery(request: Request, given: str = "") -> None:

@@ -248,10 +248,8 @@ FOLDERS = ("submissions", "systems", "readings", "stores", "public")
 
 
 def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revision: bool = False) -> Service:
-    """Open stores to browse, or one campaign.
-
-    `paths`: stores, or a single campaign file.
-    `any_revision`: accept any revision of the database without upgrading it.
+    """Open stores to browse, or one campaign. `paths`: stores, or a single campaign file. `any_revision`: accept any
+    revision of the database without upgrading it.
     """
     check_address(base_url)
     if any(is_campaign(path) for path in paths):

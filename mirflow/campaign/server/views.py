@@ -313,10 +313,7 @@ def seen_as(viewer: Viewer | None) -> str:
 def read_history(
     session: Session, campaign: Campaign, viewer: Viewer | None, most: int, now: dt.datetime
 ) -> list[NewsItem]:
-    """Read the history of a campaign as the viewer may see it.
-
-    Returns: newest first.
-    """
+    """Read the history of a campaign as the viewer may see it; returns newest first."""
     newest = func.coalesce(Submission.withdrawn, Submission.finished, Submission.received).desc()
     ended = select(Submission).where(or_(Submission.state == "scored", Submission.state.in_((*CLOSED, "withdrawn"))))
     seen = [row for row in session.scalars(ended.order_by(newest).limit(LOOKED_AT)) if may_see(row, viewer)]

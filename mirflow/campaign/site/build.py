@@ -52,10 +52,7 @@ NEWS = 12
 
 
 class SiteRecord(msgspec.Struct, frozen=True):
-    """Record of a site in its folder.
-
-    `updated`: time when the newest store was scored, ISO 8601.
-    """
+    """Record of a site in its folder. `updated`: time when the newest store was scored, ISO 8601."""
 
     schema: Literal["mirflow-site"]
     version: int

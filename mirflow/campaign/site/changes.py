@@ -32,10 +32,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A change in an evaluation.
-
-    `id`: a tag URI (RFC 4151), which never changes. `time`: time of scoring, ISO 8601.
-    """
+    """A change in an evaluation. `id`: a tag URI (RFC 4151), which never changes. `time`: time of scoring, ISO 8601."""
 
     id: str
     time: str
@@ -48,10 +45,8 @@ class Change(msgspec.Struct, frozen=True):
 def find_changes(
     before: Mapping[str, Leaderboard], after: Mapping[str, Leaderboard], authority: str = "localhost"
 ) -> list[Change]:
-    """Compare the leaderboards of two states of a site.
-
-    `authority`: host name at the start of the changes' identifiers.
-    Returns: one for each new, removed or changed evaluation, newest first.
+    """Compare the leaderboards of two states of a site. `authority`: host name at the start of the changes'
+    identifiers. Returns: one for each new, removed or changed evaluation, newest first.
     """
     changes = []
     newest = max((evaluation.created for board in after.values() for evaluation in board.evaluations), default="")
@@ -177,11 +172,8 @@ def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
 def to_atom(
     changes: Sequence[Change], address: Callable[[Change], str], *, title: str, identifier: str, home: str, own: str
 ) -> str:
-    """Format changes as an Atom feed.
-
-    `changes`: changes, newest first.
-    `address`: returns the address of the page about a change, absolute or relative to the feed.
-    `identifier`: id of the feed, a URI that never changes.
+    """Format changes as an Atom feed. `changes`: changes, newest first. `address`: returns the address of the page
+    about a change, absolute or relative to the feed. `identifier`: id of the feed, a URI that never changes.
     """
     feed = ElementTree.Element("feed", xmlns=_ATOM)
     _add(feed, "title", title)

@@ -195,11 +195,8 @@ def front(
     listening: Sequence[WorthListening] | None = None,
     splits: Collection[str] = (),
 ) -> FrontPage:
-    """Collect every evaluation with its leaders, and all systems by the headline metrics.
-
-    `news`: news, newest first.
-    `own`: the viewer's own systems by store.
-    `listening`: tracks worth listening to; None: find them in the stores.
+    """Collect every evaluation with its leaders, and all systems by the headline metrics. `news`: news, newest first.
+    `own`: the viewer's own systems by store. `listening`: tracks worth listening to; None: find them in the stores.
     `splits`: stores that are splits of one campaign.
     """
     pages = [evaluation(store, name, own.get(store.name, ())) for store in stores for name in store.ranked]

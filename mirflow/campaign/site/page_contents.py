@@ -6,7 +6,7 @@ import math
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +153,8 @@ class StoreContents:
     """Tracks with a timeline in the report; None: all of them."""
     decimals: int | None = None
     """Decimals of rounded scores; None: not rounded."""
+    _scores: dict[str, TrackScores] = field(default_factory=dict, init=False, repr=False)
+    _gaps: dict[str, dict[str, Gap]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def ranked(self) -> dict[str, RankedEvaluation]:
@@ -173,14 +175,6 @@ class StoreContents:
         """Time since which the true scores of a hidden split are public, ISO 8601; else empty."""
         times = (evaluation.final for evaluation in self.board.evaluations)
         return max((time for time in times if isinstance(time, str)), default="")
-
-    @cached_property
-    def _scores(self) -> dict[str, TrackScores]:
-        return {}
-
-    @cached_property
-    def _gaps(self) -> dict[str, dict[str, Gap]]:
-        return {}
 
     def gaps(self, name: str) -> dict[str, Gap]:
         """Return the systems of an evaluation beside its leader, by name."""
@@ -267,19 +261,9 @@ class TrackScores:
             smallest = np.where(scored, values, np.inf).min(axis=0, initial=np.inf)
             spread = largest - smallest
         lower = names_of(ds, "orientation")[column] == "lower"
-        return cls(
-            systems=names_of(ds, "system"),
-            tracks=names_of(ds, "track"),
-            metrics=metrics,
-            score=score,
-            status=status,
-            coords=coords_of(ds, "track"),
-            headline=column,
-            lower=lower,
-            mean=mean,
-            spread=np.where(count > 0, spread, np.nan),
-            best=np.where(count > 0, smallest if lower else largest, np.nan),
-        )
+        spread, best = (np.where(count > 0, row, np.nan) for row in (spread, smallest if lower else largest))
+        names = names_of(ds, "system"), names_of(ds, "track"), metrics
+        return cls(*names, score, status, coords_of(ds, "track"), column, lower, mean, spread, best)
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -293,10 +277,8 @@ class TrackScores:
 
     def order(self, values: Float) -> list[int]:
         """Sort tracks by a value of the headline metric, worst first and missing values last."""
-        sign = -1.0 if self.lower else 1.0
-        keys = np.where(np.isnan(values), np.inf, sign * values)
-        order: list[int] = np.argsort(keys, kind="stable").tolist()
-        return order
+        keys = np.where(np.isnan(values), np.inf, -values if self.lower else values)
+        return [*np.argsort(keys, kind="stable").tolist()]
 
 
 @dataclass(frozen=True)
@@ -391,20 +373,12 @@ class EvaluationPage:
         level = ["--ci", f"{ranked.level:g}", "--significance"] if ranked.level else []
         return shlex.join([*words, *level])
 
-    @property
-    def has_intervals(self) -> bool:
-        """True if any system has an interval."""
-        return any(row.score.low is not None for row in self.rows)
-
-    @property
-    def has_letters(self) -> bool:
-        """True if letters mark systems without significant differences."""
-        return any(row.system.letters for row in self.rows)
-
-    @property
-    def has_missing(self) -> bool:
-        """True if any system lacks a score."""
-        return any(row.score.n_missing for row in self.rows)
+    @cached_property
+    def has(self) -> dict[str, bool]:
+        """Whether any system has an interval, letters of systems without significant differences, or missing scores."""
+        scores, letters = [row.score for row in self.rows], [row.system.letters for row in self.rows]
+        intervals, missing = (score.low is not None for score in scores), (score.n_missing for score in scores)
+        return {"intervals": any(intervals), "letters": any(letters), "missing": any(missing)}
 
 
 def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:
@@ -491,10 +465,7 @@ class SystemPage:
 
 
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
-    """Scores of a system over all metrics of an evaluation, and its worst tracks.
-
-    `name`: name of the evaluation.
-    """
+    """Scores of a system over all metrics of an evaluation, and its worst tracks. `name`: name of the evaluation."""
     ranked = contents.evaluation(name)
     by_name = {ranked_system.name: ranked_system for ranked_system in ranked.systems}
     if system not in by_name:
@@ -534,10 +505,6 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
         gaps=[gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps],
         years=years_beside(contents.name, contents.board, ranked, system),
     )
-
-
-def _ordered(value: Any) -> float:
-    return math.nan if value is None else float(value)
 
 
 def _known(value: Any) -> float | None:
@@ -639,16 +606,14 @@ class TrackPage:
     def forest(self) -> str:
         """The scores of the systems as a chart, in HTML."""
         headline, nowhere = self.metrics[0], math.nan
-        rows = [Standing(row.system, _ordered(row.scores[0]), nowhere, nowhere, "") for row in self.rows]
+        values = [(row.system, nowhere if row.scores[0] is None else row.scores[0]) for row in self.rows]
+        rows = [Standing(system, value, nowhere, nowhere, "") for system, value in values]
         sign = SIGN_OF.get(headline.orientation, 0)
         return to_html(Standings(rows, headline.unit, sign, nowhere, 0, 0, tested=False).nodes()[1:])
 
 
 def track(contents: StoreContents, name: str, track: str) -> TrackPage:
-    """Scores of all systems on a track by the main metrics.
-
-    `name`: name of the evaluation.
-    """
+    """Scores of all systems on a track by the main metrics. `name`: name of the evaluation."""
     scores = contents.scores(name)
     if track not in scores.places:
         raise UnknownNameError("track", track, scores.places)

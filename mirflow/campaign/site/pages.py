@@ -152,10 +152,8 @@ class Links(Protocol):
     """Addresses of pages as a page names them."""
 
     def url(self, page: str, /, **parts: str) -> str:
-        """Return the address of a page.
-
-        `page`: name among :data:`ADDRESSES`.
-        `**parts`: values of the placeholders: names of stores, evaluations, systems, ...
+        """Return the address of a page. `page`: name among :data:`ADDRESSES`. `**parts`: values of the placeholders:
+        names of stores, evaluations, systems, ...
         """
         ...
 
@@ -304,10 +302,8 @@ class Pages:
         return replace(self, links=DiskLinks(here, links.twins if isinstance(links, DiskLinks) else {}))
 
     def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
-        """Render a template.
-
-        `viewer`: the viewer with ``name``, ``role`` and ``csrf``.
-        `**context`: variables of the template; undefined ones are errors.
+        """Render a template. `viewer`: the viewer with ``name``, ``role`` and ``csrf``. `**context`: variables of the
+        template; undefined ones are errors.
         """
         site = {
             "title": self.title,

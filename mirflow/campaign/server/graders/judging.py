@@ -164,10 +164,8 @@ def fold(changes: Iterable[JudgementChange]) -> State:
 
 
 def record(session: Session, assignment: StoredAssignment, change: JudgementChange, now: dt.datetime) -> bool:
-    """Store a change of a judgement, unless it is already stored.
-
-    `change`: with values from `read_values`.
-    Returns: whether the change was new.
+    """Store a change of a judgement, unless it is already stored. `change`: with values from `read_values`. Returns:
+    whether the change was new.
     """
     stored = assignment.judgements
     if any((row.client, row.number) == (change.client, change.number) for row in stored):

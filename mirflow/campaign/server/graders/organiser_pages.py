@@ -662,12 +662,10 @@ def close_round(
     unjudged: Unjudged = "refuse",
     interim: bool = False,
 ) -> tuple[Closed, Path]:
-    """Write the judgements of a round, both raw and as scored, and end the grading.
-
-    `name`: name of the round.
+    """Write the judgements of a round, both raw and as scored, and end the grading. `name`: name of the round.
     `folder`: output folder for ``made.csv``, ``events.jsonl``, and the files of
-      `mirflow.campaign.grading.judgement_tables.write_closed`.
-    `interim`: write the current tables without closing the round.
+    `mirflow.campaign.grading.judgement_tables.write_closed`. `interim`: write the current tables without closing the
+    round.
     """
     rounds = open_rounds(service)
     if name not in rounds or service.database is None:

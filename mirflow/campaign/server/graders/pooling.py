@@ -15,10 +15,8 @@ from ..submissions.confinement import SendMessage
 
 
 def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Unpack lists of systems.
-
-    `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and allowed ``suffixes``.
-    Returns: ``files`` (their number) and ``refused`` (rows of names and reasons).
+    """Unpack lists of systems. `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and allowed
+    ``suffixes``. Returns: ``files`` (their number) and ``refused`` (rows of names and reasons).
     """
     sent = [(name, Path(path)) for name, path in task["sent"]]
 
@@ -40,11 +38,9 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Pool lists of systems.
-
-    `task`: ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``, ``pieces`` and its
-    ``column`` (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None), ``secret``, and ``out``
-    (path of the table).
+    """Pool lists of systems. `task`: ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``,
+    ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None),
+    ``secret``, and ``out`` (path of the table).
     """
     queries = read_queries(task["queries"])
     pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None

@@ -292,10 +292,8 @@ def pages_of(participation: Participation) -> dict[int, list[StoredAssignment]]:
 
 
 def open_page(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> int | None:
-    """Return the grader's current page: the first unfinished one, else a new one.
-
-    `session`: a write transaction, so that no two graders get the same assignment.
-    Returns: number of the page; None if there is nothing left to judge.
+    """Return the grader's current page: the first unfinished one, else a new one. `session`: a write transaction, so
+    that no two graders get the same assignment. Returns: number of the page; None if there is nothing left to judge.
     """
     pages = pages_of(participation)
     listen = opened.config.listen

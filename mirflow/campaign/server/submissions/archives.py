@@ -117,12 +117,9 @@ def name_trouble(name: str, depth: int) -> str:
 
 
 def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
-    """Unpack an upload into a folder: one archive, or plain files.
-
-    `sent`: names as sent, and paths of the contents.
-    `out`: an empty folder.
-    `fits`: returns why a file with a given name is rejected; empty if it is accepted.
-    Returns: if anything was rejected, no file must be used.
+    """Unpack an upload into a folder: one archive, or plain files. `sent`: names as sent, and paths of the contents.
+    `out`: an empty folder. `fits`: returns why a file with a given name is rejected; empty if it is accepted. Returns:
+    if anything was rejected, no file must be used.
     """
     if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
         name, path = sent[0]

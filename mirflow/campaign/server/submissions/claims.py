@@ -46,10 +46,7 @@ class LostClaimError(MirflowError):
 
 
 class Claims:
-    """The claims of a worker.
-
-    `name`: unique name of the worker; empty: host, process and a random part.
-    """
+    """The claims of a worker. `name`: unique name of the worker; empty: host, process and a random part."""
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
         if service.campaign is None or service.database is None or service.path is None:
@@ -241,10 +238,7 @@ _WAIT = 1.0
 
 @contextmanager
 def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[None]:
-    """Report from a thread that a worker is running, until the block ends.
-
-    `every`: seconds between two reports.
-    """
+    """Report from a thread that a worker is running, until the block ends. `every`: seconds between two reports."""
     assert service.database is not None
     database, began, ended = service.database, service.clock(), threading.Event()
 

@@ -183,10 +183,7 @@ class Confinement:
         progress: Callable[[Mapping[str, Any]], None] | None = None,
         beat: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
-        """Run a job until it ends.
-
-        `task`: input of the job, as JSON.
-        `progress`: receives all messages but the last.
+        """Run a job until it ends. `task`: input of the job, as JSON. `progress`: receives all messages but the last.
         `beat`: called several times a second; returns False to stop the job.
         """
         control = self._start()

@@ -96,10 +96,8 @@ def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.dateti
 
 
 def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datetime) -> Quota:
-    """Return the quota of an account's team on a split; refused submissions do not count.
-
-    A failed submission counts if it was scored before, and if it failed on a hidden split, which may reveal something
-    about a reference.
+    """Return the quota of an account's team on a split; refused submissions do not count. A failed submission counts if
+    it was scored before, and if it failed on a hidden split, which may reveal something about a reference.
     """
     began, renewed = period_of(split.per, now)
     team = team_of(session.get_one(User, user))

@@ -100,10 +100,7 @@ class Message:
         return json.dumps({"type": self.type, "timestamp": self.date.isoformat(), "data": data})
 
     def as_mail(self, sender: str, account_url: str) -> EmailMessage:
-        """Format the message as mail.
-
-        `account_url`: page on which the receiver can remove the address.
-        """
+        """Format the message as mail. `account_url`: page on which the receiver can remove the address."""
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
         mail["From"], mail["To"] = sender, self.address
         mail["Subject"] = one_line(f"{self.campaign}: {self.system or 'test'} {self.words.partition(';')[0]}")
@@ -203,9 +200,7 @@ def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
 
 
 def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, final: bool = False) -> bool:
-    """Record a failed attempt, and schedule the next one.
-
-    `final`: whether another attempt would fail in the same way.
+    """Record a failed attempt, and schedule the next one. `final`: whether another attempt would fail in the same way.
     Returns: whether delivery is abandoned.
     """
     row = session.scalar(select(Notification).where(Notification.key == key))
@@ -273,10 +268,7 @@ _LOG = logging.getLogger("mirflow.server")
 
 
 class DeliveryError(MirflowError):
-    """A message was not delivered.
-
-    `final`: whether another attempt would fail in the same way.
-    """
+    """A message was not delivered. `final`: whether another attempt would fail in the same way."""
 
     def __init__(self, message: str, *, final: bool = False) -> None:
         self.final = final

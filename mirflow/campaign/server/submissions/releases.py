@@ -139,9 +139,7 @@ def release(
     rules: str,
     now: dt.datetime,
 ) -> None:
-    """Write the scores of a submission that may be released; earlier releases never change.
-
-    `name`: name of the split.
+    """Write the scores of a submission that may be released; earlier releases never change. `name`: name of the split.
     `values`: the fields of :class:`.scoring.Value` by evaluation, headline metric first.
     """
     for evaluation, listed in values.items():

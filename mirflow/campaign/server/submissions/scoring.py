@@ -323,11 +323,9 @@ def _is_none(value: Entry) -> bool:
 
 
 def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
-    """Write the public copy of a split's store, or remove it; an up-to-date copy is left alone.
-
-    `task`: ``campaign`` (its values for scoring) and its ``path``, ``split``, ``systems`` (folder with their files),
-    ``readings`` (folder with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the
-    system).
+    """Write the public copy of a split's store, or remove it; an up-to-date copy is left alone. `task`: ``campaign``
+    (its values for scoring) and its ``path``, ``split``, ``systems`` (folder with their files), ``readings`` (folder
+    with their annotations), ``store``, ``copy``, and ``public`` (coordinates by name of the system).
     """
     store, copy = Path(task["store"]), Path(task["copy"])
     public: dict[str, dict[str, Entry]] = task["public"]

@@ -48,10 +48,7 @@ _LOG = logging.getLogger("mirflow.worker")
 
 
 class Worker:
-    """A worker of a campaign.
-
-    `name`: unique name of this worker; empty: host, process and a random part.
-    """
+    """A worker of a campaign. `name`: unique name of this worker; empty: host, process and a random part."""
 
     def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
         self.service = service
