@@ -613,8 +613,7 @@ def reference_tracks(
     references: dict[str, list[dict[str, str]]] = {}
     problems: list[Trouble] = []
     if not root.is_dir():
-        problems.append((("splits", split, "root"), f"folder {str(root)!r} does not exist"))
-        raise _with_lines(path, problems)
+        raise _with_lines(path, [(("splits", split, "root"), f"folder {str(root)!r} does not exist")])
     for position, evaluation in enumerate(campaign.evaluations):
         troubles: list[Trouble] = []
         resolved = resolve(evaluation, str(root), str(Path(absolute(str(path))).parent))
@@ -687,31 +686,15 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
     if problems:
         raise PipelineError(problems, path)
     counts = {split: {name: len(listed) for name, listed in named.items()} for split, named in tracks.items()}
-    silent = [] if campaign.audio is None else _without_recording(path, campaign, campaign.audio, tracks)
-    return CampaignCheck(campaign, counts, (*_notes(campaign), *silent))
-
-
-def _without_recording(
-    path: str | Path, campaign: Campaign, audio: AudioFiles, tracks: Mapping[str, Mapping[str, set[str]]]
-) -> Iterator[str]:
-    pattern = Pattern(audio.pattern)
-    if pattern.names != ("track",):
-        return
-    for split, named in tracks.items():
-        listed, root = sorted(set().union(*named.values())), split_root(path, campaign, split)
-        missing = [name for name in listed if not (root / audio.pattern.replace("{track}", name)).is_file()]
-        if missing:
-            yield (
-                f"audio: {len(missing)} of {len(listed)} tracks of {split} have no recording on this host: "
-                f"{_some(missing)}"
-            )
+    listed = {split: sorted(set().union(*named.values())) for split, named in tracks.items()}
+    return CampaignCheck(campaign, counts, tuple(_notes(path, campaign, listed)))
 
 
 def _some(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
 
 
-def _notes(campaign: Campaign) -> Iterator[str]:
+def _notes(path: str | Path, campaign: Campaign, tracks: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for name, split in campaign.splits.items():
         if split.hidden and split.quota is None:
             yield f"splits.{name}: hidden without a quota: its references can be recovered by many submissions"
@@ -719,3 +702,10 @@ def _notes(campaign: Campaign) -> Iterator[str]:
             yield f"splits.{name}: hidden without a ladder: small differences of scores can reveal single tracks"
         if not split.hidden and (split.ladder is not None or split.round is not None):
             yield f"splits.{name}: round and ladder only apply to hidden splits; scores of this split are exact"
+    audio = "" if campaign.audio is None else campaign.audio.pattern
+    for name, listed in tracks.items() if audio and Pattern(audio).names == ("track",) else ():
+        root = split_root(path, campaign, name)
+        missing = [track for track in listed if not (root / audio.replace("{track}", track)).is_file()]
+        if missing:
+            what = f"{len(missing)} of {len(listed)} tracks of {name} have no recording on this host"
+            yield f"audio: {what}: {_some(missing)}"

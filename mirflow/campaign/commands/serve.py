@@ -99,20 +99,7 @@ def serve_command() -> None:
 @default_option("--workers", default=1, type=click.IntRange(1), help="Number of workers that check and score.")
 @click.option("--no-worker", is_flag=True, help="Start no worker, if another process or host checks and scores.")
 def start_command(
-    paths: tuple[Path, ...],
-    host: str,
-    port: int,
-    base_url: str,
-    proxies: tuple[str, ...],
-    user_header: str,
-    without_references: bool,
-    only_aggregates: bool,
-    archive: Path | None,
-    roots: tuple[Path, ...],
-    cors: bool,
-    access_log: bool,
-    workers: int,
-    no_worker: bool,
+    paths: tuple[Path, ...], host: str, port: int, base_url: str, workers: int, no_worker: bool, **options: Any
 ) -> None:
     """Serve stores or a campaign until interrupted.
 
@@ -129,7 +116,7 @@ def start_command(
     for path in paths:
         if not is_campaign(path):
             resolve(path)
-    if user_header and not proxies:
+    if options["user_header"] and not options["proxies"]:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy, or anyone could send the header")
     campaign = load_campaign(paths[0]) if is_campaign(paths[0]) else None
     workers = 0 if no_worker else workers
@@ -137,21 +124,7 @@ def start_command(
         port = listening[0].getsockname()[1]
         public = "" if campaign is None else campaign.url
         echo(base_url or public or local_address(host, port), err=True)
-        serve(
-            paths,
-            host,
-            port,
-            base_url,
-            listening=listening,
-            proxies=proxies,
-            user_header=user_header,
-            without_references=without_references,
-            only_aggregates=only_aggregates,
-            archive=archive,
-            access_log=access_log,
-            cors=cors,
-            roots=roots,
-        )
+        serve(paths, host, port, base_url, listening=listening, **options)
 
 
 def _attached(paths: tuple[Path, ...], campaign: Campaign | None, workers: int) -> AbstractContextManager[object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -51,16 +52,10 @@ from . import default_option
 def site_command(
     stores: tuple[Path, ...],
     output: Path,
-    title: str,
-    url: str,
-    note: str,
     labels: tuple[str, ...],
-    timelines: str,
     roots: tuple[Path, ...],
-    archive: Path | None,
-    level: float,
     without_references: bool,
-    only_aggregates: bool,
+    **options: Any,
 ) -> None:
     """Write a site about each STORE to a folder that works from disk and from any web server.
 
@@ -75,16 +70,10 @@ def site_command(
     made = write_site(
         dict(zip(labels, stores, strict=True)) if labels else stores,
         output,
-        title=title,
-        url=url,
-        note=note,
-        timelines=timelines,
-        level=level,
         references=not without_references,
-        only_aggregates=only_aggregates,
         root=roots or None,
-        archive=archive,
         progress=progress_for(),
+        **options,
     )
     for text in made.notes:
         echo(text, err=True)

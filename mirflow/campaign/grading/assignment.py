@@ -40,7 +40,7 @@ class Assignment(NamedTuple):
     @property
     def pair(self) -> Pair:
         """The query and the candidate."""
-        return Pair(self.query, self.candidate)
+        return Pair(*self[:2])
 
 
 def grader_seed(seed: int, grader: str) -> int:
@@ -309,6 +309,9 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
     pairs = {name: [row.pair for row in listed if not row.repeat] for name, listed in turns.items()}
     unique = {pair for listed in pairs.values() for pair in listed}
     most = max(map(len, turns.values())) * minutes
+    queries = [len({pair.query for pair in listed}) for listed in pairs.values()]
+    counts = queries, [*map(len, pairs.values())]
+    extents = [(min(numbers), sum(numbers) / len(numbers), max(numbers)) for numbers in counts]
     return PlanSummary(
         queries=len({pair.query for pair in unique}),
         pairs=len(unique),
@@ -316,17 +319,13 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
         graders_per_pair=plan.graders_per_pair,
         judgements=sum(map(len, pairs.values())),
         repeats=sum(row.repeat for _, row in plan.given),
-        queries_per_grader=_extent([len({pair.query for pair in listed}) for listed in pairs.values()]),
-        pairs_per_grader=_extent([len(listed) for listed in pairs.values()]),
+        queries_per_grader=extents[0],
+        pairs_per_grader=extents[1],
         hours=len(plan.given) * minutes / 60,
         most_hours=most / 60,
         feasible=most <= limit,
         limit=limit,
     )
-
-
-def _extent(numbers: Sequence[int]) -> tuple[int, float, int]:
-    return min(numbers), sum(numbers) / len(numbers), max(numbers)
 
 
 def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
@@ -337,21 +336,20 @@ def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
     >>> tabulate_work(summarise(assign([Pair("q1", "a"), Pair("q1", "b"), Pair("q2", "c")], ["ada", "bob"])))[4:6]
     [('queries of a grader', '1'), ('pairs of a grader', '1.5 (1 to 2)')]
     """
+    extents = [
+        f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"
+        for least, mean, most in (work.queries_per_grader, work.pairs_per_grader)
+    ]
     return [
         ("queries", work.queries),
         ("unique pairs", work.pairs),
         ("graders", work.graders),
         ("graders of a pair", work.graders_per_pair),
-        ("queries of a grader", _show_extent(work.queries_per_grader)),
-        ("pairs of a grader", _show_extent(work.pairs_per_grader)),
+        ("queries of a grader", extents[0]),
+        ("pairs of a grader", extents[1]),
         ("judgements", work.judgements),
         ("hidden repeats", work.repeats),
         ("hours of all graders", f"{work.hours:.1f}"),
         ("hours of the busiest", f"{work.most_hours:.1f}"),
         (f"at most {work.limit:g} minutes (a forecast)", "yes" if work.feasible else "no"),
     ]
-
-
-def _show_extent(numbers: tuple[int, float, int]) -> str:
-    least, mean, most = numbers
-    return f"{mean:g}" if least == most else f"{mean:.1f} ({least} to {most})"

@@ -109,7 +109,11 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
         try:
             if broad and broad.upper() not in BROAD:
                 raise ValueError(f"invalid broad category {broad!r}: choose from {', '.join(BROAD)}")
-            flags = _truth("repeat", repeat), _truth("cannot_hear", cannot_hear), _truth("known", known)
+            flags = []
+            for name, text in (("repeat", repeat), ("cannot_hear", cannot_hear), ("known", known)):
+                if text.lower() not in _TRUE | _FALSE:
+                    raise ValueError(f"invalid {name} {text!r}: expected 0 or 1")
+                flags.append(text.lower() in _TRUE)
             moment = to_time(time) if time else None
             try:
                 value = float(heard) if heard else None
@@ -135,12 +139,6 @@ def _number(text: str) -> float | None:
     if not math.isfinite(value):
         raise ValueError(f"the fine judgement is not finite: {text!r}")
     return value
-
-
-def _truth(name: str, text: str) -> bool:
-    if text.lower() not in _TRUE | _FALSE:
-        raise ValueError(f"invalid {name} {text!r}: expected 0 or 1")
-    return text.lower() in _TRUE
 
 
 def to_time(text: str) -> datetime:
@@ -256,8 +254,7 @@ def close(
         }
         reason = next((words for words, applies in reasons.items() if applies), "")
         counts[reason or "judgements"] += 1
-        if reason != "of graders who withdrew" and row.known:
-            counts["of pieces that the grader knew"] += 1
+        counts["of pieces that the grader knew"] += reason != "of graders who withdrew" and row.known
         if reason:
             continue
         if row.pair not in pieces:
@@ -283,7 +280,7 @@ def close(
         "pairs": len(pieces),
         "pairs without a judgement": len(missing),
         "judgements": counts.pop("judgements"),
-        **dict(sorted(counts.items())),
+        **{words: count for words, count in sorted(counts.items()) if count},
     }
     renamed = tuple(replace(row, grader=called[row.grader]) for row in valid)
     return Closed(renamed, quantities, tuple(missing), called | dict.fromkeys(withdrawn, ""))

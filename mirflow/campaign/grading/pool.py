@@ -16,7 +16,7 @@ from ...annotations.source import Source
 from ...errors import AnnotationError, GradingError, InvalidAnnotationError, counted
 from ...readers.names import call_alike, call_tracks
 from ...readers.options import Reading
-from ...readers.patterns import Match, Pattern
+from ...readers.patterns import Pattern
 from ...readers.sources import matched_file
 from ...readers.tables.table import holds_tracks, open_table, spread_table
 from .assignment import Pair
@@ -232,9 +232,15 @@ def read_rankings(
             lists = rankings.setdefault(system, {})
             if query in lists:
                 raise InvalidAnnotationError(f"duplicate list of system {system!r} for {query!r}", path=source.label)
-            lists[query], lines = _pieces_of(source)
-            names = [(piece, source.label, line) for piece, line in lines.items()]
-            formulas.setdefault(system, []).extend([*names, (system, source.label, None)] if not trusted else ())
+            annotation, label = source.read()[0], source.label
+            lists[query] = list(annotation.labels or ())
+            first: dict[str, int] = {}
+            for index, name in enumerate(lists[query]):
+                if first.setdefault(name, index) != index:
+                    message = f"{name!r} occurs twice, first on line {annotation.line(first[name])}"
+                    raise InvalidAnnotationError(message, path=label, line=annotation.line(index))
+            names = [(name, label, annotation.line(at)) for name, at in first.items() if name.startswith(FORMULA)]
+            formulas.setdefault(system, []).extend([*names, (system, label, None)] if not trusted else ())
     spelled = {*pieces, *queries}
     for system, lists in rankings.items():
         called = call_alike((piece for ranking in lists.values() for piece in ranking), pieces or queries)
@@ -246,27 +252,17 @@ def read_rankings(
     return rankings
 
 
-def _pieces_of(source: Source) -> tuple[list[str], dict[str, int | None]]:
-    """Return the pieces of a list in the order of rank, and the lines of those that resemble formulas."""
-    annotation = source.read()[0]
-    labels = list(annotation.labels or ())
-    first: dict[str, int] = {}
-    for index, name in enumerate(labels):
-        if first.setdefault(name, index) != index:
-            message = f"{name!r} occurs twice, first on line {annotation.line(first[name])}"
-            raise InvalidAnnotationError(message, path=source.label, line=annotation.line(index))
-    return labels, {name: annotation.line(place) for name, place in first.items() if name.startswith(FORMULA)}
-
-
 def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[str, str, Source]]:
     pattern, root = Pattern(path.lstrip("/")), "/" if path.startswith("/") else "."
     matches = pattern.find(root)
     if not matches:
         raise AnnotationError(f"the pattern {path!r} matches nothing; {pattern.hint(root)}")
+    values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
+    # A file without a system in its name belongs to the one that it is named after.
+    systems = [value.get(SYSTEM) or Path(match.path).stem for match, value in zip(matches, values, strict=True)]
     sources: list[tuple[str, str, Source]] = []
     if holds_tracks(path, reading):
-        for match in matches:
-            system = _system(pattern, match)
+        for match, system in zip(matches, systems, strict=True):
             keys = open_table(match.path, reading, match.name).keys
             called = call_tracks((key.track for key in keys), queries, match.name)
             wanted = [key.track for key in keys if called[key.track] in queries]
@@ -278,18 +274,12 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
         return sources
     if "track" not in pattern.names:
         raise AnnotationError(f"missing {{track}} in place of the query: {path!r}")
-    values = [dict(zip(pattern.names, match.values, strict=True)) for match in matches]
     called = call_tracks((value["track"] for value in values), queries)
     return [
-        (_system(pattern, match), called[value["track"]], matched_file(match, reading))
-        for match, value in zip(matches, values, strict=True)
+        (system, called[value["track"]], matched_file(match, reading))
+        for match, system, value in zip(matches, systems, values, strict=True)
         if called[value["track"]] in queries
     ]
-
-
-def _system(pattern: Pattern, match: Match) -> str:
-    values = dict(zip(pattern.names, match.values, strict=True))
-    return values.get(SYSTEM) or Path(match.path).stem
 
 
 def key_path(path: str | os.PathLike[str]) -> Path:

@@ -43,14 +43,13 @@ class BackupError(MirflowError):
 
 @dataclass(frozen=True)
 class Backup:
-    """Contents of a backup."""
+    """Contents of a backup: numbers of accounts, submissions and files, and generations of stores by path."""
 
     date: str
     users: int
     submissions: int
     files: int
     stores: Mapping[str, str]
-    """Generations by path."""
 
 
 class _GoneError(Exception):

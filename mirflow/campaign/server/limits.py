@@ -7,7 +7,6 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import ceil
 from threading import Lock
 from types import MappingProxyType
@@ -30,42 +29,33 @@ SMALL = 64 * 1024
 _CLOSE = {"Connection": "close"}
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """A token bucket: requests at once, and per second in the long run."""
-
-    burst: float
-    per_second: float
-
-
-RATES: Mapping[str, Rate] = MappingProxyType(
+Rates = Mapping[str, tuple[float, float]]
+RATES: Rates = MappingProxyType(
     {
-        "login": Rate(20, 0.2),  # per address, against guessing of links and tokens
-        "upload": Rate(100, 1.0),
-        "change": Rate(300, 10.0),  # after a connection loss, a grader's page sends an hour of judgements at once
-        "query": Rate(120, 20.0),  # computed tables
+        "login": (20, 0.2),  # per address, against guessing of links and tokens
+        "upload": (100, 1.0),
+        "change": (300, 10.0),  # after a connection loss, a grader's page sends an hour of judgements at once
+        "query": (120, 20.0),  # computed tables
     }
 )
-"""Rates by name; plain pages are not limited."""
+"""Requests at once, and per second in the long run, by name; plain pages are not limited."""
 
 
 class RateLimits:
     """Token buckets of accounts and addresses. `clock`: monotonic seconds."""
 
-    def __init__(
-        self, rates: Mapping[str, Rate] = RATES, clock: Callable[[], float] = time.monotonic, kept: int = KEPT
-    ) -> None:
+    def __init__(self, rates: Rates = RATES, clock: Callable[[], float] = time.monotonic, kept: int = KEPT) -> None:
         self.rates, self._clock, self._kept = rates, clock, kept
         self._left: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
         self._lock = Lock()
 
     def take(self, rate: str, who: str, cost: float = 1.0) -> None:
         """Take one request from the bucket of an account or an address."""
-        bucket, now, key = self.rates[rate], self._clock(), (rate, who)
+        (burst, per_second), now, key = self.rates[rate], self._clock(), (rate, who)
         with self._lock:
-            left, seen = self._left.get(key, (bucket.burst, now))
-            left = min(bucket.burst, left + (now - seen) * bucket.per_second)
-            wait = 0.0 if left >= cost else (cost - left) / bucket.per_second
+            left, seen = self._left.get(key, (burst, now))
+            left = min(burst, left + (now - seen) * per_second)
+            wait = 0.0 if left >= cost else (cost - left) / per_second
             self._left[key] = left if wait else left - cost, now
             self._left.move_to_end(key)
             if len(self._left) > self._kept:

@@ -118,7 +118,7 @@ class Recordings:
 
 
 def find_recording(root: Path, pattern: str, piece: str) -> Path:
-    """Return the path of a piece's recording, which may not exist. `pattern`: with ``{piece}``, relative to the root."""
+    """Return the path of a piece's recording, which may not exist, by a pattern with ``{piece}`` below the root."""
     before, _, _ = pattern.partition("{piece}")
     folder = root / before.rpartition("/")[0]
     path = root / pattern.replace("{piece}", piece)

@@ -31,7 +31,6 @@ from ..site.build import NEWS
 from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
 from ..site.front_page import SearchIndex, entries_of, front, news_of
 from ..site.page_contents import StoreContents
-from ..site.pages import PageViewer
 from .accounts import Viewer
 from .cache import Content, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
@@ -167,8 +166,9 @@ class Visit:
         """Render a template. The page is cached for all sessions of its viewer: it must contain neither a token of one
         session nor forms that need it.
         """
-        reader = None if self.viewer is None else PageViewer(self.viewer.name, self.viewer.role, "")
-        text = pages_of(self.service, self.viewer).render(template, viewer=reader, **context)
+        viewer = self.viewer
+        reader = None if viewer is None else {"name": viewer.name, "role": viewer.role, "csrf": ""}
+        text = pages_of(self.service, viewer).render(template, viewer=reader, **context)
         return Content(text.encode(), _HTML)
 
 

@@ -80,10 +80,9 @@ class Snapshot:
     def once(self, what: str, make: Callable[[], T]) -> T:
         """Compute a value from the snapshot once, in one thread for all requests."""
         with self._making[what]:
-            values = self._made
-            if what not in values:
-                values[what] = make()
-            value: T = values[what]
+            if what not in self._made:
+                self._made[what] = make()
+            value: T = self._made[what]
             return value
 
     @cached_property

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
-from ..site.pages import ADDRESSES, Pages, PageViewer, asset_name, asset_names, read_asset
+from ..site.pages import ADDRESSES, Pages, asset_name, asset_names, read_asset
 from .accounts import Viewer
 from .cache import weight_of, weights_of
 from .service import Service
@@ -54,7 +54,7 @@ def page(request: Request, template: str, status: int = 200, *, here: str = "", 
     waits = here == "submissions" and viewer is not None and viewer.may("submitter")
     text = pages_of(service, viewer).render(
         template,
-        viewer=None if viewer is None else PageViewer(viewer.name, viewer.role, request.state.csrf),
+        viewer=None if viewer is None else {"name": viewer.name, "role": viewer.role, "csrf": request.state.csrf},
         here=here,
         notice=request.app.state.monitoring.idle() if waits else "",
         **context,

@@ -130,11 +130,6 @@ class YearsLine:
     """From 0 to 1 if all values lie between, so that slopes can be compared."""
 
     @property
-    def ends(self) -> tuple[str, str]:
-        """The least and the largest value of the scale."""
-        return f"{self.scale.low:.3g}", f"{self.scale.high:.3g}"
-
-    @property
     def paths(self) -> list[str]:
         """Lines through the years of each store, as ``points`` attributes; different stores have different tracks."""
         runs = [list(points) for _, points in groupby(self.points, key=lambda point: point.entry.store)]
@@ -178,13 +173,12 @@ class Archive:
 
     def overview(self) -> Table:
         """Table 1: task sets, people, countries and runs by year, and their growth from the first to the last year."""
-        numbers: list[tuple[str, list[int | None]]] = [
-            ("Task sets", [self._parts(self._of(year)) for year in self.years])
-        ]
+        of_year = [[entry for entry in self.entries if entry.year == year] for year in self.years]
+        numbers: list[tuple[str, list[int | None]]] = [("Task sets", [*map(_parts, of_year)])]
         for name, words in (("individuals", "Individuals"), ("countries", "Countries")):
             if any(name in counted_of for counted_of in self.counts.values()):
                 numbers.append((words, [self.counts.get(year, {}).get(name) for year in self.years]))
-        numbers.append(("Runs", [_runs(self._of(year)) for year in self.years]))
+        numbers.append(("Runs", [*map(_runs, of_year)]))
         several = len(self.years) > 1
         rows: list[tuple[Entry, ...]] = []
         for words, row in numbers:
@@ -222,7 +216,7 @@ class Archive:
             cells: list[Entry] = []
             for year in self.years:
                 of_year = [entry for entry in entries if entry.year == year]
-                cells.append(f"{_runs(of_year)}{'*' * (self._parts(of_year) - 1)}" if of_year else None)
+                cells.append(f"{_runs(of_year)}{'*' * (_parts(of_year) - 1)}" if of_year else None)
             name = next((entry.name for entry in entries if entry.name), "")
             rows.append((task, name, *cells, self._share(entries)))
         stars = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
@@ -240,7 +234,7 @@ class Archive:
     def scored(self) -> Table:
         """Table of the best values that stores have: how sure they are, and how they differ from the year before."""
         rows: list[tuple[Entry, ...]] = []
-        for best in (entry for entries in self._by_metric().values() for entry in entries if entry.n is not None):
+        for best in (entry for entries in self.by_metric().values() for entry in entries if entry.n is not None):
             interval = None if best.low is None else f"[{show_number(best.low)}, {show_number(best.high)}]"
             rows.append((best.part, best.year, best.system, best.shown, interval, best.n, best.change or None))
         note = "[ ]: 95 % interval; p: permutation test of the two best systems, chosen after the fact"
@@ -251,7 +245,7 @@ class Archive:
     def bests(self) -> list[tuple[str, str, list[YearOfTask | None]]]:
         """Rows of the best values by year with their origin: part, metric, and an entry or None per year."""
         rows = []
-        for (part, metric), entries in self._by_metric().items():
+        for (part, metric), entries in self.by_metric().items():
             best = {entry.year: entry for entry in entries if entry.best is not None}
             rows.append((part, metric, [best.get(year) for year in self.years]))
         return rows
@@ -285,24 +279,22 @@ class Archive:
         tables = [table for table in every if table.rows]
         return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
 
-    def _of(self, year: int) -> list[YearOfTask]:
-        return [entry for entry in self.entries if entry.year == year]
-
-    @staticmethod
-    def _parts(entries: Iterable[YearOfTask]) -> int:
-        return len({(entry.task, entry.part) for entry in entries})
-
     def _by_task(self) -> dict[str, list[YearOfTask]]:
         tasks: dict[str, list[YearOfTask]] = {}
         for entry in sorted(self.entries, key=lambda entry: entry.task.casefold()):
             tasks.setdefault(entry.task, []).append(entry)
         return tasks
 
-    def _by_metric(self) -> dict[tuple[str, str], list[YearOfTask]]:
+    def by_metric(self) -> dict[tuple[str, str], list[YearOfTask]]:
+        """The entries of each part of a task and metric."""
         parts: dict[tuple[str, str], list[YearOfTask]] = {}
         for entry in sorted(self.entries, key=lambda entry: entry.part.casefold()):
             parts.setdefault((entry.part, entry.metric), []).append(entry)
         return parts
+
+
+def _parts(entries: Iterable[YearOfTask]) -> int:
+    return len({(entry.task, entry.part) for entry in entries})
 
 
 def _runs(entries: Iterable[YearOfTask]) -> int:
@@ -347,10 +339,9 @@ def _entry(
     best = max(scored if metric.orientation != "none" else [], key=lambda pair: sign * pair[1], default=None)
     score = None if best is None else best[0].scores[name]
     low, high = (None, None) if score is None else (score.low, score.high)
-    task = row.get("task") or evaluation.name
     return YearOfTask(
         year=year,
-        task=task,
+        task=row.get("task") or evaluation.name,
         part=row.get("part") or evaluation.name,
         name=row.get("name") or task_title(evaluation.task),
         metric=metric.title or metric.name,
@@ -420,7 +411,7 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
         raise QueryError(f"{path}: no row with a store or a task")
     archive = Archive(join_years(entries).entries, {year: people for year, people in counts.items() if people})
     changes: dict[int, str] = {}
-    for of_metric in archive._by_metric().values():
+    for of_metric in archive.by_metric().values():
         stored = [entry for entry in of_metric if entry.source is not None and entry.system]
         changes |= {id(after): _change(before, after) for before, after in pairwise(stored)}
     return replace(archive, entries=[replace(entry, change=changes.get(id(entry), "")) for entry in archive.entries])

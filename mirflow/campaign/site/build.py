@@ -86,9 +86,7 @@ class Folder:
     """A folder to be filled with files, each written once."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
-        self.pages = 0
-        self.size = 0
+        self.path, self.pages, self.size = path, 0, 0
         self._made: set[str] = set()
         self.twins: dict[str, frozenset[str]] = {}
 
@@ -117,8 +115,7 @@ class Folder:
 
     def count(self, name: str, size: int) -> None:
         """Count a written file."""
-        self.pages += name.endswith(".html")
-        self.size += size
+        self.pages, self.size = self.pages + name.endswith(".html"), self.size + size
 
 
 def write_site(
@@ -152,7 +149,9 @@ def write_site(
       coordinate ``year``.
     """
     check_timelines(timelines)
-    named = _named(stores)
+    paths = stores if isinstance(stores, Mapping) else name_stores(stores)
+    # Names of folders may contain bytes that are not valid text.
+    named = {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in paths.items()}
     folder = Path(os.path.realpath(output))
     if url and not is_web_address(url):
         raise QueryError(f"invalid url {url!r}: expected a full URL such as https://example.org/results/")
@@ -196,7 +195,7 @@ def write_site(
             everything = new.file_of("all")
             new.write(everything, pages.at(everything).render("all.html", stores=written))
             rooted = replace(pages, links=DiskLinks(MISSING, new.twins, root=urlsplit(home).path or "/"), home="")
-            words = {"heading": "Page not found", "text": "This site has no page at this address."}
+            words: dict[str, Any] = {"heading": "Page not found", "text": "This site has no page at this address."}
             new.write(MISSING, rooted.render("error.html", **words, guess=None, missing=True))
             if has_archive:
                 years = years or join_years([entry for store in written for entry in years_of(store.name, store.board)])
@@ -210,12 +209,6 @@ def write_site(
     finally:
         remove(new.path)
     return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
-
-
-def _named(stores: Sequence[str | Path] | Mapping[str, str | Path]) -> dict[str, str | Path]:
-    paths = stores if isinstance(stores, Mapping) else name_stores(stores)
-    # Names of folders may contain bytes that are not valid text.
-    return {name.encode("utf-8", "replace").decode("utf-8"): path for name, path in paths.items()}
 
 
 @dataclass(frozen=True)
@@ -239,18 +232,14 @@ class _StorePages:
         contents = replace(contents, timelines=report.timelines)
         progress.stage("writing the tables")
         # Unless others are asked for, the tracks that the front page names have pictures.
-        if self.timelines == "auto":
-            pictured = {
-                (worth.evaluation, track.name)
-                for worth in (worth_listening(contents) if self.references else ())
-                for track in (*worth.suspects, *worth.disputed)
-            }
-        else:
-            pictured = {
-                (key, track)
-                for key, ds in (contents.datasets.items() if self.references else ())
-                for track in tracks_wanted(ds, contents.scores(key).headline, str(self.timelines), 1.0)
-            }
+        pictured: set[tuple[str, str]] = set()
+        if self.references and self.timelines == "auto":
+            for worth in worth_listening(contents):
+                pictured |= {(worth.evaluation, track.name) for track in (*worth.suspects, *worth.disputed)}
+        elif self.references:
+            for key, ds in contents.datasets.items():
+                tracks = tracks_wanted(ds, contents.scores(key).headline, str(self.timelines), 1.0)
+                pictured |= {(key, track) for track in tracks}
         first = next(iter(contents.datasets.values()), None)
         pipeline = None if first is None else StoredPipeline.of(first, root)
 
@@ -402,13 +391,9 @@ def read_record(folder: Path) -> SiteRecord | None:
         raise QueryError(f"{folder / RECORD}: is not the record of a site ({error}); choose another folder") from None
 
 
-def _previous(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.previous")
-
-
 def put_in_place(new: Path, folder: Path) -> None:
     """Replace a folder by a new one, moving along files that are not mirflow's."""
-    previous = _previous(folder)
+    previous = folder.with_name(f".{folder.name}.previous")
     if folder.exists():
         folder.rename(previous)
     try:
@@ -422,7 +407,7 @@ def put_in_place(new: Path, folder: Path) -> None:
 
 def recover(folder: Path) -> None:
     """Complete an interrupted replacement: the old folder still exists next to the new one, with files to move."""
-    previous = _previous(folder)
+    previous = folder.with_name(f".{folder.name}.previous")
     if not previous.exists():
         return
     if not folder.exists():

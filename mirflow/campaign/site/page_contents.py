@@ -517,20 +517,11 @@ def list_track(scores: TrackScores, index: int, values: Float | None = None) -> 
     return ListedTrack(scores.tracks[index], score, _known(scores.mean[index]), _known(scores.spread[index]))
 
 
-@dataclass(frozen=True)
-class TracksPage:
-    """The tracks of an evaluation, worst first."""
-
-    store: StoreContents
-    evaluation: RankedEvaluation
-    tracks: list[ListedTrack]
-
-
-def tracks(contents: StoreContents, name: str) -> TracksPage:
+def tracks(contents: StoreContents, name: str) -> dict[str, Any]:
     """List the tracks of an evaluation by the mean of the headline metric over the systems."""
     scores = contents.scores(name)
     listed = [list_track(scores, index) for index in scores.order(scores.mean)]
-    return TracksPage(contents, contents.evaluation(name), listed)
+    return {"store": contents, "evaluation": contents.evaluation(name), "tracks": listed}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -148,16 +148,6 @@ Twins = Mapping[str, frozenset[str]]
 """Names that differ from another one only in case: by store, and under ``""`` those of stores."""
 
 
-class Links(Protocol):
-    """Addresses of pages as a page names them."""
-
-    def url(self, page: str, /, **parts: str) -> str:
-        """Return the address of a page. `page`: name among :data:`ADDRESSES`. `**parts`: values of the placeholders:
-        names of stores, evaluations, systems, ...
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class LiveLinks:
     """Links on a server: paths from its root, names percent-encoded.
@@ -262,14 +252,8 @@ def asset_name(name: str) -> str:
     return f"{stem}.{hashlib.sha256(read_asset(name)).hexdigest()[:12]}{dot}{suffix}"
 
 
-@dataclass(frozen=True)
-class PageViewer:
-    """The person who requests a page."""
-
-    name: str
-    role: str
-    csrf: str
-    """CSRF token for forms."""
+Links = LiveLinks | DiskLinks
+"""Addresses of pages as a page names them."""
 
 
 @dataclass(frozen=True)
@@ -301,7 +285,7 @@ class Pages:
         links = self.links
         return replace(self, links=DiskLinks(here, links.twins if isinstance(links, DiskLinks) else {}))
 
-    def render(self, template: str, *, viewer: PageViewer | Any = None, here: str = "", **context: Any) -> str:
+    def render(self, template: str, *, viewer: Mapping[str, str] | None = None, here: str = "", **context: Any) -> str:
         """Render a template. `viewer`: the viewer with ``name``, ``role`` and ``csrf``. `**context`: variables of the
         template; undefined ones are errors.
         """

@@ -27,7 +27,7 @@ from starlette.routing import Route
 from mirflow.campaign.server.accounts import Kind, Role
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.graders.planning import begin_plan
-from mirflow.campaign.server.limits import RATES, Rate, RateLimits
+from mirflow.campaign.server.limits import RATES, RateLimits
 from mirflow.campaign.server.security import HEADERS, csrf_token
 from mirflow.campaign.server.service import Service
 from mirflow.campaign.server.submissions.submission_tables import (
@@ -132,7 +132,7 @@ def make_target(folder: Path) -> Target:
 
     service = open_service([folder / "campaign.yaml"], BASE)
     service.clock = Clock(BEGIN)
-    service.rates = RateLimits(dict.fromkeys(RATES, Rate(1e12, 1e12)))
+    service.rates = RateLimits(dict.fromkeys(RATES, (1e12, 1e12)))
     names = ("oak", "elm", "ash", "fir")
     ids = [submit(service, name, estimates(), splits=["dev", "test"], who=name) for name in names[:3]]
     ids.append(submit(service, "fir", estimates(), splits=["dev"], who="a submitter", visibility="private"))

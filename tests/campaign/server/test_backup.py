@@ -13,7 +13,7 @@ from sqlalchemy import select
 import mirflow
 from mirflow.campaign.server import backup
 from mirflow.campaign.server.backup import BackupError, make_backup, restore_backup
-from mirflow.campaign.server.limits import RATES, Rate, RateLimits
+from mirflow.campaign.server.limits import RATES, RateLimits
 from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Submission
 from mirflow.store.read import open_groups
@@ -131,7 +131,7 @@ def test_what_waits_for_its_check_is_copied_first(service: Service, tmp_path: Pa
 
 
 def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) -> None:
-    service.rates = RateLimits(dict.fromkeys(RATES, Rate(1e12, 1e12)))  # as many as there are between two backups
+    service.rates = RateLimits(dict.fromkeys(RATES, (1e12, 1e12)))  # as many as there are between two backups
     ada, stop = program(service, "ada"), threading.Event()
 
     def go_on() -> None:

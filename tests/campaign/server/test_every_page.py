@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from mirflow.campaign.server.accounts import Role
 from mirflow.campaign.server.app import create_app
-from mirflow.campaign.server.limits import RATES, Rate, RateLimits
+from mirflow.campaign.server.limits import RATES, RateLimits
 from mirflow.campaign.server.security import GuardedRoute, cookie_name
 from mirflow.campaign.server.service import Service
 from mirflow.campaign.server.submissions.submission_tables import Submission
@@ -59,7 +59,7 @@ PICTURES = os.environ.get("MIRFLOW_PICTURES", "")
 
 
 def unlimited() -> RateLimits:
-    return RateLimits(dict.fromkeys(RATES, Rate(1e12, 1e12)))
+    return RateLimits(dict.fromkeys(RATES, (1e12, 1e12)))
 
 
 @pytest.fixture(scope="module")
@@ -245,7 +245,7 @@ def often(request: Any) -> Any:
 def test_errors_are_pages(tmp_path: Path, visitor: Callable[..., Visitor]) -> None:
     service = open_campaign(tmp_path)
     app = create_app(service)
-    service.rates = RateLimits(dict.fromkeys(RATES, Rate(1.0, 1e-9)))
+    service.rates = RateLimits(dict.fromkeys(RATES, (1.0, 1e-9)))
     service.rates.take("query", "127.0.0.1")
     for path, endpoint, rate in (("/crash", crash, None), ("/fail", fail, None), ("/often", often, "query")):
         app.router.routes.append(GuardedRoute(path, endpoint, role=None, rate=rate))

@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import select
 
 from mirflow.campaign.server import submission_pages, views
-from mirflow.campaign.server.limits import RATES, Rate, RateLimits
+from mirflow.campaign.server.limits import RATES, RateLimits
 from mirflow.campaign.server.service import Service
 from mirflow.campaign.server.submissions.releases import ShownScore, round_to
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission
@@ -34,7 +34,7 @@ VOLATILE = re.compile(r'name="csrf" value="[0-9a-f]+"|nonce-?="?[\w-]+|"free_byt
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
     service = open_campaign(tmp_path, FINAL)
-    service.rates = RateLimits(dict.fromkeys(RATES, Rate(1e12, 1e12)))
+    service.rates = RateLimits(dict.fromkeys(RATES, (1e12, 1e12)))
     scored(service, "honest", CHANGED["honest"][0], "bob")
     scored(service, "good", CHANGED["good"][0], "ada", "private")
     scored(service, "junk", CHANGED["junk"][0], "ada")

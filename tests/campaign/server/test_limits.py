@@ -9,7 +9,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from mirflow.campaign.server import limits
-from mirflow.campaign.server.limits import BoundedBody, Rate, RateLimits
+from mirflow.campaign.server.limits import BoundedBody, RateLimits
 
 
 class Seconds:
@@ -23,7 +23,7 @@ class Seconds:
 
 def test_a_bucket_is_filled_again_at_its_rate() -> None:
     clock = Seconds()
-    rates = RateLimits({"login": Rate(2, 0.5)}, clock)
+    rates = RateLimits({"login": (2, 0.5)}, clock)
     rates.take("login", "192.0.2.7")
     rates.take("login", "192.0.2.7")
     with pytest.raises(HTTPException) as refused:
@@ -37,7 +37,7 @@ def test_a_bucket_is_filled_again_at_its_rate() -> None:
 
 
 def test_only_so_many_clients_are_remembered() -> None:
-    rates = RateLimits({"login": Rate(1, 0.001)}, Seconds(), kept=100)
+    rates = RateLimits({"login": (1, 0.001)}, Seconds(), kept=100)
     for number in range(1000):
         rates.take("login", str(number))
     assert len(rates) == 100

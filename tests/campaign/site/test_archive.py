@@ -121,7 +121,7 @@ def test_lines_join_the_years_that_a_part_has():
     assert xs == [34, 202, 286]
     assert ys[0] < ys[1] == ys[2]
     # Slopes can be compared: 0 and 1 are at the same heights everywhere. Nothing says that years have the same tracks.
-    assert {one.ends for one in lines.values()} == {("0", "1")}
+    assert {(one.scale.low, one.scale.high) for one in lines.values()} == {(0.0, 1.0)}
     assert ys == pytest.approx([96 - 62 * point.entry.best for point in lines["AAI"].points], abs=0.1)
     assert all(one.paths == [] for one in lines.values())
     assert "AKF" not in lines

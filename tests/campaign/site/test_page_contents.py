@@ -116,7 +116,7 @@ def test_worst_tracks_of_a_system_are_those_of_a_query(path, found):
 
 
 def test_tracks_are_listed_from_the_worst_on_and_lead_to_their_neighbours(path, found):
-    listed = page_contents.tracks(found, "chord").tracks
+    listed = page_contents.tracks(found, "chord")["tracks"]
     worst = mirflow.worst(path, "majmin", group="chord", n=12, overall=True).dataset
     assert [one.name for one in listed] == worst["track"].values.tolist()
     np.testing.assert_allclose([one.mean for one in listed], worst["value"].values, rtol=1e-14)
@@ -138,7 +138,7 @@ def test_with_low_values_good_the_worst_are_the_largest(tmp_path):
     score = [[[1.0], [2.0], [np.nan]], [[0.5], [4.0], [3.0]]]
     group = make_group(score, orientation=["lower"], standard=["mean"])
     found = page_contents.store("s", {"deviation": group})
-    listed = page_contents.tracks(found, "deviation").tracks
+    listed = page_contents.tracks(found, "deviation")["tracks"]
     assert [(one.name, one.mean, one.spread) for one in listed] == [
         ("t1", 3.0, 2.0),
         ("t2", 3.0, 0.0),

@@ -15,7 +15,6 @@ from mirflow.campaign.site.pages import (
     DiskLinks,
     LiveLinks,
     Pages,
-    PageViewer,
     asset_name,
     asset_names,
     file_of,
@@ -87,7 +86,7 @@ def test_text_is_escaped_and_names_that_a_template_lacks_are_errors():
     pages = Pages(LiveLinks(), "<b>Chords & more</b>", live=True)
     with pytest.raises(UndefinedError):
         pages.render("front.html")
-    viewer = PageViewer("<i>ada</i>", "reader", "token")
+    viewer = {"name": "<i>ada</i>", "role": "reader", "csrf": "token"}
     base = pages.render("base.html", viewer=viewer, here="front")
     assert "<b>" not in base
     assert "<i>" not in base

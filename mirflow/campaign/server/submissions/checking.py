@@ -273,9 +273,8 @@ def _missing(split: Expected, missing: Sequence[str], tracks: int) -> FoundProbl
         message = f"{what}; a hidden split requires all tracks"
         return FoundProblem("", None, "error", "missing", message, split.split)
     if len(missing) == tracks:
-        return FoundProblem(
-            "", None, "error", "missing", f"{what}; files must have the names of the tracks, including case"
-        )
+        message = f"{what}; files must have the names of the tracks, including case"
+        return FoundProblem("", None, "error", "missing", message)
     return FoundProblem("", None, "warning", "missing", f"{what}; they count as zero")
 
 

@@ -27,7 +27,7 @@ from email.utils import format_datetime
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from importlib.metadata import version
 from types import MappingProxyType
-from typing import Literal, Protocol
+from typing import Literal
 from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, and_, case, delete, func, select
@@ -275,13 +275,6 @@ class DeliveryError(MirflowError):
         super().__init__(message)
 
 
-class Courier(Protocol):
-    """A delivery channel."""
-
-    def send(self, message: Message, now: dt.datetime) -> None:
-        """Deliver a message; raises `DeliveryError` if the receiver has not accepted it."""
-
-
 class WebhookCourier:
     """Requests to the webhook, signed according to Standard Webhooks 1.0.
 
@@ -384,6 +377,9 @@ class MailCourier:
             raise DeliveryError(
                 f"{server}: cannot be reached, or the connection was lost: {one_line(reason)}"
             ) from None
+
+
+Courier = WebhookCourier | MailCourier
 
 
 def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -> dict[Channel, Courier]:
