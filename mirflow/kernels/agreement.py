@@ -28,12 +28,10 @@ _STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substant
 class GraderAgreement:
     """Agreement of graders."""
 
-    kappa: float
-    """(observed - expected) / (1 - expected); NaN if undefined."""
+    kappa: float  # (observed - expected) / (1 - expected); NaN if undefined
     observed: float
     """Share of the pairs of graders of an item that agree, averaged over the items with at least two graders."""
-    expected: float
-    """The same for random choices with the observed frequencies of the categories."""
+    expected: float  # The same for random choices with the observed frequencies of the categories
     graded: int
     compared: int
     """Number of items with any grader, and with at least two."""
@@ -140,10 +138,8 @@ Form = Literal["1,1", "1,k", "2,1", "3,1"]
 class Sums(NamedTuple):
     """Sums from which a measure is computed."""
 
-    groups: Float
-    """Sums over the items of each group: float64 (groups, sums)."""
-    value: Callable[[Float], Float]
-    """Returns the measure of sums, float64 (n, sums): float64 (n,)."""
+    groups: Float  # Sums over the items of each group: float64 (groups, sums)
+    value: Callable[[Float], Float]  # Returns the measure of sums, float64 (n, sums): float64 (n,)
 
     def whole(self) -> float:
         """Measure of all items."""
@@ -160,10 +156,8 @@ class Sums(NamedTuple):
 class Ratings:
     """Ratings of items by several graders."""
 
-    table: Float
-    """float64 (items, graders): ratings; NaN if not rated."""
-    group: Int
-    """Consecutive numbers, from 0, of the groups in which items are resampled: int64 (items,)."""
+    table: Float  # float64 (items, graders): ratings; NaN if not rated
+    group: Int  # Consecutive numbers, from 0, of the groups in which items are resampled: int64 (items,)
 
     @classmethod
     def of(cls, ratings: npt.ArrayLike) -> Ratings:
@@ -368,19 +362,15 @@ def _ordinal_alpha(sums: Float) -> Float:
 ITERATIONS = 100
 TOLERANCE = 1e-6
 """Change of the mean log likelihood of an item from which iterations end."""
-_SMALLEST = 1e-10
-"""Smallest probability of a confusion."""
+_SMALLEST = 1e-10  # Smallest probability of a confusion
 
 
 class LatentClasses(NamedTuple):
     """The fitted model."""
 
-    posterior: Float
-    """Probability of each class for each item: float64 (items, classes)."""
-    confusion: Float
-    """Probability that an observer says a class, given the true one: float64 (observers, true, said)."""
-    prior: Float
-    """Probability of each true class: float64 (classes,)."""
+    posterior: Float  # Probability of each class for each item: float64 (items, classes)
+    confusion: Float  # Probability that an observer says a class, given the true one: float64 (observers, true, said)
+    prior: Float  # Probability of each true class: float64 (classes,)
 
 
 def fit_latent_classes(
@@ -442,10 +432,8 @@ class Components(NamedTuple):
     Estimates below 0 are 0, as usual (Searle, Casella and McCulloch 1992, section 3.5).
     """
 
-    objects: Float
-    """float64 (values,)."""
-    observers: Float
-    """0 where no observer has two objects: it is part of the residual."""
+    objects: Float  # float64 (values,)
+    observers: Float  # 0 where no observer has two objects: it is part of the residual
     residual: Float
 
     def of_one(self, observers: float) -> Float:

@@ -19,18 +19,15 @@ class FrameLabels:
     pair: Int
     code: Int
     """Pair and label, sorted by both: int64 (classes,)."""
-    frames: Float
-    """Number of frames, at least 1, or seconds if durations were tabulated: float64 (classes,)."""
-    counts: Int
-    """Numbers of classes: int64 (pairs,)."""
+    frames: Float  # Number of frames, at least 1, or seconds if durations were tabulated: float64 (classes,)
+    counts: Int  # Numbers of classes: int64 (pairs,)
 
 
 @dataclass(frozen=True, slots=True)
 class ContingencyTables:
     """Contingency tables of many pairs, without empty cells."""
 
-    frames: Float
-    """Sum of each table, in frames or seconds like all counts here: float64 (pairs,)."""
+    frames: Float  # Sum of each table, in frames or seconds like all counts here: float64 (pairs,)
     left: FrameLabels
     right: FrameLabels
     """Rows and columns."""
@@ -38,8 +35,7 @@ class ContingencyTables:
     row: Int
     column: Int
     """Pair of each nonempty cell, and its indices in `left` and `right`: int64 (cells,)."""
-    count: Float
-    """float64 (cells,)"""
+    count: Float  # float64 (cells,)
 
     def sum_cells(self, values: Float) -> Float:
         """Sums over the cells of each pair: float64 (pairs,)."""
@@ -76,8 +72,7 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     )
 
 
-_MARKED = 8
-"""Largest ratio of the range of keys to their number for which keys are marked instead of sorted."""
+_MARKED = 8  # Largest ratio of the range of keys to their number for which keys are marked instead of sorted
 
 
 def _distinct(keys: Int) -> tuple[Int, Int]:
@@ -120,19 +115,15 @@ def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
     return ContingencyTables(sum_by(pair, count, pairs), rows, columns, pair, row, column, count)
 
 
-_NEGLIGIBLE = 37.0
-"""Terms are omitted if their total probability is below ``exp(-37)``, or 1e-16."""
+_NEGLIGIBLE = 37.0  # Terms are omitted if their total probability is below ``exp(-37)``, or 1e-16
 
-_AT_ONCE = 1 << 15
-"""Terms processed at once, so that they fit into the cache."""
+_AT_ONCE = 1 << 15  # Terms processed at once, so that they fit into the cache
 
 _CELLS_AT_ONCE = 1 << 20
 
-_MANY_CELLS = 1 << 22
-"""Number of cells (2,000 classes on each side) above which they are grouped by their two sums."""
+_MANY_CELLS = 1 << 22  # Number of cells (2,000 classes on each side) above which they are grouped by their two sums
 
-_TABULATED = 1 << 20
-"""Number of counts whose ``n * log(n)`` is tabulated."""
+_TABULATED = 1 << 20  # Number of counts whose ``n * log(n)`` is tabulated
 
 
 def expected_mutual_information(table: ContingencyTables) -> Float:

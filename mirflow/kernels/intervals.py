@@ -37,12 +37,9 @@ class Timeline:
     Points at equal times are not merged; the stretch between them lasts 0 s.
     """
 
-    rank: Int
-    """Rank of the time of each point: int64 (points,)."""
-    counts: Int
-    """int64 (pairs,)"""
-    is_right: Bool
-    """bool (points,): side of each point. The points of a side keep their order."""
+    rank: Int  # Rank of the time of each point: int64 (points,)
+    counts: Int  # int64 (pairs,)
+    is_right: Bool  # bool (points,): side of each point. The points of a side keep their order.
     left: Int
     right: Int
     """int64 (points,): index of the last point of each side up to here, in the original flat points. It is in force
@@ -103,8 +100,7 @@ def batches(sizes: Int, limit: int) -> Iterator[slice]:
         start = stop
 
 
-MOST_FRAMES = 2**22
-"""Largest number of frames of a grid in memory: more than eleven hours of 10 ms."""
+MOST_FRAMES = 2**22  # Largest number of frames of a grid in memory: more than eleven hours of 10 ms
 
 
 def grid_frames(end: float, hop: float) -> int:
@@ -127,18 +123,15 @@ def frames_before(start: Float, hop: float, time: Float) -> Int:
     return guess.astype(np.int64)
 
 
-NOTHING = 0
-"""Code of frames outside all intervals; codes of other classes must be larger."""
+NOTHING = 0  # Code of frames outside all intervals; codes of other classes must be larger
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
     """Frames of many rows as runs of equal codes."""
 
-    first: Int
-    """int64 (runs,): first frame of each run, not descending within a row, from 0; runs may be empty."""
-    code: Int
-    """int64 (runs,)"""
+    first: Int  # int64 (runs,): first frame of each run, not descending within a row, from 0; runs may be empty
+    code: Int  # int64 (runs,)
     counts: Int
     frames: Int
     """Numbers of runs, at least one, and of frames, where the last run ends: int64 (rows,)."""

@@ -257,11 +257,9 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
     return index
 
 
-Graph = Mapping[int, Sequence[int]]
-"""Right vertices of each left vertex, both in visiting order."""
+Graph = Mapping[int, Sequence[int]]  # Right vertices of each left vertex, both in visiting order
 
-_START = -1
-"""Replaces the right vertex before an unmatched left vertex."""
+_START = -1  # Replaces the right vertex before an unmatched left vertex
 
 
 def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> Int:
@@ -361,8 +359,7 @@ class _PathSearch:
         return iter(self.parents.pop(other, ()))
 
 
-_LARGE = 32
-"""Size of connected components above which vertices are matched one by one."""
+_LARGE = 32  # Size of connected components above which vertices are matched one by one
 
 
 def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:

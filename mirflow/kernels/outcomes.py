@@ -17,11 +17,9 @@ COUNTED = ("hit", "false_alarm", "miss", "rejection")
 MATCHED = ("matched", "reference", "estimate")
 """Counts or seconds of each class for matched items: matched ones, and all of either side."""
 
-_NEAR = 1e-12
-"""Relative size up to which a difference of sums is treated as 0."""
+_NEAR = 1e-12  # Relative size up to which a difference of sums is treated as 0
 
-NONE = "(none)"
-"""Name of the entry for unclassified items, which is not a class."""
+NONE = "(none)"  # Name of the entry for unclassified items, which is not a class
 
 
 @dataclass(frozen=True, slots=True)

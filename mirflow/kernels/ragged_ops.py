@@ -15,8 +15,7 @@ import numpy as np
 from ..ragged import Bool, Float, Int, offsets_of, rows_of
 from .ratios import divide
 
-_LARGEST = (1 << 25) - (1 << 15)
-"""Bytes, just below the largest size (32 MiB) to which glibc's allocator adapts."""
+_LARGEST = (1 << 25) - (1 << 15)  # Bytes, just below the largest size (32 MiB) to which glibc's allocator adapts
 
 
 def keep_freed_memory() -> None:
@@ -122,8 +121,7 @@ def medians(values: Float, counts: Int, upper: bool = False) -> Float:
     return result
 
 
-_LIMIT = 1 << 21
-"""Largest number of entries of a table of members."""
+_LIMIT = 1 << 21  # Largest number of entries of a table of members
 
 
 def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
@@ -233,8 +231,7 @@ class SortedRows:
     Sample i of a row is in force from its key to the next one. Instances are made by `holding` or `nearest`.
     """
 
-    keys: Float
-    """float64 (samples + rows,)"""
+    keys: Float  # float64 (samples + rows,)
     first: Int
     last: Int
     """int64 (rows,): indices of the first and the last sample of each row in the keys; rows have at least one
@@ -242,8 +239,7 @@ class SortedRows:
     origin: Float
     rate: Float
     """Time of the first sample, and samples per second: float64 (rows,)."""
-    closed: bool
-    """Whether a sample is in force exactly at its key."""
+    closed: bool  # Whether a sample is in force exactly at its key
 
     def find(self, row: Int, times: Float, counts: Int) -> Int:
         """Find the sample in force at given times (the first one for earlier times): int64 (times,), indices into

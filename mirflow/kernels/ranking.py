@@ -12,22 +12,17 @@ from .intervals import batches
 from .ragged_ops import sum_by
 from .ratios import divide
 
-_TABLE = 2**20
-"""Entries of a table, so that it fits into the cache."""
-_ITEMS = 2**18
-"""Listed items looked up at once."""
+_TABLE = 2**20  # Entries of a table, so that it fits into the cache
+_ITEMS = 2**18  # Listed items looked up at once
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
     """The judged items in lists, concatenated in the order of the lists: int64 (n,) each."""
 
-    pair: Int
-    """Pair of judgements and a list."""
-    place: Int
-    """Rank in the list, from 0."""
-    judged: Int
-    """Index among all judged items."""
+    pair: Int  # Pair of judgements and a list
+    place: Int  # Rank in the list, from 0
+    judged: Int  # Index among all judged items
 
 
 def meet_judged(
@@ -104,14 +99,10 @@ def ideal(values: Float, counts: Int) -> Float:
 class Ordered:
     """The items of several rows, sorted by descending affinity within each row; ties keep their order."""
 
-    row: Int
-    """Row of each item, ascending: int64 (items,)."""
-    relevant: Bool
-    """bool (items,)"""
-    last: Bool
-    """Whether the item is the last of several with equal affinity: bool (items,)."""
-    counts: Int
-    """int64 (rows,)"""
+    row: Int  # Row of each item, ascending: int64 (items,)
+    relevant: Bool  # bool (items,)
+    last: Bool  # Whether the item is the last of several with equal affinity: bool (items,)
+    counts: Int  # int64 (rows,)
 
     @classmethod
     def of(cls, row: Int, relevant: Bool, affinity: Float, rows: int) -> Ordered:

@@ -8,8 +8,7 @@ import numpy as np
 
 from ..ragged import Bool, Float, Int
 
-Scored = tuple[Float, Float]
-"""Score and weight of each pair: float64 (pairs,) each."""
+Scored = tuple[Float, Float]  # Score and weight of each pair: float64 (pairs,) each
 
 
 def divide(part: Any, whole: Any, otherwise: float | Float = 0.0, *, where: Bool | None = None) -> Float:

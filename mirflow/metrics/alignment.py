@@ -69,8 +69,7 @@ class Timestamps:
     reference: Float
     estimate: Float
     """Concatenated times of all pairs, in order of time within a pair: float64 (events,), seconds."""
-    counts: Int
-    """int64 (pairs,): number of events of each pair; at least one."""
+    counts: Int  # int64 (pairs,): number of events of each pair; at least one
 
     @cached_property
     def owner(self) -> Int:
@@ -194,8 +193,7 @@ def _karaoke_perceptual(stamps: Timestamps, measure: Measure) -> tuple[Float, In
 METRICS = metrics_in(globals())
 
 
-_BATCH = 1 << 14
-"""Events per round, so that its arrays fit into the processor's cache."""
+_BATCH = 1 << 14  # Events per round, so that its arrays fit into the processor's cache
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:

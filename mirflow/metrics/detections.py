@@ -31,8 +31,7 @@ class Detected:
     total: Float
     squares: Float
     """Sum of the errors of matched estimates, in seconds, and of their squares: float64 (pairs,)."""
-    deviation: Float
-    """float64 (pairs,): standard deviation of these errors; NaN if there are none."""
+    deviation: Float  # float64 (pairs,): standard deviation of these errors; NaN if there are none
 
     @classmethod
     def of(cls, reference: Events, estimate: Events, window: float) -> Detected:

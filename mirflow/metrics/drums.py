@@ -53,8 +53,7 @@ from .util import Array
 
 __all__ = ["DRUM_MAPS", "TASK", "DrumMap", "class_scores", "evaluate"]
 
-OWN = "classes"
-"""Name of the drum map defined by the evaluation's classes."""
+OWN = "classes"  # Name of the drum map defined by the evaluation's classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,7 @@ class ClassHits:
     matched: Int
     references: Int
     """With octaves, the sum of matched hits and misses, which may stem from different rates."""
-    estimates: Int
-    """int64 (pairs, classes)"""
+    estimates: Int  # int64 (pairs, classes)
 
     def total(self) -> ClassHits:
         """Sum over classes: (pairs, 1)."""
@@ -99,8 +97,7 @@ def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False
     return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
 
 
-_BATCH = 2**16
-"""Hits of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**16  # Hits of both sides processed at once, so that results fit into the cache
 
 
 def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
@@ -313,8 +310,7 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     return {key: column[order] for key, column in whole.items()}
 
 
-_FEW = 5
-"""Number of hits that may be left out without a warning."""
+_FEW = 5  # Number of hits that may be left out without a warning
 
 
 def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
@@ -394,8 +390,7 @@ TASK = Task(
     errors=drum_errors(_numbers),
 )
 
-Hits = tuple[Any, Iterable[object]]
-"""Times in seconds, and a drum for each: General MIDI pitches or names."""
+Hits = tuple[Any, Iterable[object]]  # Times in seconds, and a drum for each: General MIDI pitches or names
 
 
 def _row(rules: Convention, hits: Hits, side: str) -> Ragged:

@@ -17,8 +17,7 @@ _MIDDLE = 0.35
 share of the interval of the continuity measures, as these intervals are halves."""
 _MOST_BETWEEN = 3
 """Most beats between two at another tempo: half, a third or a quarter of it, or twice, three or four times."""
-_OFFSET_RUN = 3
-"""Fewest consecutive beats with the same deviation."""
+_OFFSET_RUN = 3  # Fewest consecutive beats with the same deviation
 
 _BEATS = (
     ErrorKind("half_tempo", "beats left out over a stretch at half, a third or a quarter of the tempo"),
@@ -148,8 +147,7 @@ _ONSETS = (
 )
 _NEAR = 3
 """Windows within which an onset is late, and not missing."""
-_BESIDE = 2
-"""Windows within which two onsets are beside each other."""
+_BESIDE = 2  # Windows within which two onsets are beside each other
 
 
 def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:

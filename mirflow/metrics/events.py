@@ -20,11 +20,9 @@ from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
 
-MAX_TIME = 30000.0
-"""Latest time in seconds; later ones are taken for a wrong unit."""
+MAX_TIME = 30000.0  # Latest time in seconds; later ones are taken for a wrong unit
 
-COUNTED = ("matched", "reference", "estimate")
-"""Counts of each class, instrument or mark."""
+COUNTED = ("matched", "reference", "estimate")  # Counts of each class, instrument or mark
 OF_COUNTS: Mapping[str, Any] = MappingProxyType(
     {"range": (0.0, float("inf")), "orientation": "none", "pooling": "none", "perfect": None}
 )
@@ -52,10 +50,8 @@ def clean(rows: Ragged, sort: bool = True) -> Cleaned:
 class Events:
     """Concatenated event times of pairs."""
 
-    times: Float
-    """Times, ascending within each pair: float64 (events,), seconds."""
-    counts: Int
-    """int64 (pairs,)"""
+    times: Float  # Times, ascending within each pair: float64 (events,), seconds
+    counts: Int  # int64 (pairs,)
 
     def __len__(self) -> int:
         return len(self.counts)

@@ -43,8 +43,7 @@ from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "TYPES", "evaluate"]
 
-TYPES = ("match", "insertion", "deletion", "ornament")
-"""Types of entries."""
+TYPES = ("match", "insertion", "deletion", "ornament")  # Types of entries
 _MATCH, _INSERTION, _DELETION, _ORNAMENT = range(len(TYPES))
 _FORMS = (
     "a match has a note of the score and one of the performance",

@@ -63,8 +63,7 @@ from .util import Array
 __all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "madmom", "validate"]
 
 
-UNNAMED = ""
-"""Class of onsets without a label."""
+UNNAMED = ""  # Class of onsets without a label
 
 
 def count_classes(pairs: Pairs, window: float, matching: str) -> tuple[ClassCounts, tuple[str, ...]]:
@@ -92,8 +91,7 @@ def count_classes(pairs: Pairs, window: float, matching: str) -> tuple[ClassCoun
     return ClassCounts(distinct // len(classes), distinct % len(classes), hits, *counts), classes
 
 
-_BATCH = 2**16
-"""Onsets of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**16  # Onsets of both sides processed at once, so that results fit into the cache
 
 
 class Onsets(Shared):

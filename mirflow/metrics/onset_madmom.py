@@ -18,8 +18,7 @@ from .measures import Measure, Parameter, Value
 from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
-_SLACK = 1e-12
-"""Seconds added to the largest distance of combined onsets."""
+_SLACK = 1e-12  # Seconds added to the largest distance of combined onsets
 
 
 def combine(events: Events, distance: float) -> Events:
@@ -57,8 +56,7 @@ def _sorted(events: Events) -> Events:
     return Events(events.times[order], events.counts)
 
 
-_BATCH = 2**16
-"""Onsets of both sides that are handled at once, so that what is computed from them stays in the cache."""
+_BATCH = 2**16  # Onsets of both sides that are handled at once, so that what is computed from them stays in the cache
 
 
 class OnsetPairs(Shared):

@@ -68,14 +68,10 @@ __all__ = [
 class Hits:
     """The relevant items found in rankings, sorted by pair and rank."""
 
-    pair: Int
-    """int64 (n,)"""
-    rank: Int
-    """From 1: int64 (n,)."""
-    number: Int
-    """int64 (n,): number of relevant items down to this rank: 1, 2, ... in each pair."""
-    relevant: Int
-    """Number of relevant items to find: int64 (pairs,)."""
+    pair: Int  # int64 (n,)
+    rank: Int  # From 1: int64 (n,)
+    number: Int  # int64 (n,): number of relevant items down to this rank: 1, 2, ... in each pair.
+    relevant: Int  # Number of relevant items to find: int64 (pairs,)
 
 
 @dataclass(frozen=True)
@@ -86,14 +82,10 @@ class JudgedRankings:
     rank: Int
     """int64 (n,): pair and rank of each item with a positive grade; ranks start at 1 and skip items that are left
     out."""
-    grade: Float
-    """float64 (n,)"""
-    item: Int
-    """Index among all items of the references: int64 (n,)."""
-    returned: Int
-    """Length of each ranking without items that are left out: int64 (pairs,)."""
-    wanted: Ragged
-    """Column ``grade``: positive grades of each pair in descending order."""
+    grade: Float  # float64 (n,)
+    item: Int  # Index among all items of the references: int64 (n,)
+    returned: Int  # Length of each ranking without items that are left out: int64 (pairs,)
+    wanted: Ragged  # Column ``grade``: positive grades of each pair in descending order
     _hits: dict[float, Hits] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -501,8 +493,7 @@ def _are_few(references: Collection, estimates: Collection, rows: Int, columns: 
     return few
 
 
-_MOST = 2000
-"""Items of a ranking that are looked at, as larger ones take as long as their scores."""
+_MOST = 2000  # Items of a ranking that are looked at, as larger ones take as long as their scores
 TASK = Task(
     "retrieval",
     "Retrieval",

@@ -75,31 +75,25 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(Ragged(columns, rows.counts), problems)
 
 
-_DIGITS = 9
-"""Resolution of comparisons with tolerances, as milliseconds in files have no exact values in seconds."""
+_DIGITS = 9  # Resolution of comparisons with tolerances, as milliseconds in files have no exact values in seconds
 
 
 @dataclass(frozen=True)
 class Followed:
     """The reference notes of many pairs with their reports."""
 
-    pair: Int
-    """int64 (notes,)"""
-    counts: Int
-    """Notes of each pair: int64 (pairs,)."""
+    pair: Int  # int64 (notes,)
+    counts: Int  # Notes of each pair: int64 (pairs,)
     time: Float
     position: Float
     pitch: Float
     """float64 (notes,): onset in the performance and in the score, in seconds; MIDI number, NaN if unknown."""
-    report: Int
-    """int64 (notes,): index of the note's report; -1 if missed."""
+    report: Int  # int64 (notes,): index of the note's report; -1 if missed
     estimated: Float
     detected: Float
     """float64 (notes,): reported onset in the performance, and time of detection, in seconds; NaN if unknown."""
-    unknown: Int
-    """Reports that match no note or one reported earlier: int64 (reports left over,)."""
-    reports: Ragged
-    """All reports, concatenated."""
+    unknown: Int  # Reports that match no note or one reported earlier: int64 (reports left over,)
+    reports: Ragged  # All reports, concatenated
 
     @cached_property
     def left_over(self) -> Int:

@@ -44,8 +44,7 @@ from .pair import documented
 
 __all__ = ["TASK", "average_dynamic_recall", "evaluate"]
 
-BROAD = ("NS", "SS", "VS")
-"""The broad categories: not similar, somewhat similar, very similar."""
+BROAD = ("NS", "SS", "VS")  # The broad categories: not similar, somewhat similar, very similar
 
 _LEVELS = MappingProxyType(
     {
@@ -120,22 +119,17 @@ def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
     ]
 
 
-_DIGITS = 9
-"""Decimals at which means are compared, as sums of the same judgements may round differently."""
+_DIGITS = 9  # Decimals at which means are compared, as sums of the same judgements may round differently
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedCandidates:
     """The distinct candidates of each query."""
 
-    label: Int
-    """Codes of their names: int64 (candidates,)."""
-    counts: Int
-    """Candidates of each query: int64 (rows,)."""
-    chosen: Float
-    """Numbers of graders who chose NS, SS and VS: float64 (candidates, 3)."""
-    fine: Float
-    """float64 (candidates,): mean of the fine judgements; NaN if there are none."""
+    label: Int  # Codes of their names: int64 (candidates,)
+    counts: Int  # Candidates of each query: int64 (rows,)
+    chosen: Float  # Numbers of graders who chose NS, SS and VS: float64 (candidates, 3)
+    fine: Float  # float64 (candidates,): mean of the fine judgements; NaN if there are none
     lowest: Float
     highest: Float
     """float64 (rows,): bounds of the fine judgements of each query; infinite if there are none."""
@@ -195,8 +189,7 @@ def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
     return np.where(listed, ahead, -1), np.bincount(owner[listed], minlength=len(counts)).astype(np.int64)
 
 
-_NAMED = 3
-"""Largest number of unjudged candidates listed in a message."""
+_NAMED = 3  # Largest number of unjudged candidates listed in a message
 
 
 @dataclass(frozen=True, slots=True)

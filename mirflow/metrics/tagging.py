@@ -78,16 +78,14 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
 class Decisions:
     """One entry for each tag of each pair: listed tags of the estimate in order, then the others."""
 
-    tags: tuple[str, ...]
-    """All tags."""
+    tags: tuple[str, ...]  # All tags
     pair: Int
     tag: Int
     """``pair`` ascending: int64 (n,)."""
     degree: Float
     """float64 (n,): degree of the tag in the reference: its number, infinity without a number, minus infinity if not
     listed."""
-    affinity: Float
-    """The same for the estimate: float64 (n,)."""
+    affinity: Float  # The same for the estimate: float64 (n,)
     pairs: int
 
     @classmethod
@@ -140,8 +138,7 @@ def _spread(side: Ragged, number: Int, row: Int, tags: int) -> tuple[Int, Float]
     return rows_of(counts) * tags + number[items], np.where(np.isnan(value), np.inf, value)
 
 
-SIDES = ("relevance", "affinity")
-"""Columns kept for each tag, so that clips can be ranked for each tag."""
+SIDES = ("relevance", "affinity")  # Columns kept for each tag, so that clips can be ranked for each tag
 
 
 class TagPairs(Shared):

@@ -53,20 +53,16 @@ from .util import Array
 
 __all__ = ["TASK", "detection", "evaluate", "madmom", "validate", "validate_tempi"]
 
-FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)
-"""Factors of the metrical levels that are right if the level is ignored."""
+FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)  # Factors of the metrical levels that are right if the level is ignored
 
 
 @dataclass(frozen=True, slots=True)
 class Tempi:
     """One or two tempi of each track."""
 
-    tempo: Float
-    """0 if there is no second one: float64 (n, 2), beats per minute."""
-    first_share: Float
-    """float64 (n,): share of the first tempo in the salience of both; 1 for a single tempo."""
-    given: Int
-    """Number of annotated tempi, including zeros: int64 (n,)."""
+    tempo: Float  # 0 if there is no second one: float64 (n, 2), beats per minute
+    first_share: Float  # float64 (n,): share of the first tempo in the salience of both; 1 for a single tempo
+    given: Int  # Number of annotated tempi, including zeros: int64 (n,)
 
     def take(self, rows: Int) -> Tempi:
         """Select rows."""
@@ -481,8 +477,7 @@ MIR_EVAL = Convention(
     literature="@raffel2014",
 )
 
-_SLOWEST, _FASTEST = 15.0, 400.0
-"""Bounds of plausible tempi in beats per minute."""
+_SLOWEST, _FASTEST = 15.0, 400.0  # Bounds of plausible tempi in beats per minute
 
 
 def _are_unusual(measures: Sequence[Measure], annotations: Collection) -> Bool:

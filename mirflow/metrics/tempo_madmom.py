@@ -31,10 +31,8 @@ def clean(rows: Ragged) -> Cleaned:
 class Ranked:
     """The tempi of one side of pairs, the strongest first."""
 
-    tempo: Float
-    """float64 (tempi,), beats per minute."""
-    strength: Float
-    """Strengths, which sum to 1 for each pair: float64 (tempi,)."""
+    tempo: Float  # float64 (tempi,), beats per minute
+    strength: Float  # Strengths, which sum to 1 for each pair: float64 (tempi,)
     counts: Int
     pair: Int
     """int64 (pairs,), int64 (tempi,)"""

@@ -20,10 +20,8 @@ from ..util import f_measure
 Interval = tuple[int, int]
 Meter = tuple[int, int, int, int]
 """Beats per bar, sub-beats per beat, tatums per sub-beat, and tatums of the pickup."""
-Key = tuple[int, bool]
-"""Tonic, counted in semitones from C, and whether the mode is major."""
-DEFAULT_METER: Meter = (4, 2, 4, 0)
-"""Meter from time 0 on, if a notation does not have one."""
+Key = tuple[int, bool]  # Tonic, counted in semitones from C, and whether the mode is major
+DEFAULT_METER: Meter = (4, 2, 4, 0)  # Meter from time 0 on, if a notation does not have one
 
 
 class NotatedNote(NamedTuple):
@@ -40,8 +38,7 @@ class NotatedNote(NamedTuple):
         return self._replace(start=convert(self.start), onset=convert(self.onset), end=convert(self.end))
 
 
-Cluster = tuple[int, int, int]
-"""Voice, start and end: the notes that sound together in one voice."""
+Cluster = tuple[int, int, int]  # Voice, start and end: the notes that sound together in one voice
 
 
 @dataclass(frozen=True)

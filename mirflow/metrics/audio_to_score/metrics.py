@@ -285,8 +285,7 @@ def _score_pair(reference: Mapping[str, Any], estimate: Mapping[str, Any], measu
     return MV2H.score_pair(sides[0], sides[1], measures)
 
 
-FUNCTIONS = PairFunctions(METRICS, _score_pair).functions("As for `evaluate`.")
-"""Functions of one pair, by metric."""
+FUNCTIONS = PairFunctions(METRICS, _score_pair).functions("As for `evaluate`.")  # Functions of one pair, by metric
 
 
 def evaluate(

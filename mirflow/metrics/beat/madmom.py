@@ -191,8 +191,7 @@ def histogram(judged: Towards, bins: int) -> Float:
     return counts.reshape(len(beats), bins).astype(np.float64)
 
 
-_BATCH = 2**16
-"""Beats of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**16  # Beats of both sides processed at once, so that results fit into the cache
 
 SINGLE = "p_score and goto: the reference has a single beat, so beat intervals are undefined"
 
@@ -314,8 +313,7 @@ def _correct_level(limits: tuple[float, float], batch: EventBatch) -> tuple[Floa
     return batch.once(("correct level", limits), compute)
 
 
-_ENOUGH = 0.5
-"""Other levels are tried if the share of beats in the longest run at the annotated level is at most this."""
+_ENOUGH = 0.5  # Other levels are tried if the share of beats in the longest run at the annotated level is at most this
 
 
 def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], batch: EventBatch) -> tuple[Float, ...]:
@@ -569,8 +567,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return Scores(values[0], values[1], extras, partly=partly)
 
 
-_OF_INTERVALS = ("p_score", "goto")
-"""Metrics that are undefined if the reference has a single beat."""
+_OF_INTERVALS = ("p_score", "goto")  # Metrics that are undefined if the reference has a single beat
 
 
 def _later(rows: Ragged, skip: float) -> Ragged:

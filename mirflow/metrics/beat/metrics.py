@@ -30,8 +30,7 @@ _MEAN_COUNT_AT_BEST = replace(_MEAN_COUNT, words=f"{_MEAN_COUNT.words}, at the b
 _LARGER_COUNT = CountedWeight("the larger number of beats of both sides", "beats", "larger")
 _TRACKS = CountedWeight("number of tracks with reference beats", "tracks", "track")
 
-_SHARED_BEATS = (0.0, 2.0)
-"""Range of a score that counts reference beats over the mean number of beats of both sides."""
+_SHARED_BEATS = (0.0, 2.0)  # Range of a score that counts reference beats over the mean number of beats of both sides
 
 _TRIM = Parameter("trim", 5.0, "s", help="leave out beats before this time")
 _WINDOW = Parameter(
@@ -268,8 +267,7 @@ def f_measure_best(batch: Batch, measure: Measure) -> Scored:
 METRICS = metrics_in(globals())
 
 
-_BATCH = 2**16
-"""Beats of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**16  # Beats of both sides processed at once, so that results fit into the cache
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:

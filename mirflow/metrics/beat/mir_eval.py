@@ -243,5 +243,4 @@ def evaluate(reference_beats: Array, estimated_beats: Array, **kwargs: Any) -> O
     return _scores.evaluate(reference, estimate, kwargs, "reference_beats", "estimated_beats", "min_beat_time")
 
 
-FUNCTIONS = _scores.functions("As for `evaluate`.")
-"""Functions of the metrics that mir_eval does not have."""
+FUNCTIONS = _scores.functions("As for `evaluate`.")  # Functions of the metrics that mir_eval does not have

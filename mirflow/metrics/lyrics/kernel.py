@@ -52,14 +52,10 @@ class Texts:
     codes: Int
     """int64 (3, tokens): codes of words as spelt; of words as compared (ignoring case if the convention does); and of
     all tokens as compared together with punctuation, keeping punctuation within words."""
-    tag: Int
-    """Index of the tag in `TAGS`: int64 (tokens,)."""
-    counts: Int
-    """int64 (rows,)"""
-    names: Sequence[str]
-    """Compared strings, by code."""
-    most: int
-    """Number of codes."""
+    tag: Int  # Index of the tag in `TAGS`: int64 (tokens,)
+    counts: Int  # int64 (rows,)
+    names: Sequence[str]  # Compared strings, by code
+    most: int  # Number of codes
 
     def _counts(self, chosen: Bool) -> Int:
         return np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts)).astype(np.int64)

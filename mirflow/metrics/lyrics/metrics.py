@@ -285,14 +285,10 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
 class Rules:
     """Rules by which a convention tokenises text and compares tokens."""
 
-    tokenise: Tokeniser
-    """(text, language) -> tokens."""
-    spell: Spell = list
-    """Tokens -> words without parts that are not compared."""
-    fold: Callable[[str], str] = str.lower
-    """Word -> word as compared, without case if case is ignored."""
-    silence: bool = False
-    """Whether a text without words is scored: by the number of errors, and as all or nothing."""
+    tokenise: Tokeniser  # (text, language) -> tokens
+    spell: Spell = list  # Tokens -> words without parts that are not compared
+    fold: Callable[[str], str] = str.lower  # Word -> word as compared, without case if case is ignored
+    silence: bool = False  # Whether a text without words is scored: by the number of errors, and as all or nothing
 
     def score(self, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
         """Score pairs of tokenised texts; rates are undefined if the reference has no words."""
@@ -466,8 +462,7 @@ CONVENTIONS = (
     ),
 )
 
-_TIMED = re.compile(r"\s*(?:[\[<]\d+:\d\d|[-+]?\d+\.\d+[\s,;])")
-"""Times at the beginning of a line."""
+_TIMED = re.compile(r"\s*(?:[\[<]\d+:\d\d|[-+]?\d+\.\d+[\s,;])")  # Times at the beginning of a line
 _PARTS = r"(?:intro|verse|strophe|(?:pre-?|post-?)?chorus|refrain|bridge|interlude|outro|hook|solo)(?: ?\d+)?"
 _HEADING = re.compile(rf"\s*(?:\[[^\d:\]][^:\]]*\]\s*:?|\({_PARTS}\)\s*:?|{_PARTS}\s*:)\s*", re.IGNORECASE)
 """A line in brackets, or the name of a part of a song in parentheses or before a colon."""

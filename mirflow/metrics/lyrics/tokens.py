@@ -17,8 +17,7 @@ WORD, PUNCTUATION, PARENTHESIS, LINE, SECTION, TEXT = range(len(TAGS))
 LINE_BREAK, SECTION_BREAK = "<L>", "<S>"
 Tokens = tuple[Sequence[str], Sequence[int]]
 """Texts, and indices of their tags in `TAGS`."""
-Tokeniser = Callable[[str, str], Tokens]
-"""(text, language) -> tokens."""
+Tokeniser = Callable[[str, str], Tokens]  # (text, language) -> tokens
 
 DEFAULT_LANGUAGE = "en"
 _TWO_LETTERS: Mapping[str, str] = MappingProxyType(
@@ -114,8 +113,7 @@ _WITH_BLANKS = (
     *("Mongolian", "Bopomofo", "Syriac", "Thaana"),
 )
 """Unicode scripts; words end between letters of two scripts."""
-_ELIDING = ("en", "fr", "it")
-"""Languages in which Moses splits words at apostrophes."""
+_ELIDING = ("en", "fr", "it")  # Languages in which Moses splits words at apostrophes
 
 
 @lru_cache(1)

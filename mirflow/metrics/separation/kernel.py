@@ -18,8 +18,7 @@ from ..util import Array
 Reader = Callable[[int, int], Float]
 """(start, stop) -> samples of all rows of a recording: float64 (rows, stop - start)."""
 
-_LONGEST = 2**14
-"""Largest number of samples of a block, so that its transforms fit into the cache."""
+_LONGEST = 2**14  # Largest number of samples of a block, so that its transforms fit into the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,7 @@ def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
     return np.ascontiguousarray(correlation)
 
 
-Bank = tuple[slice, Float]
-"""Input rows, and filters: float64 (outputs, input rows, taps)."""
+Bank = tuple[slice, Float]  # Input rows, and filters: float64 (outputs, input rows, taps)
 
 
 class Filters:
@@ -192,8 +190,7 @@ def to_gram(correlations: Float) -> Float:
     return gram
 
 
-MAX_SOURCES = 100
-"""Largest number of sources; more are likely due to swapped axes of sources and samples."""
+MAX_SOURCES = 100  # Largest number of sources; more are likely due to swapped axes of sources and samples
 
 _BLOCK = 2**16
 
@@ -206,8 +203,7 @@ class Recording:
     channels: int
     frames: int
     """Channels of each source, and samples of the excerpt; shorter signals are followed by silence."""
-    start: int = 0
-    """First sample of the excerpt."""
+    start: int = 0  # First sample of the excerpt
 
     def __len__(self) -> int:
         return len(self.signals)
@@ -262,11 +258,9 @@ def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
     return Recording(signals, signals[0].channels, signals[0].frames if frames is None else frames)
 
 
-FILTERS_LENGTH = 512
-"""Taps of the filters that count as spatial distortion, in mir_eval and earlier toolboxes."""
+FILTERS_LENGTH = 512  # Taps of the filters that count as spatial distortion, in mir_eval and earlier toolboxes
 
-Meeting = tuple[int, int]
-"""An estimated source and a reference source."""
+Meeting = tuple[int, int]  # An estimated source and a reference source
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,8 +376,7 @@ def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) ->
 NAMES = ("sdr", "sir", "sar", "image_sdr", "image_isr")
 """The rows of a table of ratios; images have the same interference and artifacts as sources."""
 
-_FEW = 7
-"""Largest number of sources for which all permutations are tried, as in mir_eval."""
+_FEW = 7  # Largest number of sources for which all permutations are tried, as in mir_eval
 
 
 def decibels(over: Float, under: Float) -> Float:

@@ -84,16 +84,11 @@ class SourcePair:
     reference: Recording
     estimate: Recording
     """Recordings without sources that are silent in the reference."""
-    names: tuple[str, ...]
-    """Names of all reference sources."""
-    rate: float
-    """float, Hz."""
-    repairs: int
-    """Number of estimated sources that were cut or padded to the length of the references, or left out."""
-    sounding: tuple[int, ...]
-    """Indices in `names` of the remaining sources."""
-    mute: tuple[int, ...]
-    """Indices in `names` of silent estimated sources."""
+    names: tuple[str, ...]  # Names of all reference sources
+    rate: float  # float, Hz
+    repairs: int  # Number of estimated sources that were cut or padded to the length of the references, or left out
+    sounding: tuple[int, ...]  # Indices in `names` of the remaining sources
+    mute: tuple[int, ...]  # Indices in `names` of silent estimated sources
 
     def spread(self, values: Float) -> Float:
         """Expand values of the remaining sources to all sources; NaN for the others."""
@@ -235,8 +230,7 @@ class PairCache:
         return max(1, window), max(1, hop)
 
 
-Read = Callable[[PairCache, Measure], Float]
-"""Values in dB along source and, for some measures, frame."""
+Read = Callable[[PairCache, Measure], Float]  # Values in dB along source and, for some measures, frame
 
 
 def _whole(pair: PairCache, measure: Measure) -> tuple[Float, Float]:

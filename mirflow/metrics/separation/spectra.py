@@ -10,20 +10,17 @@ import numpy as np
 from ...ragged import Float
 from .kernel import NOT_FINITE, Recording
 
-Resolution = tuple[int, int, int]
-"""Samples of a transform, of the hop, and of the centred window."""
+Resolution = tuple[int, int, int]  # Samples of a transform, of the hop, and of the centred window
 RESOLUTIONS: tuple[Resolution, ...] = ((1024, 120, 600), (2048, 240, 1200), (512, 50, 240))
 """The usual resolutions, from Parallel WaveGAN."""
-_VALUES = 2**18
-"""Number of spectral values in memory at once."""
+_VALUES = 2**18  # Number of spectral values in memory at once
 
 
 @dataclass(frozen=True, slots=True)
 class SpectralDistances:
     """Distances of each source, averaged over resolutions and channels."""
 
-    convergence: Float
-    """Norm of the difference of the magnitudes over the norm of the reference's: float64 (sources,)."""
+    convergence: Float  # Norm of the difference of the magnitudes over the norm of the reference's: float64 (sources,)
     logarithmic: Float
     linear: Float
     """Mean absolute differences of log magnitudes and of magnitudes: float64 (sources,)."""

@@ -23,8 +23,7 @@ from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, 
 from .note_errors import NOTES
 from .resolving import cut_rows, decode_rows
 
-_PEDAL = MappingProxyType({"pedal": "extend"})
-"""Options of reading: the sustain pedal extends notes of MIDI files."""
+_PEDAL = MappingProxyType({"pedal": "extend"})  # Options of reading: the sustain pedal extends notes of MIDI files
 _OF_PIANO = (
     *(f"{kind}{rate}{suffix}" for kind, suffix in (("", NO_OFFSET), ("", ""), ("velocity_", "")) for rate in RATES),
     *(f"frame_{name}" for name in (*RATES, "accuracy")),
@@ -42,8 +41,7 @@ def clean_cut(rows: Ragged) -> Cleaned:
     return clean(cut_rows(rows))
 
 
-_LATEST = 30000.0
-"""Latest time in seconds for conventions that use frames."""
+_LATEST = 30000.0  # Latest time in seconds for conventions that use frames
 
 
 def clean_early(rows: Ragged) -> Cleaned:
@@ -63,8 +61,7 @@ def score_decoded(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union
 _SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="divisor of velocities before they are scaled")
 
 
-_KNOWN = ("", VELOCITY, NEEDS)
-"""Metrics of decoded notes, which have neither instruments nor programs."""
+_KNOWN = ("", VELOCITY, NEEDS)  # Metrics of decoded notes, which have neither instruments nor programs
 
 
 _MAESTRO = tuple(metric.with_defaults(frames="decoded") for metric in METRICS)
@@ -110,8 +107,7 @@ ONSETS_AND_FRAMES = Convention(
     literature="@hawthorne2018",
 )
 
-_PLAYED = 5
-"""Number of notes whose velocities are looked at."""
+_PLAYED = 5  # Number of notes whose velocities are looked at
 _ORDER = "are velocities and pitches swapped? Declare the order (columns), or swap the arrays"
 
 

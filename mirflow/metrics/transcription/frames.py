@@ -20,10 +20,8 @@ from ..multipitch.metrics import METRICS as OF_FRAMES
 from .kernel import SHORTEST, NoteBatch, Notes
 from .resolving import HOP, PIANO, cut_overlaps, decode, rate_of, voices_of
 
-_LOUD = 127
-"""Velocity of notes without one."""
-LOUD = "loud"
-"""The way that depends on velocities and percussion."""
+_LOUD = 127  # Velocity of notes without one
+LOUD = "loud"  # The way that depends on velocities and percussion
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +64,7 @@ class ActivePitches:
     once, because simultaneous starts are ordered."""
 
 
-Compared = tuple[ActivePitches, ActivePitches]
-"""Active pitches of the references and the estimates of pairs."""
+Compared = tuple[ActivePitches, ActivePitches]  # Active pitches of the references and the estimates of pairs
 
 
 def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compared:
@@ -216,12 +213,9 @@ class Way:
 
     prepare: Callable[[Spans, float], Spans]
     """(notes of one side, hop) -> active stretches of pitches, in frames or seconds."""
-    hop: float = 0.0
-    """float, seconds: default distance of frames; 0: continuous time."""
-    contained: bool = True
-    """See `compare`."""
-    slack: float = 0.0
-    """Added to denominators: float, seconds."""
+    hop: float = 0.0  # float, seconds: default distance of frames; 0: continuous time
+    contained: bool = True  # See `compare`
+    slack: float = 0.0  # Added to denominators: float, seconds
 
 
 def _in_frames(spans: Spans, hop: float) -> Spans:
@@ -304,8 +298,7 @@ def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool
     return Activity(hits, ours, theirs, fewer, more)
 
 
-NEEDS = "frames"
-"""The `needs` of metrics of active pitches."""
+NEEDS = "frames"  # The `needs` of metrics of active pitches
 _WAY = Parameter(
     "frames",
     "active",

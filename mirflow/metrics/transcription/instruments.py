@@ -15,12 +15,10 @@ from ..events import ClassCounts, count_keys
 from ..measures import Measure
 from .kernel import FLAT, FULL, GRANULARITIES, NoteBatch, Parts, Rule
 
-UNNAMED = ""
-"""Instrument of notes without a label."""
+UNNAMED = ""  # Instrument of notes without a label
 
 
-Counted = tuple[ClassCounts, tuple[str, ...]]
-"""Counts by instrument, and the names of all instruments."""
+Counted = tuple[ClassCounts, tuple[str, ...]]  # Counts by instrument, and the names of all instruments
 
 
 def count_instruments(block: NoteBatch, parts: Parts, first: int) -> ClassCounts:

@@ -17,11 +17,9 @@ from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows
 from ..base import Shared, computed_once
 from ..measures import LABELS, Measure
 
-N_DECIMALS = 4
-"""Decimals to which distances in seconds are rounded before they are compared with a tolerance."""
+N_DECIMALS = 4  # Decimals to which distances in seconds are rounded before they are compared with a tolerance
 
-STEP = 0.01
-"""Step in seconds to which times are rounded down instead."""
+STEP = 0.01  # Step in seconds to which times are rounded down instead
 
 VELOCITY, INSTRUMENT, PROGRAM = "velocity", LABELS, "program"
 """The `needs` of metrics: equal velocities, notes by instrument, or notes by program."""
@@ -31,33 +29,24 @@ percussion.
 """
 OF_PROGRAMS = MappingProxyType({PROGRAM: (PITCHED, DRUMS), PITCHED: (PITCHED,), DRUMS: (DRUMS,)})
 """Parts of the notes used by metrics of programs, by their `needs`."""
-SHORTEST = 0.05
-"""Minimum length of the notes of `LENGTHENED`, in seconds; only this part includes notes of zero length."""
+SHORTEST = 0.05  # Minimum length of the notes of `LENGTHENED`, in seconds; only this part includes notes of zero length
 FLAT, FULL = "flat", "full"
 GRANULARITIES = (FLAT, "midi_class", FULL)
 """Programs that count as equal: all, those of a General MIDI family, or only identical ones."""
-NO_OFFSET = "_no_offset"
-"""Suffix of the names of metrics that ignore the ends of notes."""
+NO_OFFSET = "_no_offset"  # Suffix of the names of metrics that ignore the ends of notes
 
 
 @dataclass(frozen=True)
 class Rule:
     """Conditions under which two notes may be matched; None disables a condition."""
 
-    onset: float | None = None
-    """Largest distance of the onsets: float or None, seconds."""
-    pitch: float | None = None
-    """Largest distance of the pitches."""
-    ratio: float | None = None
-    """Largest distance of the ends as a share of the reference note's duration."""
-    least: float = 0.0
-    """Minimum of the tolerance of the ends: float, seconds."""
-    strict: bool = False
-    """Whether distances must be smaller than their tolerance."""
-    chroma: bool = False
-    """Whether octaves are ignored."""
-    by: str = ""
-    """Property that must be equal: ``label`` or a granularity of programs; empty: none."""
+    onset: float | None = None  # Largest distance of the onsets: float or None, seconds
+    pitch: float | None = None  # Largest distance of the pitches
+    ratio: float | None = None  # Largest distance of the ends as a share of the reference note's duration
+    least: float = 0.0  # Minimum of the tolerance of the ends: float, seconds
+    strict: bool = False  # Whether distances must be smaller than their tolerance
+    chroma: bool = False  # Whether octaves are ignored
+    by: str = ""  # Property that must be equal: ``label`` or a granularity of programs; empty: none
     floored: bool = False
     """Whether to round times down to multiples of `STEP`, instead of rounding distances to `N_DECIMALS`."""
 
@@ -87,8 +76,7 @@ def rule_of(measure: Measure) -> Rule:
     )
 
 
-Parts = tuple[tuple[str, Rule], ...]
-"""Parts of the notes with their conditions."""
+Parts = tuple[tuple[str, Rule], ...]  # Parts of the notes with their conditions
 
 
 def parts_of(measure: Measure, part: str = "") -> Parts:
@@ -113,8 +101,7 @@ _SLACK = 10.0**-N_DECIMALS
 _STEP, _STEPS = 2.0**-10, 2.0**36
 """Resolution of times represented as integers, in seconds, and the largest of these integers."""
 
-Edges = tuple[Int, Int]
-"""Indices of reference and estimated notes that may be matched, ordered by the former."""
+Edges = tuple[Int, Int]  # Indices of reference and estimated notes that may be matched, ordered by the former
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +111,8 @@ class Notes:
     start: Float
     end: Float
     """float64 (notes,), seconds."""
-    octave: Float
-    """Base-2 logarithm of the pitch: float64 (notes,)."""
-    counts: Int
-    """int64 (pairs,)"""
+    octave: Float  # Base-2 logarithm of the pitch: float64 (notes,)
+    counts: Int  # int64 (pairs,)
     extra: dict[str, Column] = field(default_factory=dict)
     """``velocity`` (float64), ``label`` and `GRANULARITIES` (int64) and ``drum`` (bool), if needed."""
 

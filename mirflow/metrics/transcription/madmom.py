@@ -38,16 +38,11 @@ def clean(rows: Ragged) -> Cleaned:
 class Side:
     """The notes of one side of pairs, sorted by pair, pitch and onset."""
 
-    onset: Float
-    """float64 (notes,), seconds."""
-    pitch: Float
-    """float64 (notes,), Hz."""
-    pair: Int
-    """int64 (notes,)"""
-    item: Int
-    """Original index of each note: int64 (notes,)."""
-    counts: Int
-    """int64 (pairs,)"""
+    onset: Float  # float64 (notes,), seconds
+    pitch: Float  # float64 (notes,), Hz
+    pair: Int  # int64 (notes,)
+    item: Int  # Original index of each note: int64 (notes,)
+    counts: Int  # int64 (pairs,)
 
     @classmethod
     def of(cls, rows: Ragged, chosen: Int, delay: float = 0.0) -> Side:
@@ -98,8 +93,7 @@ class Matched:
         return cls(detected, reference.item[matching.reference], estimate.item[matching.estimate], refused)
 
 
-_BATCH = 2**14
-"""Notes of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**14  # Notes of both sides processed at once, so that results fit into the cache
 
 
 class NotePairs(Shared):

@@ -145,8 +145,7 @@ def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
     return set_aside(rows, problems, short, drop=drop)
 
 
-_BATCH = 2**14
-"""Notes of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**14  # Notes of both sides processed at once, so that results fit into the cache
 
 MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
@@ -245,8 +244,7 @@ _LOOKED_AT = MappingProxyType({VELOCITY: "velocity", PROGRAM: "program", PITCHED
 class Lacking:
     """Pairs with notes that lack data needed by measures."""
 
-    columns: Mapping[str, Mapping[int, str]]
-    """Messages by column and pair."""
+    columns: Mapping[str, Mapping[int, str]]  # Messages by column and pair
 
     @classmethod
     def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:

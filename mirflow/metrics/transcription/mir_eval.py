@@ -19,8 +19,7 @@ from ..util import validate_intervals as validate_one
 from .kernel import NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule
 from .metrics import METRICS, MIR_EVAL, MOST_PAIRS
 
-Matching = list[tuple[int, int]]
-"""Indices of matched notes in the reference and the estimate, ascending."""
+Matching = list[tuple[int, int]]  # Indices of matched notes in the reference and the estimate, ascending
 
 ARRAYS = """
     Parameters

@@ -11,10 +11,8 @@ from ..measures import Measure
 from .frames import LOUD
 from .kernel import INSTRUMENT, LENGTHENED, N_DECIMALS, OF_PROGRAMS, VELOCITY
 
-_LATE = 0.25
-"""Seconds within which a note has another onset and is not missing."""
-_CLOSE = 0.05
-"""Seconds within which onsets are taken for the same, unless the measure tolerates more."""
+_LATE = 0.25  # Seconds within which a note has another onset and is not missing
+_CLOSE = 0.05  # Seconds within which onsets are taken for the same, unless the measure tolerates more
 OF_TIMES = (
     ErrorKind("onset", "a note that begins early or late by up to a quarter of a second"),
     ErrorKind("end", "a note that ends early or late"),

@@ -11,12 +11,9 @@ from ...kernels.ragged_ops import by_group_and_time
 from ...ragged import Column, Float, Int, Ragged, ranges, rows_of
 from ...theory.pitch import midi_to_hz
 
-HOP = 512 / 16000
-"""Seconds between the frames of Onsets and Frames."""
-PIANO = (21, 108)
-"""The MIDI numbers of the lowest and the highest key of a piano."""
-_FIRST, _LAST, _NEXT = 3, 2, 1
-"""Labels of frames: the first of a note, the others, and the one after the last."""
+HOP = 512 / 16000  # Seconds between the frames of Onsets and Frames
+PIANO = (21, 108)  # The MIDI numbers of the lowest and the highest key of a piano
+_FIRST, _LAST, _NEXT = 3, 2, 1  # Labels of frames: the first of a note, the others, and the one after the last
 
 
 def rate_of(hop: float) -> float:
