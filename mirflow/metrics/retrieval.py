@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -44,7 +44,7 @@ from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_scores
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
-from .measures import Measure, Parameter, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import documented
 
 __all__ = [
@@ -70,8 +70,20 @@ class Hits:
 
     pair: Int  # int64 (n,)
     rank: Int  # From 1: int64 (n,)
-    number: Int  # int64 (n,): number of relevant items down to this rank: 1, 2, ... in each pair.
-    relevant: Int  # Number of relevant items to find: int64 (pairs,)
+    number: Int  # int64 (n,): number of relevant items down to this rank: 1, 2, ... in each pair
+    relevant: Float  # Number of relevant items to find: float64 (pairs,)
+    answerable: Float  # 1 for each pair with relevant items, else 0: float64 (pairs,)
+
+    def count(self, last: Int | int) -> Float:
+        """Number of relevant items down to a rank of each hit's ranking; 0: the whole ranking."""
+        mask = self.rank <= last if np.any(last) else np.ones(len(self.rank), dtype=np.bool_)
+        return np.bincount(self.pair[mask], minlength=len(self.relevant)).astype(np.float64)
+
+    def first(self, absent: float) -> Float:
+        """Rank of the first relevant item of each ranking."""
+        first, leading = np.full(len(self.relevant), absent), self.number == 1
+        first[self.pair[leading]] = self.rank[leading]
+        return first
 
 
 @dataclass(frozen=True)
@@ -91,23 +103,18 @@ class JudgedRankings:
     def __len__(self) -> int:
         return len(self.returned)
 
-    def hits(self, level: float) -> Hits:
-        """Items with a positive grade of at least `level`."""
+    def hits(self, measure: Measure) -> Hits:
+        """Items with a positive grade of at least the measure's level."""
+        level = float(measure["level"])
         if level not in self._hits:
             mask = self.grade >= level
             pair, rank = self.pair[mask], self.rank[mask]
             counts = np.bincount(pair, minlength=len(self)).astype(np.int64)
             number = np.arange(len(pair), dtype=np.int64) - offsets_of(counts)[pair] + 1
             owner = rows_of(self.wanted.counts[0])[self.wanted.columns["grade"] >= level]
-            relevant = np.bincount(owner, minlength=len(self)).astype(np.int64)
-            self._hits[level] = Hits(pair, rank, number, relevant)
+            relevant = np.bincount(owner, minlength=len(self)).astype(np.float64)
+            self._hits[level] = Hits(pair, rank, number, relevant, (relevant > 0).astype(np.float64))
         return self._hits[level]
-
-    @cached_property
-    def wanted_place(self) -> tuple[Int, Int]:
-        """Pair of each positive grade, and its rank in the ideal ranking."""
-        owner = rows_of(self.wanted.counts[0])
-        return owner, np.arange(len(owner), dtype=np.int64) - self.wanted.offsets[owner] + 1
 
 
 def judge(pairs: Pairs) -> JudgedRankings:
@@ -125,10 +132,9 @@ def judge(pairs: Pairs) -> JudgedRankings:
     # Only items that are relevant or left out need to be met.
     items = np.flatnonzero(judged)
     labels = references.columns["label"][items]
-    kept_counts = np.bincount(rows_of(counts)[judged], minlength=len(counts)).astype(np.int64)
-    met = meet_judged(
-        labels, kept_counts, codes[estimates.columns["label"]], listed_counts, reference_row, estimate_row
-    )
+    wanted_counts = np.bincount(rows_of(counts)[judged], minlength=len(counts)).astype(np.int64)
+    listed = codes[estimates.columns["label"]]
+    met = meet_judged(labels, wanted_counts, listed, listed_counts, reference_row, estimate_row)
     item = items[met.judged]
     out, pair = left_out[item], met.pair
     gone = np.bincount(pair[out], minlength=len(estimate_row)).astype(np.int64)
@@ -215,36 +221,6 @@ def _depth_parameter(default: int, *, least: int = 0) -> Parameter:
     return Parameter("k", default, "ranks", help=f"number of ranks to score{whole}", least=least)
 
 
-def _hits(judged: JudgedRankings, measure: Measure) -> Hits:
-    return judged.hits(float(measure["level"]))
-
-
-def _within(rank: Int, k: int) -> Bool:
-    """Mask of the first `k` ranks; all if `k` is 0."""
-    return rank <= k if k else np.ones(len(rank), dtype=np.bool_)
-
-
-def _count(hits: Hits, k: int) -> Float:
-    """Number of relevant items in the first `k` of each ranking."""
-    return np.bincount(hits.pair[_within(hits.rank, k)], minlength=len(hits.relevant)).astype(np.float64)
-
-
-def _depth_of(judged: JudgedRankings, k: int) -> Float:
-    """Depth of each ranking: `k`, even if the ranking is shorter, or its length if `k` is 0."""
-    return np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
-
-
-def _answerable(hits: Hits) -> Float:
-    return (hits.relevant > 0).astype(np.float64)
-
-
-def _first(hits: Hits, absent: float) -> Float:
-    first = np.full(len(hits.relevant), absent)
-    leading = hits.number == 1
-    first[hits.pair[leading]] = hits.rank[leading]
-    return first
-
-
 @_metric(
     "Average precision",
     _RELEVANT,
@@ -254,11 +230,10 @@ def _first(hits: Hits, absent: float) -> Float:
 )
 def _average_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision at the rank of each relevant item (0 if not found), averaged over relevant items."""
-    hits = _hits(judged, measure)
-    inside = _within(hits.rank, int(measure["k"]))
+    hits = judged.hits(measure)
+    inside = hits.rank <= (int(measure["k"]) or np.inf)
     total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged))
-    relevant = hits.relevant.astype(np.float64)
-    return divide(total, relevant), relevant
+    return divide(total, hits.relevant), hits.relevant
 
 
 @_metric(
@@ -270,65 +245,56 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Scored:
 )
 def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Scored:
     """1 / rank of the first relevant item, 0 if none is found; its mean over queries is MRR."""
-    hits, k = _hits(judged, measure), int(measure["k"])
-    first = _first(hits, np.inf)
-    return np.where(first <= (k or np.inf), 1.0 / first, 0.0), _answerable(hits)
+    hits = judged.hits(measure)
+    first = hits.first(np.inf)
+    return np.where(first <= (int(measure["k"]) or np.inf), 1.0 / first, 0.0), hits.answerable
 
 
-@_metric(
-    "Precision at k",
-    Weight("k, or the length of the list where k is 0", "ranks"),
-    aliases=("p", "set_p"),
+@family(
+    {
+        "precision": Weight("k, or the length of the list where k is 0", "ranks"),
+        "recall": _RELEVANT,
+        "f_measure": Weight("mean of k (or the length of the list) and the number of relevant items", "items"),
+    },
+    {
+        "precision": {
+            "title": "Precision at k",
+            "summary": "share of the first k ranks that are relevant; missing ranks of shorter lists are not",
+            "aliases": ("p", "set_p"),
+            "literature": "equation 4 of @downie2010; @manning2008, section 8.4",
+        },
+        "recall": {
+            "title": "Recall at k",
+            "summary": "share of the relevant items that are in the first k ranks",
+            "aliases": ("set_recall",),
+            "literature": "equation 5 of @downie2010; @manning2008, section 8.4",
+        },
+        "f_measure": {
+            "title": "F-measure at k",
+            "summary": "harmonic mean of precision and recall at k",
+            "aliases": ("f1", "set_f"),
+            "default": False,
+            "literature": "equation 6 of @downie2010",
+        },
+    },
+    pooling="micro",
     perfect=None,
     parameters=(_depth_parameter(10), _LEVEL),
-    literature="equation 4 of @downie2010; @manning2008, section 8.4",
 )
-def _precision(judged: JudgedRankings, measure: Measure) -> Scored:
-    """Share of the first k ranks that are relevant; missing ranks of shorter lists are not."""
-    hits, k = _hits(judged, measure), int(measure["k"])
-    depth = _depth_of(judged, k)
-    return divide(_count(hits, k), depth), depth * _answerable(hits)
-
-
-@_metric(
-    "Recall at k",
-    _RELEVANT,
-    aliases=("set_recall",),
-    perfect=None,
-    parameters=(_depth_parameter(10), _LEVEL),
-    literature="equation 5 of @downie2010; @manning2008, section 8.4",
-)
-def _recall(judged: JudgedRankings, measure: Measure) -> Scored:
-    """Share of the relevant items that are in the first k ranks."""
-    hits = _hits(judged, measure)
-    relevant = hits.relevant.astype(np.float64)
-    return divide(_count(hits, int(measure["k"])), relevant), relevant
-
-
-@_metric(
-    "F-measure at k",
-    Weight("mean of k (or the length of the list) and the number of relevant items", "items"),
-    aliases=("f1", "set_f"),
-    perfect=None,
-    parameters=(_depth_parameter(10), _LEVEL),
-    default=False,
-    literature="equation 6 of @downie2010",
-)
-def _f_measure(judged: JudgedRankings, measure: Measure) -> Scored:
-    """Harmonic mean of precision and recall at k."""
-    hits, k = _hits(judged, measure), int(measure["k"])
-    mean = (_depth_of(judged, k) + hits.relevant) / 2
-    return divide(_count(hits, k), mean), mean * _answerable(hits)
+def rates(what: str, judged: JudgedRankings, measure: Measure) -> Scored:
+    """Precision, recall or F-measure of the first k ranks."""
+    hits, k = judged.hits(measure), int(measure["k"])
+    # A ranking has k ranks even if it is shorter.
+    depth = np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
+    size = {"precision": depth, "recall": hits.relevant, "f_measure": (depth + hits.relevant) / 2}[what]
+    return divide(hits.count(k), size), size * hits.answerable
 
 
 @_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature="@manning2008, section 8.4")
 def _r_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision at R, where R is the number of relevant items."""
-    hits = _hits(judged, measure)
-    inside = hits.rank <= hits.relevant[hits.pair]
-    number = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
-    relevant = hits.relevant.astype(np.float64)
-    return divide(number, relevant), relevant
+    hits = judged.hits(measure)
+    return divide(hits.count(hits.relevant[hits.pair]), hits.relevant), hits.relevant
 
 
 @_metric(
@@ -342,11 +308,17 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Scored:
 )
 def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
     """Gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking."""
-    k, exponential = int(measure["k"]), measure["gain"] == "exp2"
-    owner, place = judged.wanted_place
+    last, wanted = int(measure["k"]) or np.inf, judged.wanted
+
+    def discounted(pair: Int, rank: Int, grade: Float) -> Float:
+        inside = rank <= last
+        gain = np.exp2(grade[inside]) - 1 if measure["gain"] == "exp2" else grade[inside]
+        return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), len(judged))
+
+    owner = rows_of(wanted.counts[0])
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite gain is refused by its weight
-        best = _discounted(owner, place, judged.wanted.columns["grade"], k, len(judged), exponential)
-        return divide(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
+        best = discounted(owner, np.arange(len(owner)) - wanted.offsets[owner] + 1, wanted.columns["grade"])
+        return divide(discounted(judged.pair, judged.rank, judged.grade), best), best
 
 
 @_metric(
@@ -358,8 +330,8 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
 )
 def _hit_rate(judged: JudgedRankings, measure: Measure) -> Scored:
     """1 if a relevant item is in the first k ranks."""
-    hits = _hits(judged, measure)
-    return (_first(hits, np.inf) <= int(measure["k"])).astype(np.float64), _answerable(hits)
+    hits = judged.hits(measure)
+    return (hits.first(np.inf) <= int(measure["k"])).astype(np.float64), hits.answerable
 
 
 @_metric(
@@ -374,8 +346,8 @@ def _hit_rate(judged: JudgedRankings, measure: Measure) -> Scored:
 )
 def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Scored:
     """Number of relevant items in the first k ranks."""
-    hits = _hits(judged, measure)
-    return _count(hits, int(measure["k"])), _answerable(hits)
+    hits = judged.hits(measure)
+    return hits.count(int(measure["k"])), hits.answerable
 
 
 @_metric(
@@ -393,18 +365,11 @@ def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Scored:
 )
 def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Scored:
     """Rank of the first relevant item."""
-    hits = _hits(judged, measure)
-    # 0 means no rank.
-    return _first(hits, float(measure["not_found"]) or np.nan), _answerable(hits)
+    hits = judged.hits(measure)
+    return hits.first(float(measure["not_found"]) or np.nan), hits.answerable  # 0 means no rank
 
 
 METRICS = metrics_in(globals())
-
-
-def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponential: bool) -> Float:
-    inside = _within(rank, k)
-    gain = np.exp2(grade[inside]) - 1 if exponential else grade[inside]
-    return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), pairs)
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
@@ -483,8 +448,7 @@ def doubt_order(measures: Sequence[Measure], reference: Annotation, estimate: An
     )
 
 
-def _are_by_numbers(measures: Sequence[Measure], annotations: Collection) -> Bool:
-    return np.full(len(annotations), "value" in annotations.rows.columns, dtype=np.bool_)
+_MOST = 2000  # Items of a ranking that are looked at, as larger ones take as long as their scores
 
 
 def _are_few(references: Collection, estimates: Collection, rows: Int, columns: Int) -> Bool:
@@ -493,7 +457,6 @@ def _are_few(references: Collection, estimates: Collection, rows: Int, columns: 
     return few
 
 
-_MOST = 2000  # Items of a ranking that are looked at, as larger ones take as long as their scores
 TASK = Task(
     "retrieval",
     "Retrieval",
@@ -504,7 +467,7 @@ TASK = Task(
             "distances",
             f"a ranking by numbers has the relevant items {_WORSE:g} standard deviations behind a random order",
             of_pair=doubt_order,
-            suspects=_are_by_numbers,
+            suspects=lambda measures, rankings: np.full(len(rankings), "value" in rankings.rows.columns),
             suspect_pairs=_are_few,
         ),
     ),

@@ -63,15 +63,21 @@ def clean(rows: Ragged) -> Cleaned:
     category, and judgements that are empty or not finite. Rows with graders or categories are judgements, in which
     candidates may recur.
     """
-    size = len(rows.columns["label"])
-    grader, broad = (rows.columns.get(name, np.full(size, "")) for name in ("grader", "broad"))
-    value: Float = rows.columns.get("value", np.full(size, np.nan))
-    level = _levels(broad)
-    owner = rows_of(rows.counts[0])
+    label, names, owner = rows.columns["label"], [*rows.labels, ""], rows_of(rows.counts[0])
+    grader, broad = (rows.columns.get(name, np.full(len(label), "")) for name in ("grader", "broad"))
+    value: Float = rows.columns.get("value", np.full(len(label), np.nan))
+    texts, index = np.unique(broad, return_inverse=True)
+    words = (" ".join(str(text).replace("_", " ").split()).casefold() for text in texts)
+    level = np.array([_LEVELS.get(word, np.nan) for word in words], dtype=np.float64)[index]
     judged = np.bincount(owner, (grader != "") | (broad != ""), minlength=len(rows))[owner] > 0
     silent = judged & np.isnan(level) & np.isnan(value)
-    names = [*rows.labels, ""]
-    label = rows.columns["label"]
+    # Judgements without a grader may be repeated. Consecutive codes keep that of grader and candidate small.
+    graders, who = np.unique(grader, return_inverse=True)
+    key: Int = (label + 1) * max(len(graders), 1) + who
+    again, first = repeated(np.unique(key, return_inverse=True)[1].astype(np.int64), rows.counts[0])
+    before = np.full(len(label), -1, dtype=np.int64)
+    before[again] = first
+    twice, start = (before >= 0) & (label >= 0), rows.offsets[:-1][owner] - 1
     problems: list[Problem] = [
         (label < 0, lambda item: "the candidate has no name"),
         (
@@ -80,31 +86,6 @@ def clean(rows: Ragged) -> Cleaned:
         ),
         (np.isinf(value), lambda item: f"the value of {names[label[item]]!r} is not finite: {value[item]}"),
         (silent, lambda item: f"the judgement of {names[label[item]]!r} has neither a broad nor a fine part"),
-        *_repeats(rows, grader, judged),
-    ]
-    made = Ragged({"label": label, "level": level, "value": value}, rows.counts, rows.labels)
-    return set_aside(made, problems)
-
-
-def _levels(broad: Column) -> Float:
-    """Levels of broad categories: 0, 1 or 2; NaN if unknown."""
-    texts, index = np.unique(broad, return_inverse=True)
-    names = (" ".join(str(text).replace("_", " ").split()).casefold() for text in texts)
-    return np.array([_LEVELS.get(name, np.nan) for name in names], dtype=np.float64)[index]
-
-
-def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
-    """Problems of repeated judgements and candidates; judgements without a grader may be repeated."""
-    size, label, start = len(judged), rows.columns["label"], rows.offsets[:-1][rows_of(rows.counts[0])]
-    graders, who = np.unique(grader, return_inverse=True)
-    names = [*rows.labels, ""]
-    key: Int = (label + 1) * max(len(graders), 1) + who
-    # Consecutive codes keep the combined code of grader and candidate small.
-    again, first = repeated(np.unique(key, return_inverse=True)[1].astype(np.int64), rows.counts[0])
-    before = np.full(size, -1, dtype=np.int64)
-    before[again] = first
-    twice = (before >= 0) & (label >= 0)
-    return [
         (
             twice & judged & (grader != ""),
             lambda item: f"grader {str(grader[item])!r} judged {names[label[item]]!r} twice",
@@ -112,11 +93,12 @@ def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
         (
             twice & ~judged,
             lambda item: (
-                f"candidate {names[label[item]]!r} occurs twice, at ranks {before[item] - start[item] + 1} "
-                f"and {item - start[item] + 1}"
+                f"candidate {names[label[item]]!r} occurs twice, at ranks {before[item] - start[item]} "
+                f"and {item - start[item]}"
             ),
         ),
     ]
+    return set_aside(Ragged({"label": label, "level": level, "value": value}, rows.counts, rows.labels), problems)
 
 
 _DIGITS = 9  # Decimals at which means are compared, as sums of the same judgements may round differently
@@ -140,10 +122,24 @@ class JudgedCandidates:
         total = sum(weight * self.chosen[:, level] for level, weight in enumerate(weights))
         return divide(total, graders, np.nan)
 
-    def relevance(self, by: str) -> Float:
-        """The mean broad level or the mean fine judgement, rounded so that equal means are equal."""
-        relevance: Float = self.broad((0.0, 1.0, 2.0)) if by == "broad" else self.fine
-        return np.asarray(np.round(relevance, _DIGITS))
+    def ahead(self, measure: Measure) -> tuple[Int, Int]:
+        """Count the candidates in the groups ahead of each one, and the relevant candidates of each query.
+
+        Groups are of equal means of broad levels or fine judgements; before candidates that are not relevant, -1
+        candidates count.
+        """
+        mean: Float = self.broad((0.0, 1.0, 2.0)) if measure["by"] == "broad" else self.fine
+        relevance = np.asarray(np.round(mean, _DIGITS))
+        listed = relevance > float(measure["above"])
+        relevance = np.where(listed, relevance, -np.inf)
+        owner = rows_of(self.counts)
+        order = np.lexsort((-relevance, owner))
+        fresh = np.ones(len(order), dtype=np.bool_)
+        fresh[1:] = (owner[order][1:] != owner[order][:-1]) | (relevance[order][1:] != relevance[order][:-1])
+        leader = np.flatnonzero(fresh)[np.cumsum(fresh) - 1]
+        ahead = np.full(len(order), -1, dtype=np.int64)
+        ahead[order] = leader - offsets_of(self.counts)[owner[order]]
+        return np.where(listed, ahead, -1), np.bincount(owner[listed], minlength=len(self.counts)).astype(np.int64)
 
 
 def gather(rows: Ragged) -> JudgedCandidates:
@@ -170,23 +166,6 @@ def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
     numbers = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
     listed = numbers[lists.columns["label"]]
     return meet_judged(judged.label, judged.counts, listed, lists.counts[0], pairs.reference_row, pairs.estimate_row)
-
-
-def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
-    """Count the candidates in the groups ahead of each candidate, and the relevant candidates of each row.
-
-    The relevance of candidates of all rows is concatenated; -infinity marks those that are not relevant, before which
-    -1 candidates count.
-    """
-    owner = rows_of(counts)
-    listed = relevance > -np.inf
-    order = np.lexsort((-relevance, owner))
-    fresh = np.ones(len(order), dtype=np.bool_)
-    fresh[1:] = (owner[order][1:] != owner[order][:-1]) | (relevance[order][1:] != relevance[order][:-1])
-    leader = np.flatnonzero(fresh)[np.cumsum(fresh) - 1]
-    ahead = np.full(len(order), -1, dtype=np.int64)
-    ahead[order] = leader - offsets_of(counts)[owner[order]]
-    return np.where(listed, ahead, -1), np.bincount(owner[listed], minlength=len(counts)).astype(np.int64)
 
 
 _NAMED = 3  # Largest number of unjudged candidates listed in a message
@@ -296,25 +275,16 @@ def _sum(name: str, lists: ListPairs, measure: Measure) -> Tally:
 )
 def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, Float]:
     """Share of candidates that belong at or before a place, averaged over the places of the reference."""
+    met, (ahead, total) = lists.met, lists.judged.ahead(measure)
+    places = np.minimum(total[lists.row], int(measure["k"]) or np.iinfo(np.int64).max)
     # A candidate counts from its own place on, but not before the first place of its group.
-    judged, met = lists.judged, lists.met
-    relevance = judged.relevance(str(measure["by"]))
-    relevant = np.where(relevance > float(measure["above"]), relevance, -np.inf)
-    ahead, total = count_ahead(relevant, judged.counts)
-    most = int(measure["k"])
-    places = total[lists.row]
-    if most:
-        places = np.minimum(places, most)
     start = np.maximum(met.place, ahead[met.judged])
     counted = (ahead[met.judged] >= 0) & (start < places[met.pair])
-    offsets = offsets_of(places)
+    offsets, pair = offsets_of(places), rows_of(places)
     entering = np.bincount(offsets[met.pair[counted]] + start[counted], minlength=int(offsets[-1]))
     running = np.concatenate([[0], np.cumsum(entering)])
-    pair = rows_of(places)
-    rank = np.arange(offsets[-1]) - offsets[pair] + 1
-    recall = (running[1:] - running[offsets[pair]]) / rank
-    mean = divide(sum_by(pair, recall, len(places)), places, np.nan)
-    return mean, places.astype(np.float64)
+    recall = (running[1:] - running[offsets[pair]]) / (np.arange(offsets[-1]) - offsets[pair] + 1)
+    return divide(sum_by(pair, recall, len(places)), places, np.nan), places.astype(np.float64)
 
 
 METRICS = metrics_in(globals())
@@ -340,7 +310,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         missing, known = tally
         if measure["unjudged"] == "refuse":
             for pair in np.flatnonzero(missing).tolist():
-                refused.setdefault(pair, _unjudged(pairs, pair, met, known, measure))
+                ranks = set(met.place[(met.pair == pair) & known[met.judged]].tolist())
+                refused.setdefault(pair, _unjudged(pairs, pair, ranks, measure))
         else:
             unknown = np.maximum(unknown, missing)
         if "scale" in measure.parameters:
@@ -353,13 +324,10 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return Scores(values[0], values[1], refused=refused, repairs=unknown)
 
 
-def _unjudged(pairs: Pairs, pair: int, met: Met, known: Bool, measure: Measure) -> str:
-    """Message about unjudged candidates at the top of a list."""
-    estimates, row, most = pairs.estimates, int(pairs.estimate_row[pair]), int(measure["k"])
-    start, stop = estimates.offsets[row : row + 2]
-    codes = estimates.columns["label"][start:stop][: most or None]
-    mask = met.pair == pair
-    judged = set(met.place[mask & known[met.judged]].tolist())
+def _unjudged(pairs: Pairs, pair: int, judged: set[int], measure: Measure) -> str:
+    """Message about candidates at the top of a list that are not at one of the judged ranks."""
+    estimates, row = pairs.estimates, int(pairs.estimate_row[pair])
+    codes = estimates.columns["label"][slice(*estimates.offsets[row : row + 2])][: int(measure["k"]) or None]
     missing = [rank for rank in range(len(codes)) if rank not in judged]
     named = ", ".join(f"{estimates.labels[codes[rank]]!r} (rank {rank + 1})" for rank in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
@@ -391,15 +359,14 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     if "by" not in measure.parameters:
         mask = np.isin(np.arange(size), rank)
         return {**columns, "verdict": np.where(mask, "judged", "unjudged")}
-    relevance = judged.relevance(str(measure["by"]))
-    ahead, total = count_ahead(np.where(relevance > float(measure["above"]), relevance, -np.inf), judged.counts)
+    ahead, total = judged.ahead(measure)
     places = min(int(total[0]), most or int(total[0]))
     start = np.maximum(rank, ahead[which]) + 1
     counts_from = np.zeros(size, dtype=np.int64)
     counts_from[rank] = np.where((ahead[which] >= 0) & (start <= places), start, 0)
-    relevant = np.zeros(size, dtype=np.bool_)
-    relevant[rank] = ahead[which] >= 0
-    return {**columns, "counts_from": counts_from, "verdict": np.where(relevant, "relevant", "not relevant")}
+    verdict = np.full(size, "not relevant")
+    verdict[rank[ahead[which] >= 0]] = "relevant"
+    return {**columns, "counts_from": counts_from, "verdict": verdict}
 
 
 AMS = Convention(

@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import permutations
 from types import MappingProxyType
 from typing import Any
@@ -47,7 +46,7 @@ from .arguments import first_share
 from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
-from .measures import Measure, Parameter, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Weight, family, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
@@ -150,29 +149,10 @@ class TempoPairs:
         """Mask of pairs whose reference has a tempo above 0."""
         return np.asarray((self.reference.tempo > 0).any(axis=1))
 
-    def hits(self, measure: Measure) -> Bool:
-        """Mark the tempi of the reference that were found: bool (pairs, 2)."""
-        return find_hits(self.reference.tempo, self.estimate.estimated, _tolerance(measure))
-
-    def near(self, measure: Measure, factors: tuple[float, ...] = (1.0,)) -> Bool:
-        """True if the main tempo is close to that of the reference or one of its multiples."""
-        return is_near(self.reference.main, self.estimate.main, _tolerance(measure), factors)
-
     @property
-    def equal(self) -> Bool:
-        """True if the main tempi are equal in whole beats per minute; halves are rounded to the even number."""
-        reference, estimate = self.reference.main, self.estimate.main
-        return np.asarray((np.rint(reference) == np.rint(estimate)) & (reference > 0) & (estimate > 0))
-
-    @property
-    def distance(self) -> Float:
-        """Absolute difference of the main tempi in beats per minute; NaN if either is missing."""
-        reference, estimate = self.reference.main, self.estimate.main
-        return np.where((reference > 0) & (estimate > 0), np.abs(estimate - reference), np.nan)
-
-    def error(self, factors: tuple[float, ...] = (1.0,)) -> Float:
-        """Octaves from the main tempo of the reference up to that of the estimate."""
-        return octave_error(self.reference.main, self.estimate.main, factors)
+    def main(self) -> tuple[Float, Float]:
+        """The main tempi of both sides."""
+        return self.reference.main, self.estimate.main
 
 
 def weigh(hits: Bool, first_share: Float) -> Float:
@@ -188,108 +168,119 @@ def _tolerance(measure: Measure) -> float:
 
 
 _TRACKS = Weight("number of tracks with a tempo", "tracks")
+_NEAREST = "times 1, 2, 1/2, 3 or 1/3, whichever is nearest"
 _TOL = Parameter("tol", 0.08, least=0.0, help="largest deviation as a share of the reference", mir_eval="tol")
-_declared = partial(metric, weight=_TRACKS, pooling="micro")
-_of_two = partial(
-    _declared,
+
+
+@family(
+    {"p_score": _TRACKS, "one_correct": _TRACKS, "both_correct": Weight("number of tracks with two tempi", "tracks")},
+    {
+        "p_score": {
+            "title": "P-score",
+            "key": "P-score",
+            "summary": "share of the reference's salience that belongs to estimated tempi",
+            "perfect_exceptions": "the other tempo's salience if one of the reference's two tempi is 0",
+        },
+        "one_correct": {
+            "title": "One correct",
+            "key": "One-correct",
+            "summary": "1 if the estimate has at least one of the reference's tempi",
+        },
+        "both_correct": {
+            "title": "Both correct",
+            "key": "Both-correct",
+            "summary": "1 if the estimate has both tempi of the reference",
+            "perfect_exceptions": "0 if the reference has one tempo",
+        },
+    },
+    pooling="micro",
     mir_eval="detection",
     itemwise=True,
     parameters=(_TOL,),
     literature="@mckinney2007; equation 8 of @downie2010",
 )
-_accuracy = partial(_declared, parameters=(replace(_TOL, default=0.04),), default=False, literature="@gouyon2006")
-_error = partial(
-    _declared,
-    range=(float("-inf"), float("inf")),
-    orientation="none",
-    unit="octaves",
+def _detections(what: str, tempi: TempoPairs, measure: Measure) -> tuple[Float | Bool, Bool]:
+    """Whether one or both tempi of the reference were found, and their share of its salience."""
+    hits = find_hits(tempi.reference.tempo, tempi.estimate.estimated, _tolerance(measure))
+    if what == "both_correct":
+        return np.asarray(hits.all(axis=1)), np.asarray((tempi.reference.tempo > 0).all(axis=1))
+    one_correct = what == "one_correct"
+    return hits.any(axis=1) if one_correct else weigh(hits, tempi.reference.first_share), tempi.tracks
+
+
+_WITHIN = "1 if the (more salient) tempo of the estimate is within the tolerance of the reference's"
+
+
+@family(
+    _TRACKS,
+    {
+        "accuracy0": {
+            "title": "Accuracy 0",
+            "aliases": ("Accuracy0",),
+            "summary": "1 if the (more salient) tempi of both sides are equal in whole beats per minute",
+            "parameters": (),
+            "literature": "@schreiber2018",
+        },
+        "accuracy1": {"title": "Accuracy 1", "aliases": ("Accuracy1",), "summary": _WITHIN},
+        "accuracy2": {
+            "title": "Accuracy 2",
+            "aliases": ("Accuracy2",),
+            "summary": f"{_WITHIN} times 1, 2, 1/2, 3 or 1/3",
+        },
+    },
+    pooling="micro",
+    parameters=(replace(_TOL, default=0.04),),
+    default=False,
+    literature="@gouyon2006",
+)
+def _accuracies(what: str, tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """Whether the main tempo is right."""
+    reference, estimate = tempi.main
+    if what != "accuracy0":
+        factors = FACTORS if what == "accuracy2" else (1.0,)
+        return is_near(reference, estimate, _tolerance(measure), factors), tempi.tracks
+    # Halves are rounded to the even number.
+    return (np.rint(reference) == np.rint(estimate)) & (reference > 0) & (estimate > 0), tempi.tracks
+
+
+_ERRORS = {
+    "oe1": ("Octave error", ("OE1", "OE"), "octaves from the reference up to the estimate"),
+    "oe2": ("Octave error 2", ("OE2",), f"octaves up to the estimate {_NEAREST}"),
+    "aoe1": ("Absolute octave error", ("AOE1", "AOE"), "octaves between the reference and the estimate"),
+    "aoe2": ("Absolute octave error 2", ("AOE2",), f"octaves between the reference and the estimate {_NEAREST}"),
+    "absolute_error": (
+        "Absolute error",
+        ("MAE",),
+        "absolute difference of the (more salient) tempi of both sides in beats per minute",
+    ),
+}
+
+
+@family(
+    _TRACKS,
+    {
+        name: {
+            "title": title,
+            "aliases": aliases,
+            "summary": summary,
+            "range": (float("-inf") if name.startswith("oe") else 0.0, float("inf")),
+            "orientation": "none" if name.startswith("oe") else "lower",
+            "unit": "BPM" if name == "absolute_error" else "octaves",
+            "literature": "the mean absolute error of regression" if name == "absolute_error" else "@schreiber2020",
+        }
+        for name, (title, aliases, summary) in _ERRORS.items()
+    },
+    pooling="micro",
     perfect=0.0,
     default=False,
-    literature="@schreiber2020",
 )
-_absolute_error = partial(_error, range=(0.0, float("inf")), orientation="lower")
-
-
-@_of_two(
-    "P-score", key="P-score", perfect_exceptions="the other tempo's salience if one of the reference's two tempi is 0"
-)
-def _p_score(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Share of the reference's salience that belongs to estimated tempi."""
-    return weigh(tempi.hits(measure), tempi.reference.first_share), tempi.tracks
-
-
-@_of_two("One correct", key="One-correct")
-def _one_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the estimate has at least one of the reference's tempi."""
-    return np.asarray(tempi.hits(measure).any(axis=1)), tempi.tracks
-
-
-@_of_two(
-    "Both correct",
-    weight=Weight("number of tracks with two tempi", "tracks"),
-    key="Both-correct",
-    perfect_exceptions="0 if the reference has one tempo",
-)
-def _both_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the estimate has both tempi of the reference."""
-    two = (tempi.reference.tempo > 0).all(axis=1)
-    return np.asarray(tempi.hits(measure).all(axis=1)), np.asarray(two)
-
-
-@_declared("Accuracy 0", aliases=("Accuracy0",), default=False, literature="@schreiber2018")
-def _accuracy0(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the (more salient) tempi of both sides are equal in whole beats per minute."""
-    return tempi.equal, tempi.tracks
-
-
-@_accuracy("Accuracy 1", aliases=("Accuracy1",))
-def _accuracy1(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the (more salient) tempo of the estimate is within the tolerance of the reference's."""
-    return tempi.near(measure), tempi.tracks
-
-
-@_accuracy("Accuracy 2", aliases=("Accuracy2",))
-def _accuracy2(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the (more salient) tempo of the estimate is within the tolerance of the reference's times 1, 2, 1/2, 3 or
-    1/3.
-    """
-    return tempi.near(measure, FACTORS), tempi.tracks
-
-
-@_error("Octave error", aliases=("OE1", "OE"))
-def _oe1(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Octaves from the reference up to the estimate."""
-    return tempi.error(), tempi.tracks
-
-
-@_error("Octave error 2", aliases=("OE2",))
-def _oe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Octaves up to the estimate times 1, 2, 1/2, 3 or 1/3, whichever is nearest."""
-    return tempi.error(FACTORS), tempi.tracks
-
-
-@_absolute_error("Absolute octave error", aliases=("AOE1", "AOE"))
-def _aoe1(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Octaves between the reference and the estimate."""
-    return np.abs(tempi.error()), tempi.tracks
-
-
-@_absolute_error("Absolute octave error 2", aliases=("AOE2",))
-def _aoe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Octaves between the reference and the estimate times 1, 2, 1/2, 3 or 1/3, whichever is nearest."""
-    return np.abs(tempi.error(FACTORS)), tempi.tracks
-
-
-@_absolute_error(
-    "Absolute error",
-    aliases=("MAE",),
-    name="absolute_error",
-    unit="BPM",
-    literature="the mean absolute error of regression",
-)
-def _bpm_error(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
-    """Absolute difference of the (more salient) tempi of both sides in beats per minute."""
-    return tempi.distance, tempi.tracks
+def _errors(what: str, tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Octaves or beats per minute between the main tempi; NaN if either is missing."""
+    reference, estimate = tempi.main
+    if what == "absolute_error":
+        return np.where((reference > 0) & (estimate > 0), np.abs(estimate - reference), np.nan), tempi.tracks
+    error = octave_error(reference, estimate, FACTORS if what.endswith("2") else (1.0,))
+    return error if what.startswith("oe") else np.abs(error), tempi.tracks
 
 
 METRICS = metrics_in(globals())
@@ -305,23 +296,18 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return read_scores(measures, tempi, len(pairs))
 
 
-def _main(values: Array) -> Tempi:
-    tempo = np.zeros((1, 2))
-    tempo[0, : np.size(values)] = values
-    return Tempi(tempo, np.ones(1), np.array([np.size(values)]))
-
-
 def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
-    return read_pair(measures, TempoPairs(_main(reference), _main(estimate)))
-
-
-def _check_singles(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
+    sides = []
     for tempi in (reference, estimate):
         if np.size(tempi) not in (1, 2) or not np.isfinite(tempi).all() or np.min(tempi) < 0:
             raise ValueError(f"tempi={tempi} must be one or two non-negative numbers")
+        tempo = np.zeros((1, 2))
+        tempo[0, : np.size(tempi)] = tempi
+        sides.append(Tempi(tempo, np.ones(1), np.array([np.size(tempi)])))
+    return read_pair(measures, TempoPairs(*sides))
 
 
-_scores = PairFunctions(METRICS, _score_pair, _check_singles)
+_scores = PairFunctions(METRICS, _score_pair)
 
 _documented = documented(
     """
