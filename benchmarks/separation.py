@@ -27,7 +27,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.audio import HeldSignal
 from mirflow.metrics import separation
 from mirflow.metrics.base import Pairs, get_task
-from mirflow.metrics.separation.spectra import RESOLUTIONS
+from mirflow.metrics.separation.kernel import RESOLUTIONS
 from mirflow.ragged import Ragged
 
 RATE = 44100

@@ -11,7 +11,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.metrics import separation
 from mirflow.metrics.base import Pairs, Scores, get_task
-from mirflow.metrics.separation.spectra import RESOLUTIONS
+from mirflow.metrics.separation.kernel import RESOLUTIONS
 from tests.metrics.recordings import mixed, museval, row, rows, sources
 
 TASK = get_task("separation")

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
         bss_eval_sources,
         bss_eval_sources_framewise,
         evaluate,
+        mrstft,
+        si_sdr,
+        usdr,
         validate,
     )
-    from .signal_pair import mrstft, si_sdr, usdr
 
-__getattr__, __dir__ = names_on_use(__name__, "mir_eval", "signal_pair")
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = [
     "MAX_SOURCES",
     "TASK",

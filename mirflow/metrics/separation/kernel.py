@@ -1,5 +1,5 @@
 """Kernels of source separation: correlations and filters of long signals, recordings read piece by piece,
-decompositions, ratios, and pairs of sources.
+decompositions, ratios, distances of spectra, and pairs of sources.
 """
 
 from __future__ import annotations
@@ -7,7 +7,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -37,8 +36,7 @@ class SignalBlocks:
         """Make blocks of nearly equal length."""
         from scipy.fft import next_fast_len
 
-        longest = max(_LONGEST, 4 * lags)
-        count = max(1, -(-frames // longest))
+        count = max(1, -(-frames // max(_LONGEST, 4 * lags)))
         block = max(1, -(-frames // count))
         return cls(frames, lags, block, int(next_fast_len(block + lags - 1, real=True)))
 
@@ -294,76 +292,64 @@ class ReferenceSources:
         self.recording, self.lags = recording, lags
         self._correlations = correlate(recording.read, recording.read, recording.frames, lags)
         self.finite = bool(np.isfinite(self._correlations).all())
-        self._own: dict[int, DelaySpan] = {}
+        self._spans: dict[int | None, DelaySpan] = {}
 
-    @cached_property
-    def joint(self) -> DelaySpan:
-        """Space of the delays of all sources."""
-        return self._span(slice(None))
-
-    def own(self, source: int) -> DelaySpan:
-        """Space of the delays of one source."""
-        if len(self.recording) == 1:
-            return self.joint
-        if source not in self._own:
-            self._own[source] = self._span(self.recording.rows(source))
-        return self._own[source]
-
-    def _span(self, rows: slice) -> DelaySpan:
-        return DelaySpan(self._correlations[rows, rows])
+    def span(self, source: int | None = None) -> DelaySpan:
+        """Space of the delays of one source; None: of all sources."""
+        source = None if len(self.recording) == 1 else source
+        if source not in self._spans:
+            rows = slice(None) if source is None else self.recording.rows(source)
+            self._spans[source] = DelaySpan(self._correlations[rows, rows])
+        return self._spans[source]
 
 
 class Projections:
     """Filters that project estimates onto single references (for `meetings`) and onto all of them."""
 
     def __init__(self, references: ReferenceSources, estimates: Recording, meetings: Sequence[Meeting]) -> None:
-        recording = references.recording
-        correlation = correlate(recording.read, estimates.read, recording.frames, references.lags)
-        self.meetings = tuple(meetings)
-        self.finite = bool(np.isfinite(correlation).all())
+        recording, self.finite, self.meetings = references.recording, references.finite, tuple(meetings)
         self._filters: Filters | None = None
         if not self.finite:
             return
-        self._all = references.joint.filters(correlation)
+        correlation = correlate(recording.read, estimates.read, recording.frames, references.lags)
+        self.finite = bool(np.isfinite(correlation).all())
+        if not self.finite:
+            return
+        self._all = references.span().filters(correlation)
         self._alone = [
-            references.own(source).filters(correlation[recording.rows(source), estimates.rows(estimate)])
+            references.span(source).filters(correlation[recording.rows(source), estimates.rows(estimate)])
             for estimate, source in self.meetings
         ]
 
     def energies(self, references: Recording, estimates: Recording) -> Energies:
         """Energies of the parts, in the whole recording or in an excerpt that is treated as a recording."""
+        several = len(references) > 1
         if self._filters is None or self._filters.blocks.frames != references.frames:
             # Banks of the projections onto single sources, then those onto all sources.
             banks: list[Bank] = [
                 (references.rows(source), taps) for (_, source), taps in zip(self.meetings, self._alone, strict=True)
             ]
-            if len(references) > 1:
+            if several:
                 banks += [(slice(None), self._all[estimates.rows(estimate)]) for estimate in range(len(estimates))]
             self._filters = Filters(references.frames, banks)
+        # Meetings of each estimated source; the first bank of their group is that of all sources.
+        members: dict[int, list[int]] = {}
+        for number, (estimate, _) in enumerate(self.meetings):
+            members.setdefault(estimate, []).append(number)
+        groups = [[len(self.meetings) + estimate] * several + numbers for estimate, numbers in members.items()]
         sums = np.zeros((len(Energies.__dataclass_fields__), len(self.meetings)))
-        several = len(references) > 1
-        groups = self._groups(len(estimates), several)
-        for start, stop, outputs in self._filters.run(references.read, [group for group, _ in groups]):
+        for start, stop, outputs in self._filters.run(references.read, groups):
             inside = min(stop, references.frames)
             left, right = (
                 np.pad(side.read(start, inside), ((0, 0), (0, stop - inside))) for side in (references, estimates)
             )
-            for (_, members), projected in zip(groups, outputs, strict=True):
-                for index, meeting in enumerate(members):
+            for numbers, projected in zip(members.values(), outputs, strict=True):
+                for index, meeting in enumerate(numbers):
                     estimate, source = self.meetings[meeting]
                     filtered = projected[index + several]
                     parts = left[references.rows(source)], right[estimates.rows(estimate)], filtered, projected[0]
                     sums[:, meeting] += _energies(*parts)
         return Energies(*sums)
-
-    def _groups(self, estimates: int, several: bool) -> list[tuple[list[int], list[int]]]:
-        """For each estimated source, its banks (that of all sources first) and its meetings."""
-        groups = []
-        for estimate in range(estimates):
-            members = [number for number, (row, _) in enumerate(self.meetings) if row == estimate]
-            if members:
-                groups.append(([len(self.meetings) + estimate, *members] if several else members, members))
-        return groups
 
 
 def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) -> list[float]:
@@ -428,8 +414,6 @@ def best_order(scores: Float) -> Int:
 
 NOT_FINITE = "a sample is not a finite number"
 
-_SIR = NAMES.index("sir")
-
 
 def measure_whole(references: ReferenceSources, estimates: Recording, permutation: bool) -> tuple[Float, Int]:
     """Ratios of whole recordings in dB, with rows as in `NAMES`, and the estimated source compared with each reference
@@ -440,13 +424,9 @@ def measure_whole(references: ReferenceSources, estimates: Recording, permutatio
     """
     count = len(references.recording)
     order = np.arange(count)
-    if not references.finite:
-        return np.full((len(NAMES), count), np.nan), order
-    meetings: list[Meeting] = (
-        [(estimate, source) for estimate in range(count) for source in range(count)]
-        if permutation
-        else [(source, source) for source in range(count)]
-    )
+    meetings: list[Meeting] = [
+        (estimate, source) for estimate in range(count) for source in range(count) if permutation or estimate == source
+    ]
     projections = Projections(references, estimates, meetings)
     if not projections.finite:
         return np.full((len(NAMES), count), np.nan), order
@@ -454,7 +434,7 @@ def measure_whole(references: ReferenceSources, estimates: Recording, permutatio
     if not permutation:
         return ratios, order
     square = ratios.reshape(len(NAMES), count, count)
-    order = best_order(square[_SIR])
+    order = best_order(square[NAMES.index("sir")])
     return square[:, order, np.arange(count)], order
 
 
@@ -480,13 +460,19 @@ def measure_frames(
         return ratios[:, :, None], single[:, None].astype(np.float64)
     ratios = np.full((len(NAMES), len(references), count), np.nan)
     order = np.full((len(references), count), np.nan)
-    for number in range(count):
-        sides = [side.window(number * hop, number * hop + window) for side in (references, estimates)]
-        if not sides[0].silent() and not set(sides[1].silent()).difference(mute):
-            ratios[:, :, number], order[:, number] = measure_whole(
-                ReferenceSources(sides[0], lags), sides[1], permutation
-            )
+    for number, (left, right) in _sounding(references, estimates, window, hop, count, mute):
+        ratios[:, :, number], order[:, number] = measure_whole(ReferenceSources(left, lags), right, permutation)
     return ratios, order
+
+
+def _sounding(
+    references: Recording, estimates: Recording, window: int, hop: int, count: int, mute: Sequence[int]
+) -> Iterator[tuple[int, tuple[Recording, Recording]]]:
+    """Frames, with their numbers, in which no source is silent but those that are mute throughout."""
+    for number in range(count):
+        left, right = (side.window(number * hop, number * hop + window) for side in (references, estimates))
+        if not left.silent() and not set(right.silent()).difference(mute):
+            yield number, (left, right)
 
 
 def measure_frames_with_one_filter(
@@ -499,16 +485,12 @@ def measure_frames_with_one_filter(
     recording = references.recording
     window = min(window, recording.frames)
     count = (recording.frames - window + hop) // hop if window < recording.frames else 1
-    if not references.finite:
-        raise FloatingPointError(NOT_FINITE)
     projections = Projections(references, estimates, [(source, source) for source in range(len(recording))])
     if not projections.finite:
         raise FloatingPointError(NOT_FINITE)
     ratios = np.full((len(NAMES), len(recording), count), np.nan)
-    for number in range(count):
-        sides = [side.window(number * hop, number * hop + window) for side in (recording, estimates)]
-        if not sides[0].silent() and not set(sides[1].silent()).difference(mute):
-            ratios[:, :, number] = to_ratios(projections.energies(sides[0], sides[1]))
+    for number, sides in _sounding(recording, estimates, window, hop, count, mute):
+        ratios[:, :, number] = to_ratios(projections.energies(*sides))
     return ratios
 
 
@@ -589,3 +571,71 @@ def _pieces(sides: tuple[Recording, Recording], means: list[Float], shifts: Int)
         if shifts.any():
             samples = [np.ldexp(values, shift) for values, shift in zip(samples, shifts, strict=True)]
         yield samples[0], samples[1]
+
+
+Resolution = tuple[int, int, int]  # Samples of a transform, of the hop, and of the centred window
+RESOLUTIONS: tuple[Resolution, ...] = ((1024, 120, 600), (2048, 240, 1200), (512, 50, 240))
+"""The usual resolutions, from Parallel WaveGAN."""
+_VALUES = 2**18  # Number of spectral values in memory at once
+
+
+@np.errstate(all="ignore")  # samples that are not finite are refused
+def spectral_distances(references: Recording, estimates: Recording, floor: float) -> Float:
+    """Distances of the magnitude spectra of each source, averaged over resolutions and channels: float64 (3, sources).
+
+    They are the norm of the difference of the magnitudes over the norm of the reference's, and the mean absolute
+    differences of log magnitudes and of magnitudes; NaN if a recording is too short to be mirrored. Frames are centred
+    on multiples of the hop, signals are mirrored at their ends, and windows are periodic Hann windows. Both sides have
+    equal numbers of sources, channels and samples; `floor` is the smallest square of a magnitude.
+
+    Source: Yamamoto, Song and Kim, Parallel WaveGAN, ICASSP 2020; Steinmetz and Reiss, auraloss, DMRN+15, 2020.
+    """
+    rows = len(references) * references.channels
+    total = np.zeros((3, rows))
+    for resolution in RESOLUTIONS:
+        if references.frames <= resolution[0] // 2:
+            total += np.nan
+            continue
+        sums, count = np.zeros((4, rows)), 0
+        sides = (_magnitudes(side, resolution, floor) for side in (references, estimates))
+        for first, second in zip(*sides, strict=True):
+            difference = first - second
+            logs = np.log(first) - np.log(second)
+            for index, values in enumerate((difference**2, first**2, np.abs(logs), np.abs(difference))):
+                sums[index] += values.sum(axis=(1, 2))
+            count += first.shape[1] * first.shape[2]
+        if not np.isfinite(sums).all():
+            raise FloatingPointError(NOT_FINITE)
+        total += np.array([np.sqrt(sums[0] / sums[1]), sums[2] / count, sums[3] / count])
+    return (total / len(RESOLUTIONS)).reshape(3, len(references), references.channels).mean(axis=2)
+
+
+def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterator[Float]:
+    """Magnitudes of consecutive frames: float64 (rows, frames, size // 2 + 1)."""
+    from scipy.fft import rfft
+
+    size, hop, width = resolution
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(width) / width)
+    rows, frames = len(side) * side.channels, 1 + side.frames // hop
+    step = max(1, _VALUES // (rows * (size // 2 + 1)))
+    last = side.frames - 1
+
+    def read(start: int, stop: int) -> Float:
+        """Mirror the signal at its ends without repeating the first and last sample."""
+        parts = []
+        if start < 0:
+            parts.append(side.read(1, 1 - start)[:, ::-1][:, : stop - start])
+        if start <= last and stop > 0:
+            parts.append(side.read(max(start, 0), min(stop, last + 1)))
+        if stop > last + 1:
+            parts.append(side.read(2 * last + 1 - stop, last)[:, ::-1][:, max(0, start - last - 1) :])
+        return np.concatenate(parts, axis=1)
+
+    for begin in range(0, frames, step):
+        end = min(begin + step, frames)
+        # Samples outside of the window do not contribute, and a shift does not change magnitudes.
+        start = begin * hop - width // 2
+        samples = read(start, start + (end - begin - 1) * hop + width)
+        cut = np.lib.stride_tricks.sliding_window_view(samples, width, axis=1)[:, ::hop]
+        spectrum = rfft(cut * window, size, axis=-1, workers=1)
+        yield np.sqrt(np.maximum(spectrum.real**2 + spectrum.imag**2, floor))

@@ -14,7 +14,7 @@ import numpy as np
 from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, Task
 from ..cleaning import Cleaned, Flaw
 from ..measures import Measure, Metric, Parameter
 from .kernel import (
@@ -30,6 +30,7 @@ from .kernel import (
     measure_frames_with_one_filter,
     measure_whole,
     scale_invariant,
+    spectral_distances,
     whole_track_ratios,
 )
 
@@ -195,21 +196,21 @@ def _order_of_names(
 _Key = tuple[object, ...]
 
 
-class PairCache:
+class PairCache(Shared):
     """Cache of results for a pair; references are kept for the next pair if it has the same."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.sides: SourcePair
         self._row = -1
         self._references: dict[int, ReferenceSources] = {}
-        self._done: dict[_Key, tuple[Float, Float]] = {}
 
     def take(self, sides: SourcePair, row: int) -> None:
         """Set the next pair and the row of its reference."""
         if row != self._row:
             self._references.clear()
         self.sides, self._row = sides, row
-        self._done.clear()
+        self._results.clear()
 
     def references(self, lags: int) -> ReferenceSources:
         """References with their projections, computed once."""
@@ -217,12 +218,6 @@ class PairCache:
             self._references.clear()  # only one length of filters at a time because they are large
             self._references[lags] = ReferenceSources(self.sides.reference, lags)
         return self._references[lags]
-
-    def once(self, key: _Key, compute: Callable[[], tuple[Float, Float]]) -> tuple[Float, Float]:
-        """Ratios and permutations, computed on first use."""
-        if key not in self._done:
-            self._done[key] = compute()
-        return self._done[key]
 
     def samples(self, measure: Measure) -> tuple[int, int]:
         """Window and hop of a measure in whole samples, rounded down except for rounding errors."""
@@ -259,51 +254,37 @@ def _track_frames(pair: PairCache, measure: Measure) -> Float:
     window, hop = pair.samples(measure)
     sides, mute = (pair.sides.reference, pair.sides.estimate), pair.sides.mute
 
-    def compute() -> tuple[Float, Float]:
+    def compute() -> Float:
         if measure["filters"] == "track":
             ratios = measure_frames_with_one_filter(pair.references(lags), sides[1], window, hop, mute)
-        elif window < sides[0].frames:
-            # A single frame, for which mir_eval would use the whole track.
-            frames = 1 + (sides[0].frames - window) // hop
-            single = [side.window(0, window) if frames == 1 else side for side in sides]
-            ratios, _ = measure_frames(single[0], single[1], window, hop, False, lags, mute)
         else:
-            ratios, _ = measure_frames(*sides, window, hop, False, lags, mute)
-        return pair.sides.without_mute(ratios), np.empty(0)
+            # Of a single frame, mir_eval would use the whole track.
+            single = 0 < sides[0].frames - window < hop
+            left, right = (side.window(0, window) if single else side for side in sides)
+            ratios, _ = measure_frames(left, right, window, hop, False, lags, mute)
+        return pair.sides.without_mute(ratios)
 
-    return pair.once(("museval", window, hop, lags, measure["filters"]), compute)[0]
+    return pair.once(("museval", window, hop, lags, measure["filters"]), compute)
 
 
 def _invariant(pair: PairCache, measure: Measure) -> Float:
-    zero_mean, permutation = bool(measure["zero_mean"]), bool(measure["permutation"])
-
-    def compute() -> tuple[Float, Float]:
-        return scale_invariant(pair.sides.reference, pair.sides.estimate, zero_mean), np.empty(0)
-
-    table, _ = pair.once(("invariant", zero_mean), compute)
+    sides, zero_mean = (pair.sides.reference, pair.sides.estimate), bool(measure["zero_mean"])
+    table = pair.once(("invariant", zero_mean), lambda: scale_invariant(*sides, zero_mean))
     sources = np.arange(len(table))
-    order = best_order(table) if permutation else sources
+    order = best_order(table) if measure["permutation"] else sources
     return pair.sides.without_mute(np.asarray(table[order, sources]))
 
 
 def _whole_track(pair: PairCache, measure: Measure) -> Float:
-    reference, estimate, floor = pair.sides.reference, pair.sides.estimate, float(measure["eps"])
-    return pair.once(("whole track", floor), lambda: (whole_track_ratios(reference, estimate, floor), np.empty(0)))[0]
+    sides, floor = (pair.sides.reference, pair.sides.estimate), float(measure["eps"])
+    return pair.once(("whole track", floor), lambda: whole_track_ratios(*sides, floor))
 
 
 def _spectral(pair: PairCache, measure: Measure) -> Float:
-    from .spectra import spectral_distances
-
-    floor = float(measure["eps"])
-
-    def compute() -> tuple[Float, Float]:
-        distances = spectral_distances(pair.sides.reference, pair.sides.estimate, floor)
-        return np.array([distances.convergence, distances.logarithmic, distances.linear]), np.empty(0)
-
-    parts, _ = pair.once(("spectra", floor), compute)
+    sides, floor = (pair.sides.reference, pair.sides.estimate), float(measure["eps"])
+    parts = pair.once(("spectra", floor), lambda: spectral_distances(*sides, floor))
     shares = [float(measure[name]) for name in ("convergence", "logarithmic", "linear")]
-    distances: Float = np.array(shares) @ parts
-    return distances
+    return np.asarray(np.array(shares) @ parts)
 
 
 def median_over_frames(ratios: Float) -> Float:
@@ -335,13 +316,13 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
     reference are left out, and silent sources have no score, with a message in `partly`.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
-    extras = {measure.variable: _Extra(measure) for measure in measures if measure.metric.dims}
+    tables: dict[Measure, dict[int, Named]] = {measure: {} for measure in measures if measure.metric.dims}
     counts, others = pairs.counts
-    values, weights = np.full((len(pairs), len(scalars)), np.nan), np.zeros((len(pairs), len(scalars)))
+    values = np.full((len(pairs), len(scalars)), np.nan)
+    weights = np.repeat(counts[:, None].astype(np.float64), len(scalars), axis=1)
     refused: dict[int, str] = {}
     partly: dict[int, str] = {}
     repairs = np.zeros(len(pairs), dtype=np.int64)
-    weights += counts[:, None]
     cache = PairCache()
     # In order of the references, so that their projections are reused for the next system.
     for pair in np.argsort(pairs.reference_row, kind="stable").tolist():
@@ -351,9 +332,13 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
             sides = pair_sources(pairs, pair, lenient)
             cache.take(sides, int(pairs.reference_row[pair]))
             for column, measure in enumerate(scalars):
-                values[pair, column], weights[pair, column] = _mean(measure.read(cache))
-            for extra in extras.values():
-                extra.add(pair, sides, sides.spread(extra.measure.read(cache)))
+                each = measure.read(cache)
+                numbers = each[~np.isnan(each)]  # of the sources that have a score
+                with np.errstate(invalid="ignore"):
+                    values[pair, column] = float(numbers.mean()) if len(numbers) else np.nan
+                weights[pair, column] = len(numbers)
+            for measure, rows in tables.items():
+                rows[pair] = sides.names, sides.spread(measure.read(cache))
         except (UnpairedError, FloatingPointError, AnnotationError, OSError) as error:
             where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
             refused[pair] = where or str(error)
@@ -362,8 +347,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
         repairs[pair] = sides.repairs
         if sides.silence():
             partly[pair] = sides.silence()
-    sparse = {name: extra.to_sparse(refused) for name, extra in extras.items()}
-    return Scores(values, weights, sparse, refused, repairs, partly)
+    extras = {measure.variable: _tabulate(measure.metric, rows, refused) for measure, rows in tables.items()}
+    return Scores(values, weights, extras, refused, repairs, partly)
 
 
 def _where_not_finite(sides: SourcePair) -> str:
@@ -379,41 +364,25 @@ def _where_not_finite(sides: SourcePair) -> str:
     return ""
 
 
-def _mean(values: Float) -> tuple[float, int]:
-    """Mean over the sources that have a score, and their number."""
-    numbers = values[~np.isnan(values)]
-    with np.errstate(invalid="ignore"):
-        return (float(numbers.mean()) if len(numbers) else np.nan), len(numbers)
+Named = tuple[tuple[str, ...], Float]  # Names of sources, and their values along source (and frame)
 
 
-class _Extra:
-    """Values along source (and frame) of the pairs scored so far."""
-
-    def __init__(self, measure: Measure) -> None:
-        self.measure = measure
-        self._found: list[tuple[int, tuple[str, ...], Float]] = []
-
-    def add(self, pair: int, sides: SourcePair, values: Float) -> None:
-        """Add the values of a pair."""
-        self._found.append((pair, sides.names, values))
-
-    def to_sparse(self, refused: dict[int, str]) -> Sparse:
-        """Collect the results of all scored pairs."""
-        metric = self.measure.metric
-        orders = {own for _, own, _ in self._found}
-        # In the requested order if all pairs have the same sources.
-        names = orders.pop() if len(orders) == 1 else tuple(sorted({name for own in orders for name in own}))
-        frames = max((values.shape[1] for _, _, values in self._found if values.ndim > 1), default=0)
-        index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
-        for pair, own, values in sorted(self._found, key=lambda entry: entry[0]):
+def _tabulate(metric: Metric, rows: dict[int, Named], refused: dict[int, str]) -> Sparse:
+    """Collect the values of all scored pairs."""
+    orders = {names for names, _ in rows.values()}
+    # In the requested order if all pairs have the same sources.
+    every = orders.pop() if len(orders) == 1 else tuple(sorted({name for names in orders for name in names}))
+    frames = max((values.shape[1] for _, values in rows.values() if values.ndim > 1), default=0)
+    index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
+    for pair, (names, values) in sorted(rows.items()):
+        if pair not in refused:
             defined = np.nonzero(~np.isnan(values))
-            if pair not in refused:
-                places = np.array([names.index(name) for name in own], dtype=np.int64)[defined[0]]
-                index.append(np.column_stack([np.full(len(places), pair), places, *defined[1:]]).astype(np.int64))
-                value.append(values[defined])
-        coords = (names, tuple(f"{frame:06d}" for frame in range(frames)))[: len(metric.dims)]
-        attrs = {"long_name": metric.title, "units": metric.unit or "1"}
-        return Sparse(metric.dims, coords, np.concatenate(index), np.concatenate(value), attrs, np.nan)
+            places = np.array([every.index(name) for name in names], dtype=np.int64)[defined[0]]
+            index.append(np.column_stack([np.full(len(places), pair), places, *defined[1:]]).astype(np.int64))
+            value.append(values[defined])
+    coords = (every, tuple(f"{frame:06d}" for frame in range(frames)))[: len(metric.dims)]
+    attrs = {"long_name": metric.title, "units": metric.unit or "1"}
+    return Sparse(metric.dims, coords, np.concatenate(index), np.concatenate(value), attrs, np.nan)
 
 
 _LENGTH = Parameter("filters_len", FILTERS_LENGTH, "samples", help="taps of the allowed distortion filters", least=1)

@@ -1,16 +1,33 @@
-"""mir_eval's separation metrics for one pair of arrays: its checks, then the kernel used for datasets."""
+"""Scores of one pair of arrays: mir_eval's, with its checks, and uSDR, SI-SDR and distances of spectra."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...annotations.audio import HeldSignal
 from ...errors import refuse_unknown, warn_caller
+from ...ragged import Float
 from ..pair import documented
 from ..util import Array
-from .kernel import FILTERS_LENGTH, MAX_SOURCES, NAMES, ReferenceSources, from_arrays, measure_frames, measure_whole
+from .kernel import (
+    FILTERS_LENGTH,
+    MAX_SOURCES,
+    NAMES,
+    Recording,
+    ReferenceSources,
+    from_arrays,
+    measure_frames,
+    measure_whole,
+    scale_invariant,
+    spectral_distances,
+    whole_track_ratios,
+)
+from .metrics import MDX
 
 _WINDOW, _HOP = 30 * 44100, 15 * 44100
 _SOURCES = ("sdr", "sir", "sar")
@@ -93,22 +110,17 @@ def _checked(function: str, reference: Array, estimate: Array, *, images: bool) 
     return sides[0], sides[1]
 
 
-def _whole(sides: tuple[Array, Array], permutation: bool, names: tuple[str, ...]) -> list[Array]:
+def _ratios(
+    sides: tuple[Array, Array], permutation: bool, names: tuple[str, ...], window: int | None = None, hop: int = _HOP
+) -> list[Array]:
+    """The named ratios and the order of the sources, of whole recordings or, with a window, of frames."""
     if sides[0].size == 0:
         return [np.array([])] * (len(names) + 1)
     reference, estimate = map(from_arrays, sides)
-    ratios, order = measure_whole(ReferenceSources(reference, FILTERS_LENGTH), estimate, permutation)
-    return [*(ratios[NAMES.index(name)] for name in names), order]
-
-
-def _frames(
-    sides: tuple[Array, Array], window: int, hop: int, permutation: bool, names: tuple[str, ...]
-) -> list[Array]:
-    if sides[0].size == 0:
-        return [np.array([])] * (len(names) + 1)
-    ratios, order = measure_frames(
-        from_arrays(sides[0]), from_arrays(sides[1]), window, hop, permutation, FILTERS_LENGTH
-    )
+    if window is None:
+        ratios, order = measure_whole(ReferenceSources(reference, FILTERS_LENGTH), estimate, permutation)
+    else:
+        ratios, order = measure_frames(reference, estimate, window, hop, permutation, FILTERS_LENGTH)
     return [*(ratios[NAMES.index(name)] for name in names), order]
 
 
@@ -131,7 +143,7 @@ def bss_eval_sources(
     ([20.9, 21.2], [1, 0])
     """
     sides = _checked("bss_eval_sources", reference_sources, estimated_sources, images=False)
-    sdr, sir, sar, order = _whole(sides, compute_permutation, _SOURCES)
+    sdr, sir, sar, order = _ratios(sides, compute_permutation, _SOURCES)
     return sdr, sir, sar, order
 
 
@@ -157,7 +169,7 @@ def bss_eval_sources_framewise(
     (2, 3)
     """
     sides = _checked("bss_eval_sources_framewise", reference_sources, estimated_sources, images=False)
-    sdr, sir, sar, order = _frames(sides, window, hop, compute_permutation, _SOURCES)
+    sdr, sir, sar, order = _ratios(sides, compute_permutation, _SOURCES, window, hop)
     return sdr, sir, sar, order
 
 
@@ -179,7 +191,7 @@ def bss_eval_images(
     [19.8, 20.1]
     """
     sides = _checked("bss_eval_images", reference_sources, estimated_sources, images=True)
-    sdr, isr, sir, sar, order = _whole(sides, compute_permutation, _IMAGES)
+    sdr, isr, sir, sar, order = _ratios(sides, compute_permutation, _IMAGES)
     return sdr, isr, sir, sar, order
 
 
@@ -205,7 +217,7 @@ def bss_eval_images_framewise(
     (2, 3)
     """
     sides = _checked("bss_eval_images_framewise", reference_sources, estimated_sources, images=True)
-    sdr, isr, sir, sar, order = _frames(sides, window, hop, compute_permutation, _IMAGES)
+    sdr, isr, sir, sar, order = _ratios(sides, compute_permutation, _IMAGES, window, hop)
     return sdr, isr, sir, sar, order
 
 
@@ -226,9 +238,9 @@ def evaluate(reference_sources: Array, estimated_sources: Array, **kwargs: Any) 
     known = ("reference_sources", "estimated_sources", "compute_permutation", "window", "hop")
     refuse_unknown("evaluate", kwargs, known)
     sides = _checked("evaluate", reference_sources, estimated_sources, images=True)
-    whole = _whole(sides, kwargs.get("compute_permutation", True), (*_IMAGES, *_SOURCES))
+    whole = _ratios(sides, kwargs.get("compute_permutation", True), (*_IMAGES, *_SOURCES))
     window, hop = kwargs.get("window", _WINDOW), kwargs.get("hop", _HOP)
-    frames = _frames(sides, window, hop, kwargs.get("compute_permutation", False), (*_IMAGES, *_SOURCES))
+    frames = _ratios(sides, kwargs.get("compute_permutation", False), (*_IMAGES, *_SOURCES), window, hop)
     groups: list[tuple[str, tuple[str, ...], list[Array]]] = [
         ("Images", _IMAGES, [*whole[:4], whole[-1]]),
         ("Images Frames", _IMAGES, [*frames[:4], frames[-1]]),
@@ -240,3 +252,119 @@ def evaluate(reference_sources: Array, estimated_sources: Array, **kwargs: Any) 
         for group, names, found in groups
         for title, values in zip((*(_TITLES[name] for name in names), "Source permutation"), found, strict=True)
     )
+
+
+_METRICS = [metric for metric in MDX.metrics if not metric.dims]
+
+_of_sources = documented(
+    """
+    Parameters
+    ----------
+    reference_sources, estimated_sources : (sources, samples) or (sources, samples, channels)
+        Sources in the same order on both sides; a single source may be (samples,).
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or samples are not finite.
+    """,
+    _METRICS,
+)
+
+
+def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recording], Float]) -> Float:
+    """Values of the sources; NaN if silent in the reference."""
+    sides = [np.atleast_2d(np.asarray(side, dtype=np.float64)) for side in (reference, estimate)]
+    if sides[0].shape != sides[1].shape or sides[0].ndim > 3:
+        raise ValueError(
+            f"sources must have equal shapes (sources, samples) or (sources, samples, channels) on both sides, "
+            f"not {sides[0].shape} and {sides[1].shape}"
+        )
+    left, right = map(_recording, sides)
+    sounding = np.setdiff1d(np.arange(len(left)), left.silent())
+    values = np.full(len(left), np.nan)
+    if len(sounding):
+        try:
+            values[sounding] = compute(left.take(sounding.tolist()), right.take(sounding.tolist()))
+        except FloatingPointError as error:
+            raise ValueError(str(error)) from None
+    return values
+
+
+def _recording(sources: Array) -> Recording:
+    """Wrap sources in memory; samples are copied piece by piece when read."""
+    stacked = np.atleast_3d(sources)
+    return Recording(tuple(HeldSignal(source.T, 1.0) for source in stacked), stacked.shape[2], stacked.shape[1])
+
+
+@_of_sources
+def usdr(reference_sources: Array, estimated_sources: Array, eps: float = 1e-7) -> Float:
+    """Ratio of the energy of each source to that of its difference from the estimate, in the whole track.
+
+    Returns
+    -------
+    float64 (sources,), dB
+        NaN for silent references.
+
+    Examples
+    --------
+    >>> source = np.sin(np.arange(1000.0))
+    >>> usdr(source, 0.9 * source).round(6).tolist()
+    [20.0]
+    """
+    return _each(reference_sources, estimated_sources, partial(whole_track_ratios, eps=eps))
+
+
+@_of_sources
+def si_sdr(reference_sources: Array, estimated_sources: Array, zero_mean: bool = False) -> Float:
+    """Ratio of the energy of each optimally scaled source to that of everything else.
+
+    Returns
+    -------
+    float64 (sources,), dB
+        NaN for sources that are silent on either side.
+
+    Examples
+    --------
+    >>> source, noise = np.array([1.0, 0.0, -1.0, 0.0]), np.array([0.0, 0.1, 0.0, -0.1])
+    >>> si_sdr(source, 0.5 * source + 0.5 * noise).round(6).tolist()
+    [20.0]
+    """
+
+    def compute(reference: Recording, estimate: Recording) -> Float:
+        return np.diag(scale_invariant(reference, estimate, zero_mean))
+
+    values = _each(reference_sources, estimated_sources, compute)
+    values[_recording(np.atleast_2d(estimated_sources)).silent()] = np.nan
+    return values
+
+
+@_of_sources
+def mrstft(
+    reference_sources: Array,
+    estimated_sources: Array,
+    convergence: float = 1.0,
+    logarithmic: float = 1.0,
+    linear: float = 0.0,
+    eps: float = 1e-8,
+) -> Float:
+    """Distance of the magnitude spectra of each source at three resolutions.
+
+    Returns
+    -------
+    float64 (sources,)
+        NaN for silent references and signals of at most 1024 samples.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).normal(size=4000)
+    >>> mrstft(noise, noise).tolist()
+    [0.0]
+    """
+
+    def compute(reference: Recording, estimate: Recording) -> Float:
+        distances = spectral_distances(reference, estimate, eps)
+        total: Float = convergence * distances[0] + logarithmic * distances[1] + linear * distances[2]
+        return total
+
+    return _each(reference_sources, estimated_sources, compute)
