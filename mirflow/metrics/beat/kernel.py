@@ -243,7 +243,11 @@ def p_score(
     width = np.where(train.counts > 1, (ordered[lower] + ordered[upper]) / 2, 0.0) * window
     width = np.floor(width + 0.5) if rounding == "half_up" else np.round(width)
     measurable = train.counts > 1
-    coincidences = _coincidences(*trains, np.where(measurable, width, -1.0))
+    # Pairs of impulses that are at most a window apart.
+    other, wide = trains[1], np.where(measurable, width, 0.0)[trains[1].pair]
+    low = search_rows(train.times, train.counts, other.times - wide, other.counts)
+    high = search_rows(train.times, train.counts, other.times + wide, other.counts, "right")
+    coincidences = np.where(measurable, np.bincount(other.pair, high - low, minlength=len(other)), 0.0)
     beats = (reference, estimate) if normaliser == "beats" else trains
     denominator = np.maximum(beats[0].counts, beats[1].counts).astype(np.float64)
     return coincidences / denominator, denominator, measurable
@@ -257,15 +261,6 @@ def impulses(events: Events, offset: Float) -> Events:
     fresh[events.offsets[:-1][events.counts > 0]] = True
     counts = np.bincount(events.pair[fresh], minlength=len(events)).astype(np.int64, copy=False)
     return Events(frames[fresh], counts)
-
-
-def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
-    """Number of pairs of impulses that are at most `width` frames apart; 0 for a negative width."""
-    wide = np.maximum(width, 0.0)[estimate.pair]
-    low = search_rows(reference.times, reference.counts, estimate.times - wide, estimate.counts)
-    high = search_rows(reference.times, reference.counts, estimate.times + wide, estimate.counts, "right")
-    number = np.bincount(estimate.pair, high - low, minlength=len(estimate))
-    return np.where(width >= 0, number, 0.0)
 
 
 @computed_once

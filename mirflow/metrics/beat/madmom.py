@@ -24,23 +24,10 @@ from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, computed_onc
 from ..cleaning import usable_pair
 from ..detections import Detected, metrics_of_detections
 from ..events import MADMOM, Events, clean, events_of, matched, score_pair, tabulate, validate_pair
-from ..measures import Measure, Parameter, Value, Weight, metric, metrics_in
+from ..measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
 from .kernel import place_in, variations
-
-
-def nearest_or_later(target: Events, beats: Events) -> Int:
-    """Index of the nearest target of each beat, the later of two equally near ones: int64 (beats,).
-
-    Indices are into the flat target, which is not empty in pairs with beats. Of equal nearest times, the second is
-    chosen, or the last if no later ones follow.
-    """
-    times, point = target.times, search_rows(target.times, target.counts, beats.times, beats.counts)
-    first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
-    after = np.minimum(np.maximum(point, first + 1), last)
-    before = np.maximum(after - 1, first)
-    return np.where(beats.times - times[before] < times[after] - beats.times, before, after)
 
 
 def _intervals(beats: Events) -> tuple[Float, Float]:
@@ -60,8 +47,17 @@ class Towards:
 
     @cached_property
     def near(self) -> Int:
-        """See `nearest_or_later`."""
-        return nearest_or_later(self.target, self.beats)
+        """Index of the nearest target of each beat, the later of two equally near ones: int64 (beats,).
+
+        Indices are into the flat target. Of equal nearest times, the second is chosen, or the last if no later ones
+        follow.
+        """
+        target, beats, times = self.target, self.beats, self.target.times
+        point = search_rows(times, target.counts, beats.times, beats.counts)
+        first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
+        after = np.minimum(np.maximum(point, first + 1), last)
+        before = np.maximum(after - 1, first)
+        return np.where(beats.times - times[before] < times[after] - beats.times, before, after)
 
     @cached_property
     def error(self) -> Float:
@@ -143,32 +139,6 @@ def _runs(index: Int, pair: Int) -> tuple[Int, Int]:
     return start, np.diff(np.append(start, len(index)))
 
 
-def has_precise_run(forward: Towards, nearest: Int, threshold: float, mu: float, sigma: float) -> Float:
-    """Goto's score, 1 or 0: float64 (pairs,).
-
-    `forward` has estimates relative to a reference with at least two beats per pair; `nearest` is the index of the
-    nearest estimate of each reference beat. Limits are those of the errors of correct beats, and of the mean and
-    standard deviation of their absolute values in the longest run, in intervals.
-    """
-    error, reference = forward.relative_error, forward.target
-    with np.errstate(invalid="ignore"):
-        mask = np.abs(error[nearest]) <= threshold
-    nearest, pair = nearest[mask], reference.pair[mask]
-    start, length = _runs(nearest, pair)
-    owner = pair[start]
-    score = np.zeros(len(reference))
-    longest = np.zeros(len(reference), dtype=np.int64)
-    np.maximum.at(longest, owner, length)
-    enough = length == longest[owner]
-    enough &= length >= 0.25 * reference.counts[owner]
-    chosen = np.flatnonzero(enough)
-    _, index = np.unique(owner[chosen], return_index=True)  # the first of the longest
-    for run in chosen[index].tolist():
-        stretch = error[nearest[start[run] : start[run] + length[run]]]
-        score[owner[run]] = np.mean(np.abs(stretch)) <= mu and np.std(stretch) <= sigma
-    return score
-
-
 def histogram(judged: Towards, bins: int) -> Float:
     """Count beats by their error, from -0.5 to 0.5 intervals: float64 (pairs, bins).
 
@@ -242,14 +212,11 @@ class BeatPairs(Shared):
         ]
         self.references, self.estimates = pairs.counts
 
-    def of_batches(self, key: tuple[Any, ...], compute: Callable[[EventBatch], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Concatenate the arrays computed from batches."""
-
-        def join() -> tuple[Any, ...]:
-            parts = zip(*(compute(batch) for batch in self._batches), strict=True)
-            return tuple(np.concatenate(part) for part in parts)
-
-        return self.once(key, join)
+    @computed_once
+    def of_batches(self, compute: Callable[..., tuple[Any, ...]], *limits: Any) -> tuple[Any, ...]:
+        """Concatenate the arrays that a function computes from each batch and the limits."""
+        parts = zip(*(compute(batch, *limits) for batch in self._batches), strict=True)
+        return tuple(np.concatenate(part) for part in parts)
 
     @computed_once
     def detected(self, window: float, delay: float) -> Detected:
@@ -270,7 +237,7 @@ class BeatPairs(Shared):
         return (self.references > 0).astype(np.float64)
 
 
-def _window_hits(window: float, batch: EventBatch) -> tuple[Float]:
+def _window_hits(batch: EventBatch, window: float) -> tuple[Float]:
     pairs, forward, _ = batch.having(2, 1)
     reference, estimate = forward.target, forward.beats
     score = batch.neither()
@@ -283,7 +250,7 @@ def _window_hits(window: float, batch: EventBatch) -> tuple[Float]:
     return (score,)
 
 
-def _closeness(sigma: float, batch: EventBatch) -> tuple[Float]:
+def _closeness(batch: EventBatch, sigma: float) -> tuple[Float]:
     pairs, forward, _ = batch.having(1, 1)
     reference, estimate = forward.target, forward.beats
     score = batch.neither()
@@ -293,32 +260,47 @@ def _closeness(sigma: float, batch: EventBatch) -> tuple[Float]:
     return (score,)
 
 
-def _precise(limits: tuple[float, float, float], batch: EventBatch) -> tuple[Float]:
+def _precise(batch: EventBatch, threshold: float, mu: float, sigma: float) -> tuple[Float]:
+    """Goto's score, 1 or 0.
+
+    Limits are those of the errors of correct beats, and of the mean and standard deviation of their absolute values in
+    the longest run, in intervals.
+    """
     pairs, forward, backward = batch.having(2, 1)
     score = batch.neither()
-    if len(pairs):
-        score[pairs] = has_precise_run(forward, backward.near, *limits)
+    score[pairs] = 0.0
+    error, reference, nearest = forward.relative_error, forward.target, backward.near
+    with np.errstate(invalid="ignore"):
+        mask = np.abs(error[nearest]) <= threshold
+    nearest, pair = nearest[mask], reference.pair[mask]
+    start, length = _runs(nearest, pair)
+    owner = pair[start]
+    longest = np.zeros(len(reference), dtype=np.int64)
+    np.maximum.at(longest, owner, length)
+    chosen = np.flatnonzero((length == longest[owner]) & (length >= 0.25 * reference.counts[owner]))
+    _, index = np.unique(owner[chosen], return_index=True)  # the first of the longest
+    for run in chosen[index].tolist():
+        stretch = error[nearest[start[run] : start[run] + length[run]]]
+        score[pairs[owner[run]]] = np.mean(np.abs(stretch)) <= mu and np.std(stretch) <= sigma
     return (score,)
 
 
-def _correct_level(limits: tuple[float, float], batch: EventBatch) -> tuple[Float, Float]:
-    def compute() -> tuple[Float, Float]:
-        pairs, forward, _ = batch.having(2, 2)
-        runs, totals = batch.neither(), batch.neither()
-        if len(pairs):
-            larger = batch.counts.max(axis=0)[pairs]
-            runs[pairs], totals[pairs] = (number / larger for number in continuity(forward, *limits))
-        return runs, totals
-
-    return batch.once(("correct level", limits), compute)
+@computed_once
+def _correct_level(batch: EventBatch, limits: tuple[float, float]) -> tuple[Float, Float]:
+    pairs, forward, _ = batch.having(2, 2)
+    runs, totals = batch.neither(), batch.neither()
+    if len(pairs):
+        larger = batch.counts.max(axis=0)[pairs]
+        runs[pairs], totals[pairs] = (number / larger for number in continuity(forward, *limits))
+    return runs, totals
 
 
 _ENOUGH = 0.5  # Other levels are tried if the share of beats in the longest run at the annotated level is at most this
 
 
-def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], batch: EventBatch) -> tuple[Float, ...]:
+def _any_level(batch: EventBatch, limits: tuple[float, float], levels: tuple[bool, bool, bool]) -> tuple[Float, ...]:
     """Best runs and totals, and their denominators."""
-    runs, totals = (scores.copy() for scores in _correct_level(limits, batch))
+    runs, totals = (scores.copy() for scores in _correct_level(batch, limits))
     denominators = [batch.counts.max(axis=0, initial=0).astype(np.float64) for _ in range(2)]
     pairs, forward, _ = batch.having(2, 2)
     tried = np.flatnonzero(runs[pairs] <= _ENOUGH)
@@ -337,7 +319,7 @@ def _any_level(limits: tuple[float, float], levels: tuple[bool, bool, bool], bat
     return runs, denominators[0], totals, denominators[1]
 
 
-def _histogram(bins: int, batch: EventBatch) -> tuple[Float, Float]:
+def _histogram(batch: EventBatch, bins: int) -> tuple[Float, Float]:
     """Information gain in bits, and its histogram: (pairs,) and (pairs, bins)."""
     pairs, forward, backward = batch.having(2, 2)
     gain = batch.neither(float(np.log2(bins)))
@@ -386,8 +368,7 @@ def _p_score(beats: BeatPairs, measure: Measure) -> Scored:
     """Number of estimated beats within a share of the median interval around a reference beat, over the larger number
     of beats; several may be close to the same one.
     """
-    window = float(measure["window"])
-    return beats.of_batches(("p", window), partial(_window_hits, window))[0], beats.larger
+    return beats.of_batches(_window_hits, float(measure["window"]))[0], beats.larger
 
 
 @metric(
@@ -402,8 +383,7 @@ def _cemgil(beats: BeatPairs, measure: Measure) -> Scored:
     """Closeness of each estimated beat to the nearest reference beat under a Gaussian, over the mean number of beats;
     above 1 if estimates are repeated.
     """
-    sigma = float(measure["sigma"])
-    score = beats.of_batches(("cemgil", sigma), partial(_closeness, sigma))[0]
+    score = beats.of_batches(_closeness, float(measure["sigma"]))[0]
     return score, 0.5 * (beats.references + beats.estimates).astype(np.float64)
 
 
@@ -424,7 +404,7 @@ def _cemgil(beats: BeatPairs, measure: Measure) -> Scored:
 def _goto(beats: BeatPairs, measure: Measure) -> Scored:
     """1 if the longest run of correct estimates covers a quarter of the reference beats and is precise; else 0."""
     limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
-    return beats.of_batches(("goto", limits), partial(_precise, limits))[0], beats.tracks
+    return beats.of_batches(_precise, *limits)[0], beats.tracks
 
 
 _TOLERANCES = (
@@ -436,59 +416,40 @@ _LEVELS = (
     Parameter("double", True, help="whether to include double and half tempo"),
     Parameter("triple", True, help="whether to include triple tempo and a third of it"),
 )
-_continuity = partial(
-    metric,
+_BEST = replace(_LARGER, words=f"{_LARGER.words}, at the best level")
+_NINE = "at nine metrical levels, including triple ones"
+_CONTINUITY = {
+    "cmlc": "longest run of correct beats at the annotated level, over the larger number of beats",
+    "cmlt": "number of correct beats at the annotated level, over the larger number of beats",
+    "amlc": f"largest CMLc {_NINE}; CMLc itself if that is above 0.5",
+    "amlt": f"largest CMLt {_NINE}; CMLt itself if CMLc is above 0.5",
+}
+
+
+@family(
+    {name: _LARGER if name.startswith("cml") else _BEST for name in _CONTINUITY},
+    {
+        name: {
+            "title": name[:3].upper() + name[3],
+            "aliases": (name[:3].upper() + name[3],),
+            "summary": summary,
+            "parameters": (*_TOLERANCES, *(() if name.startswith("cml") else _LEVELS), _SKIP),
+        }
+        for name, summary in _CONTINUITY.items()
+    },
     needs="intervals",
     pooling="micro",
     perfect_exceptions="0 if the reference has a single beat; less than 1 if reference beats are repeated",
     literature=f"{_LITERATURE}; @hainsworth2004; @klapuri2006; @davies2009",
 )
-_at_one = partial(_continuity, weight=_LARGER, parameters=(*_TOLERANCES, _SKIP))
-_at_any = partial(
-    _continuity,
-    weight=replace(_LARGER, words=f"{_LARGER.words}, at the best level"),
-    parameters=(*_TOLERANCES, *_LEVELS, _SKIP),
-)
-
-
-def _limits(measure: Measure) -> tuple[float, float]:
-    return float(measure["phase"]), float(measure["period"])
-
-
-def _read_one(beats: BeatPairs, measure: Measure) -> tuple[Float, Float]:
-    limits = _limits(measure)
-    scored: tuple[Float, Float] = beats.of_batches(("one level", limits), partial(_correct_level, limits))
-    return scored
-
-
-def _read_any(beats: BeatPairs, measure: Measure) -> tuple[Float, ...]:
-    limits = _limits(measure)
+def _continuities(what: str, beats: BeatPairs, measure: Measure) -> Scored:
+    """Longest run, or number, of correct beats at the annotated or at any level."""
+    limits, total = (float(measure["phase"]), float(measure["period"])), int(what.endswith("t"))
+    if what.startswith("cml"):
+        return beats.of_batches(_correct_level, limits)[total], beats.larger
     levels = bool(measure["offbeat"]), bool(measure["double"]), bool(measure["triple"])
-    return beats.of_batches(("any level", limits, levels), partial(_any_level, limits, levels))
-
-
-@_at_one("CMLc", aliases=("CMLc",))
-def _cmlc(beats: BeatPairs, measure: Measure) -> Scored:
-    """Longest run of correct beats at the annotated level, over the larger number of beats."""
-    return _read_one(beats, measure)[0], beats.larger
-
-
-@_at_one("CMLt", aliases=("CMLt",))
-def _cmlt(beats: BeatPairs, measure: Measure) -> Scored:
-    """Number of correct beats at the annotated level, over the larger number of beats."""
-    return _read_one(beats, measure)[1], beats.larger
-
-
-@_at_any("AMLc", aliases=("AMLc",))
-def _amlc(beats: BeatPairs, measure: Measure) -> Scored:
-    """Largest CMLc at nine metrical levels, including triple ones; CMLc itself if that is above 0.5."""
-    return _read_any(beats, measure)[:2]  # type: ignore[return-value]
-
-
-@_at_any("AMLt", aliases=("AMLt",))
-def _amlt(beats: BeatPairs, measure: Measure) -> Scored:
-    """Largest CMLt at nine metrical levels, including triple ones; CMLt itself if CMLc is above 0.5."""
-    return _read_any(beats, measure)[2:]  # type: ignore[return-value]
+    best = beats.of_batches(_any_level, limits, levels)
+    return best[2 * total], best[2 * total + 1]
 
 
 _of_errors = partial(
@@ -499,11 +460,11 @@ _of_errors = partial(
 )
 
 
-def _bins(measure: Measure) -> int:
+def _errors(beats: BeatPairs, measure: Measure) -> tuple[Any, ...]:
     bins = int(measure["bins"])
     if bins % 2:
         raise MetricError(f"{measure}: the number of bins must be even, got {bins}")
-    return bins
+    return beats.of_batches(_histogram, bins)
 
 
 @_of_errors(
@@ -511,8 +472,7 @@ def _bins(measure: Measure) -> int:
 )
 def _information_gain(beats: BeatPairs, measure: Measure) -> Scored:
     """Distance of the histogram of beat errors from a uniform one, in bits, for the worse of both directions."""
-    bins = _bins(measure)
-    return beats.of_batches(("errors", bins), partial(_histogram, bins))[0], beats.tracks
+    return _errors(beats, measure)[0], beats.tracks
 
 
 @_of_errors(
@@ -529,9 +489,8 @@ def _error_histogram(beats: BeatPairs, measure: Measure) -> Sparse:
     """Numbers of beats by their error in intervals, for the worse of both directions; their sum over tracks gives the
     global information gain.
     """
-    bins = _bins(measure)
-    labels = tuple(f"{number / bins - 0.5:g}" for number in range(bins))
-    counts = beats.of_batches(("errors", bins), partial(_histogram, bins))[1]
+    counts = _errors(beats, measure)[1]
+    labels = tuple(f"{number / counts.shape[1] - 0.5:g}" for number in range(counts.shape[1]))
     return tabulate(counts, ("bin",), (labels,), "beats by their error, in intervals")
 
 

@@ -19,7 +19,7 @@ from ...theory.leadsheet import translate_symbol
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..event_errors import BEATS
 from ..events import CLOSE, clean, events_of, evidence
-from ..measures import CountedWeight, Measure, Metric, Parameter, Value, metric, metrics_in
+from ..measures import CountedWeight, Measure, Metric, Parameter, Value, family, metric, metrics_in
 from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
 
@@ -164,9 +164,31 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     )
 
 
-_continuity = partial(
-    metric,
-    weight=_LARGER_COUNT,
+_CONTINUITY = {
+    "cmlc": (
+        "Correct Metric Level Continuous",
+        "longest run of correct beats at the annotated level, over the larger number of beats",
+    ),
+    "cmlt": (
+        "Correct Metric Level Total",
+        "number of correct beats at the annotated level, over the larger number of beats",
+    ),
+    "amlc": ("Any Metric Level Continuous", "largest CMLc for the reference at five levels"),
+    "amlt": ("Any Metric Level Total", "largest CMLt for the reference at five levels"),
+}
+
+
+@family(
+    _LARGER_COUNT,
+    {
+        name: {
+            "title": name[:3].upper() + name[3],
+            "key": key,
+            "aliases": (name[:3].upper() + name[3],),
+            "summary": summary,
+        }
+        for name, (key, summary) in _CONTINUITY.items()
+    },
     needs="intervals",
     mir_eval="continuity",
     parameters=(
@@ -190,40 +212,11 @@ _continuity = partial(
     perfect_exceptions=f"{_ONE_BEAT}; less than 1 if reference beats are repeated",
     literature="@hainsworth2004; @klapuri2006; @davies2009",
 )
-
-
-def _runs(batch: Batch, measure: Measure) -> Scored:
-    longest, _, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
-    return longest, denominator
-
-
-def _totals(batch: Batch, measure: Measure) -> Scored:
-    _, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
-    return total, denominator
-
-
-@_continuity("CMLc", key="Correct Metric Level Continuous", aliases=("CMLc",))
-def cmlc(batch: Batch, measure: Measure) -> Scored:
-    """Longest run of correct beats at the annotated level, over the larger number of beats."""
-    return _annotated(*_runs(batch, measure))
-
-
-@_continuity("CMLt", key="Correct Metric Level Total", aliases=("CMLt",))
-def cmlt(batch: Batch, measure: Measure) -> Scored:
-    """Number of correct beats at the annotated level, over the larger number of beats."""
-    return _annotated(*_totals(batch, measure))
-
-
-@_continuity("AMLc", key="Any Metric Level Continuous", aliases=("AMLc",))
-def amlc(batch: Batch, measure: Measure) -> Scored:
-    """Largest CMLc for the reference at five levels."""
-    return _best(*_runs(batch, measure))
-
-
-@_continuity("AMLt", key="Any Metric Level Total", aliases=("AMLt",))
-def amlt(batch: Batch, measure: Measure) -> Scored:
-    """Largest CMLt for the reference at five levels."""
-    return _best(*_totals(batch, measure))
+def continuity(what: str, batch: Batch, measure: Measure) -> Scored:
+    """Longest run, or number, of correct beats at the annotated or at the best level."""
+    longest, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
+    score = longest if what.endswith("c") else total
+    return (_annotated if what.startswith("cml") else _best)(score, denominator)
 
 
 @metric(
