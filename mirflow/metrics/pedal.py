@@ -41,11 +41,10 @@ from .edits import RIGHT, Edits, ErrorBudget
 from .frames import GRIDS, with_frames
 from .measures import Measure, Metric, Parameter, Value
 from .pair import PairFunctions, row_of_intervals
-from .transcription.conventions import MIREX2024
+from .transcription.conventions import MIREX2024, NOTES, OF_TIMES
 from .transcription.metrics import RATES
 from .transcription.metrics import evidence as evidence_of_notes
 from .transcription.metrics import score as score_notes
-from .transcription.note_errors import NOTES, OF_TIMES
 from .util import Array
 
 __all__ = ["PEDALS", "TASK", "evaluate"]

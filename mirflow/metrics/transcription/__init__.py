@@ -54,7 +54,9 @@ from .kernel import N_DECIMALS
 if TYPE_CHECKING:
     from .mir_eval import (
         average_overlap_ratio,
+        deviations,
         evaluate,
+        frame_precision_recall_f1,
         match_note_offsets,
         match_note_onsets,
         match_notes,
@@ -64,9 +66,8 @@ if TYPE_CHECKING:
         validate,
         validate_intervals,
     )
-    from .note_pair import deviations, frame_precision_recall_f1
 
-__getattr__, __dir__ = names_on_use(__name__, "mir_eval", "note_pair")
+__getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = [
     "N_DECIMALS",
     "TASK",

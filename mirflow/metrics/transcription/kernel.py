@@ -1,10 +1,10 @@
-"""Kernels of note transcription: matching of notes and velocities, and scores of matches."""
+"""Kernels of note transcription: matching of notes and velocities, scores of matches, and notes by instrument."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -12,9 +12,12 @@ import numpy as np
 
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
-from ...kernels.ratios import divide
+from ...kernels.ratios import divide, rate
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import Shared, computed_once
+from ...theory.general_midi import DRUMS as PERCUSSION
+from ...theory.general_midi import FAMILIES, PROGRAMS
+from ..base import Shared, Sparse, computed_once
+from ..events import ClassCounts, count_keys
 from ..measures import LABELS, Measure
 
 N_DECIMALS = 4  # Decimals to which distances in seconds are rounded before they are compared with a tolerance
@@ -374,31 +377,25 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
 
     Source: C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
-    wanted = _scale(reference.extra["velocity"] / scale, reference.counts)[matches.reference]
+    velocity, filled = reference.extra["velocity"] / scale, reference.counts > 0
+    if filled.any():
+        starts, number = offsets_of(reference.counts)[:-1][filled], reference.counts[filled]
+        low, high = np.minimum.reduceat(velocity, starts), np.maximum.reduceat(velocity, starts)
+        with np.errstate(invalid="ignore"):  # velocities of refused rows are NaN
+            velocity = (velocity - np.repeat(low, number)) / np.repeat(np.maximum(1, high - low), number)
+    wanted = velocity[matches.reference]
     scaled = estimate.extra["velocity"][matches.estimate] / scale
     near = np.zeros(len(wanted), dtype=np.bool_)
     ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
-    for low, high in pairwise(ends.tolist()):
-        if low < high:
+    for begin, end in pairwise(ends.tolist()):
+        if begin < end:
             # Distances of exactly the tolerance are common because velocities are small integers. How they are rounded
             # depends on the computation of the line, so the solver is the same as in mir_eval and not vectorised over
             # pairs.
-            design = np.vstack([scaled[low:high], np.ones(high - low)]).T
-            slope, intercept = np.linalg.lstsq(design, wanted[low:high], rcond=None)[0]
-            near[low:high] = np.abs(slope * scaled[low:high] + intercept - wanted[low:high]) < tolerance
+            design = np.vstack([scaled[begin:end], np.ones(end - begin)]).T
+            slope, intercept = np.linalg.lstsq(design, wanted[begin:end], rcond=None)[0]
+            near[begin:end] = np.abs(slope * scaled[begin:end] + intercept - wanted[begin:end]) < tolerance
     return near
-
-
-def _scale(velocity: Float, counts: Int) -> Float:
-    filled = counts > 0
-    if not filled.any():
-        return velocity
-    starts = offsets_of(counts)[:-1][filled]
-    low, high = np.minimum.reduceat(velocity, starts), np.maximum.reduceat(velocity, starts)
-    number = counts[filled]
-    with np.errstate(invalid="ignore"):  # velocities of refused rows are NaN
-        span = np.maximum(1, high - low)
-        return np.asarray((velocity - np.repeat(low, number)) / np.repeat(span, number))
 
 
 SHOWN: Mapping[str, str] = MappingProxyType({"": "start", "_end": "end", "_pitch": "pitch"})
@@ -423,3 +420,100 @@ def show_notes(
     shown["verdict"] = np.repeat(["hit", "missed", "extra"], [len(hits), len(missed), len(extra)])
     order = np.argsort(np.where(np.isnan(shown["reference"]), shown["estimate"], shown["reference"]), kind="stable")
     return {name: column[order] for name, column in shown.items()}
+
+
+UNNAMED = ""  # Instrument of notes without a label
+
+
+Counted = tuple[ClassCounts, tuple[str, ...]]  # Counts by instrument, and the names of all instruments
+
+
+def count_instruments(block: NoteBatch, parts: Parts, first: int) -> ClassCounts:
+    """Match the notes of each instrument of each pair of a block, in some parts of the notes.
+
+    `first` is the index of the block's first pair in the whole call.
+    """
+    counts = ClassCounts.join(_count(block.part(part), rule, first) for part, rule in parts)
+    return counts if len(parts) == 1 else counts.take(np.lexsort((counts.number, counts.pair)))
+
+
+def _count(block: NoteBatch, rule: Rule, first: int) -> ClassCounts:
+    matches = block.matches(rule)
+    sides = block.reference, block.estimate
+    numbers = [side.extra[rule.by or FLAT] for side in sides]
+    names = 1 + max(int(number.max(initial=0)) for number in numbers)
+    keys = [side.pair * names + number for side, number in zip(sides, numbers, strict=True)]
+    distinct, counts = count_keys([keys[0][matches.reference], *keys])
+    return ClassCounts(distinct // names + first, distinct % names, *counts)
+
+
+def number_labels(rows: Ragged, names: Sequence[str]) -> Int:
+    """Indices of the labels of notes in all names; notes without a label get that of `UNNAMED`."""
+    index = {name: number for number, name in enumerate(names)}
+    # The code -1, for no label, selects the last entry.
+    codes = np.array([index[name] for name in (*rows.labels, UNNAMED)], dtype=np.int64)
+    return codes[rows.columns.get("label", np.full(len(rows.columns["start"]), -1))]
+
+
+def number_programs(rows: Ragged) -> dict[str, Column]:
+    """Number the programs of notes under each granularity, int64, and mark percussion (``drum``).
+
+    Programs of percussion, which are kits, follow all others. Invalid programs are 0.
+    """
+    drum = are_drums(rows)
+    program = np.clip(np.nan_to_num(programs_of(rows)), 0, len(PROGRAMS) - 1).astype(np.int64)
+    size = len(PROGRAMS) // len(FAMILIES)
+    numbers = dict(zip(GRANULARITIES, (np.zeros_like(program), size * (program // size), program), strict=True))
+    columns: dict[str, Column] = {
+        name: np.where(drum, len(PROGRAMS) + program, number) for name, number in numbers.items()
+    }
+    return columns | {"drum": drum}
+
+
+def are_drums(rows: Ragged) -> Bool:
+    """Mask of percussion: bool (notes,)."""
+    return np.asarray(_column(rows, "drum") > 0)
+
+
+def lack_programs(rows: Ragged) -> dict[str, Bool]:
+    """Mask notes with missing and with invalid programs; percussion without a program uses the standard kit."""
+    program, pitched = programs_of(rows), ~are_drums(rows)
+    missing = np.isnan(program)
+    mask = (program >= 0) & (program < len(PROGRAMS)) & (program == np.floor(program))
+    return {"no program": missing & pitched, "a program outside 0 to 127": ~mask & ~missing & pitched}
+
+
+def programs_of(rows: Ragged) -> Float:
+    """Programs of notes; NaN if missing."""
+    return _column(rows, "program")
+
+
+def _column(rows: Ragged, name: str) -> Float:
+    column: Float = rows.columns.get(name, np.full(len(rows.columns["start"]), np.nan))
+    return column
+
+
+@cache
+def program_names(granularity: str) -> tuple[str, ...]:
+    """Names of the numbers of `number_programs`."""
+    families = tuple(FAMILIES[program // 8] for program in range(len(PROGRAMS)))
+    pitched = {FLAT: ("Pitched",) * len(PROGRAMS), FULL: PROGRAMS}.get(granularity, families)
+    return (*pitched, PERCUSSION, *(f"{PERCUSSION} (program {kit})" for kit in range(1, len(PROGRAMS))))
+
+
+def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
+    """Score of each instrument along the dim ``instrument``; NaN without notes to score."""
+    counts, names = counted
+    beta = float(measure.parameters.get("beta", 1.0))
+    score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta=beta)
+    number, labels = counts.used(names)
+    mask = weight > 0
+    attrs = {"long_name": "score by instrument", "units": "1"}
+    index = np.column_stack([counts.pair, number])[mask]
+    return Sparse(("instrument",), (labels,), index, score[mask], attrs, float("nan"))
+
+
+def read_counts(counted: Counted, measure: Measure) -> Sparse:
+    """Numbers of matched, reference and estimated notes of each instrument."""
+    counts, names = counted
+    return counts.tabulate(names, "instrument", "notes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -21,18 +21,6 @@ from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import OF_COUNTS, ClassCounts
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from . import frames
-from .instruments import (
-    UNNAMED,
-    are_drums,
-    count_instruments,
-    lack_programs,
-    number_labels,
-    number_programs,
-    program_names,
-    programs_of,
-    read_counts,
-    read_instruments,
-)
 from .kernel import (
     DRUMS,
     FULL,
@@ -44,11 +32,21 @@ from .kernel import (
     PITCHED,
     PROGRAM,
     SHOWN,
+    UNNAMED,
     VELOCITY,
     NoteBatch,
     Notes,
     Parts,
+    are_drums,
+    count_instruments,
+    lack_programs,
+    number_labels,
+    number_programs,
     parts_of,
+    program_names,
+    programs_of,
+    read_counts,
+    read_instruments,
     show_notes,
 )
 
@@ -177,7 +175,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     with_velocity = np.ones(len(pairs), dtype=np.bool_)
     with_velocity[[*lacking.columns["velocity"], *refused]] = False
     labels = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
-    pairs = _prepare(pairs, _needs(measures, part), labels)
+    pairs = _prepare(pairs, measures, part, labels)
     values = np.zeros((2, len(pairs), len(scalars)))
     counted: dict[Parts, list[ClassCounts]] = {parts: [] for parts in tables.values()}
     for run in batches(pairs.sizes, _BATCH):
@@ -199,14 +197,10 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     return Scores(values[0], values[1], extras, refused, partly=partly)
 
 
-def _needs(measures: Sequence[Measure], part: str) -> set[str]:
-    """The `needs` of measures, including the loudness of active pitches."""
-    ways = {str(measure["frames"]) for measure in measures if measure.metric.needs == frames.NEEDS}
-    return {part, *(measure.metric.needs for measure in measures), *ways.intersection({frames.LOUD})}
-
-
-def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> Pairs:
+def _prepare(pairs: Pairs, measures: Sequence[Measure], part: str, labels: tuple[str, ...]) -> Pairs:
     """Add octaves and, if needed, velocities and numbers of labels and programs to both sides."""
+    needs = {part, *(measure.metric.needs for measure in measures)}
+    loud = any(str(measure["frames"]) == frames.LOUD for measure in measures if measure.metric.needs == frames.NEEDS)
     sides = []
     for side in (pairs.references, pairs.estimates):
         columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
@@ -215,7 +209,7 @@ def _prepare(pairs: Pairs, needs: Collection[str], labels: tuple[str, ...]) -> P
             columns["velocity"] = _velocity(side)
         if INSTRUMENT in needs:
             columns["label"] = number_labels(side, labels)
-        if frames.LOUD in needs:
+        if loud:
             columns["loudness"], columns["drum"] = _velocity(side), are_drums(side)
         if not {*OF_PROGRAMS, LENGTHENED}.isdisjoint(needs):
             columns |= number_programs(side)
@@ -272,17 +266,15 @@ class Lacking:
 
     def split(self, measures: Sequence[Measure]) -> tuple[dict[int, str], dict[int, str]]:
         """Messages of pairs for which no measure, and of pairs for which some measures, cannot be scored."""
-        said = {
-            pair: "; ".join(reasons[pair] for reasons in self.columns.values() if pair in reasons)
-            for pair in self._pairs
-        }
-        nothing = set(said).intersection(*map(self.of_measure, measures))
-        whole = {pair: message for pair, message in said.items() if pair in nothing}
-        return whole, {pair: message for pair, message in said.items() if pair not in nothing}
-
-    @property
-    def _pairs(self) -> list[int]:
-        return sorted({pair for reasons in self.columns.values() for pair in reasons})
+        messages: dict[int, list[str]] = {}
+        for reasons in self.columns.values():
+            for pair, reason in reasons.items():
+                messages.setdefault(pair, []).append(reason)
+        nothing = set(messages).intersection(*map(self.of_measure, measures))
+        whole, partly = dict[int, str](), dict[int, str]()
+        for pair in sorted(messages):
+            (whole if pair in nothing else partly)[pair] = "; ".join(messages[pair])
+        return whole, partly
 
 
 def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
@@ -293,17 +285,14 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
     matched = (measure for measure in measures if large and measure.metric.needs != frames.NEEDS)
     rules = {rule for measure in matched for _, rule in parts_of(measure)}
     for pair in large:
-        reference, estimate = (_notes(rows, row[pair]) for rows, row in pairs.sides)
-        block = NoteBatch(reference, estimate)
+        sides = []
+        for rows, row in pairs[np.array([pair])].sides:
+            columns = {**rows.columns, "octave": np.log2(rows.columns["pitch"])}
+            sides.append(Notes.of(Ragged(columns, rows.counts), row))
+        block = NoteBatch(*sides)
         if any(block.most_edges(rule) > MOST_PAIRS for rule in rules):
             refused[pair] = TOO_MANY.format(numbers[0][pair], numbers[1][pair])
     return refused
-
-
-def _notes(rows: Ragged, row: int) -> Notes:
-    single = rows.take([row])
-    columns = {**single.columns, "octave": np.log2(single.columns["pitch"])}
-    return Notes.of(Ragged(columns, single.counts), np.zeros(1, dtype=np.int64))
 
 
 def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
@@ -366,25 +355,24 @@ def evidence(
         shown_as["_program"] = "program"
         columns = [{**side.columns, "program": programs_of(side)} for side in rows]
         rows = Ragged(columns[0], rows[0].counts), Ragged(columns[1], rows[1].counts)
-    sides = [Notes.of(side, row) for side, row in _prepare(pairs, _needs([measure], part), (UNNAMED,)).sides]
+    sides = [Notes.of(side, row) for side, row in _prepare(pairs, [measure], part, (UNNAMED,)).sides]
     block = NoteBatch(sides[0], sides[1], usual=part)
     if measure.metric.needs == frames.NEEDS:
         return frames.evidence(block, measure)
-    return show_notes(rows, *_verdicts(block, measure), shown_as)
-
-
-def _verdicts(block: NoteBatch, measure: Measure) -> tuple[tuple[Int, Int], tuple[Int, Int]]:
-    """Indices of the matched notes of both sides, and of the unmatched notes used by the measure."""
+    # Indices of matched notes, and of all notes that the measure compares.
     matched: list[tuple[Int, Int]] = []
     seen: list[tuple[Int, Int]] = []
-    for part, rule in parts_of(measure, block.usual):
-        notes, places = block.part(part), (block.reference.places(part), block.estimate.places(part))
+    for name, rule in parts_of(measure, block.usual):
+        notes, places = block.part(name), (block.reference.places(name), block.estimate.places(name))
         matches = notes.heaviest(rule) if measure.metric.name.startswith("best_") else notes.matches(rule)
         matched.append((places[0][matches.reference], places[1][matches.estimate]))
         seen.append(places)
     hits, right = (np.concatenate(side) for side in zip(*matched, strict=True))
-    references, estimates = (np.concatenate(side) for side in zip(*seen, strict=True))
-    return (hits, right), (np.setdiff1d(references, hits), np.setdiff1d(estimates, right))
+    missed, extra = (
+        np.setdiff1d(np.concatenate(side), found)
+        for side, found in zip(zip(*seen, strict=True), (hits, right), strict=True)
+    )
+    return show_notes(rows, (hits, right), (missed, extra), shown_as)
 
 
 _NOTES = "@bay2009; @mirex2015notes; @raffel2014"
