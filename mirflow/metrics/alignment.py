@@ -42,9 +42,10 @@ from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..kernels.ratios import divide
-from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..ragged import Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, read_pair
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
+from .events import events_of
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
 from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
@@ -88,38 +89,6 @@ class Timestamps:
     def mean(self, values: Float) -> Float:
         """Means over the events of each pair: float64 (pairs,)."""
         return self.add_up(values) / self.counts
-
-
-def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, Float]:
-    """Overlap of the segments between events with their counterparts, and total, in seconds: float64 (pairs,) each.
-
-    The total is the duration, or the time from the first to the last event of the reference. A duration adds the
-    segments before the first event and after the last one.
-    """
-    offsets = offsets_of(stamps.counts)
-    first, last = offsets[:-1], offsets[1:] - 1
-    starts = np.maximum(stamps.reference, stamps.estimate)
-    ends = np.minimum(stamps.reference, stamps.estimate)
-    lasting = np.zeros_like(starts)
-    lasting[:-1] = np.maximum(ends[1:] - starts[:-1], 0.0)
-    lasting[last] = 0.0 if duration is None else np.maximum(duration - starts[last], 0.0)
-    overlap = stamps.add_up(lasting)
-    if duration is None:
-        return overlap, stamps.reference[last] - stamps.reference[first]
-    return overlap + ends[first], np.full(len(overlap), duration)
-
-
-def perceived_synchrony(stamps: Timestamps) -> Float:
-    """Mean perceived synchrony of the events of each pair: float64 (pairs,).
-
-    The judgement of an event is the density of a skewed normal distribution at its offset, divided by the maximum of
-    that density. Early events are judged more kindly than late ones.
-    """
-    from scipy.special import ndtr
-
-    standardised = (stamps.estimate - stamps.reference - _LOCATION) / _SCALE
-    density = 2 / _SCALE / math.sqrt(2 * math.pi) * np.exp(-(standardised**2) / 2) * ndtr(_SKEWNESS * standardised)
-    return stamps.mean(density / _LARGEST)
 
 
 _of_events = partial(metric, weight=Weight("number of events", "events"), literature="@mauch2010lyrics")
@@ -173,7 +142,17 @@ def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, I
 )
 def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[Float, Float]:
     """Share of the time in which the segment between two events overlaps with its counterpart."""
-    overlap, total = segments(stamps, float(measure["duration"]) or None)
+    duration, offsets = float(measure["duration"]), offsets_of(stamps.counts)
+    first, last = offsets[:-1], offsets[1:] - 1
+    starts = np.maximum(stamps.reference, stamps.estimate)
+    ends = np.minimum(stamps.reference, stamps.estimate)
+    lasting = np.zeros_like(starts)
+    lasting[:-1] = np.maximum(ends[1:] - starts[:-1], 0.0)
+    # A duration adds the segments before the first event and after the last one.
+    lasting[last] = np.maximum(duration - starts[last], 0.0) if duration else 0.0
+    overlap, total = stamps.add_up(lasting), stamps.reference[last] - stamps.reference[first]
+    if duration:
+        overlap, total = overlap + ends[first], np.full(len(overlap), duration)
     return divide(overlap, total, np.nan), total
 
 
@@ -187,7 +166,12 @@ def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[
 )
 def _karaoke_perceptual(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Mean perceived synchrony of the events, from a skewed normal distribution over the offset."""
-    return perceived_synchrony(stamps), stamps.counts
+    from scipy.special import ndtr
+
+    # The density at the offset over its maximum: early events are judged more kindly than late ones.
+    standardised = (stamps.estimate - stamps.reference - _LOCATION) / _SCALE
+    density = 2 / _SCALE / math.sqrt(2 * math.pi) * np.exp(-(standardised**2) / 2) * ndtr(_SKEWNESS * standardised)
+    return stamps.mean(density / _LARGEST), stamps.counts
 
 
 METRICS = metrics_in(globals())
@@ -216,19 +200,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     scored = np.flatnonzero(fit)
     for part in batches(counts[scored], _BATCH):
         batch = scored[part]
-        left, right = (_times(rows, row, counts[batch]) for rows, row in pairs[batch].sides)
+        left, right = (events_of(rows, row).times for rows, row in pairs[batch].sides)
         stamps = Timestamps(left, right, counts[batch])
         for column, measure in enumerate(measures):
             scores[batch, column], weights[batch, column] = measure.read(stamps)
     return Scores(scores, weights, refused=refused)
-
-
-def _times(rows: Ragged, row: Int, counts: Int) -> Float:
-    """Concatenate the times of rows; consecutive rows are not copied."""
-    time, starts = rows.columns["time"], rows.offsets[row]
-    if (np.diff(row) == 1).all():
-        return time[starts[0] : starts[-1] + counts[-1]]
-    return time[ranges(starts, counts)]
 
 
 def _refuse(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:

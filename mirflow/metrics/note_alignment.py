@@ -38,7 +38,7 @@ from ..kernels.ratios import Scored, rate
 from ..ragged import Bool, Column, Int, Ragged, rows_of
 from .base import Convention, Doubt, Pairs, Task, read_pair, score_by
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
-from .measures import Measure, Parameter, Weight, metric, metrics_in, select
+from .measures import Measure, Parameter, Weight, family, metrics_in, select
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "TYPES", "evaluate"]
@@ -149,16 +149,11 @@ class Entries:
 
     def rate(self, what: str, measure: Measure) -> Scored:
         """Precision, recall or F-measure of the entries of a type; 1 with weight 0 if neither side has any."""
-        hits, references, estimates = self._counts(str(measure["entries"]))
+        (one, other), owner = (of_type(side, str(measure["entries"])) for side in self.sides), self.owner
+        chosen = owner[0][one & self.shared[0]], owner[0][one], owner[1][other]
+        hits, references, estimates = (np.bincount(rows, minlength=self._pairs) for rows in chosen)
         score, weight = rate(what, hits, references, estimates)
         return np.where(references + estimates > 0, score, 1.0), weight
-
-    def _counts(self, chosen: str) -> tuple[Int, Int, Int]:
-        """Shared entries, and those of the reference and of the estimate, of each pair."""
-        masks = [of_type(side, chosen) for side in self.sides]
-        chosen_rows = self.owner[0][masks[0] & self.shared[0]], self.owner[0][masks[0]], self.owner[1][masks[1]]
-        hits, references, estimates = (np.bincount(rows, minlength=self._pairs) for rows in chosen_rows)
-        return hits, references, estimates
 
 
 def of_type(side: Ragged, chosen: str) -> Bool:
@@ -167,26 +162,25 @@ def of_type(side: Ragged, chosen: str) -> Bool:
     return np.ones(len(types), dtype=np.bool_) if chosen == "all" else np.asarray(types == TYPES.index(chosen))
 
 
-_ENTRIES = Parameter("entries", "match", choices=(*TYPES, "all"), help="type of the entries to score")
-_declared = partial(metric, parameters=(_ENTRIES,), literature="@peter2023asap")
-
-
-@_declared("F-measure", Weight("mean of the numbers of entries of both sides", "entries"))
-def _f_measure(entries: Entries, measure: Measure) -> Scored:
-    """Harmonic mean of precision and recall of the entries of a type."""
-    return entries.rate("f_measure", measure)
-
-
-@_declared("Precision", Weight("number of entries of the estimate", "entries"))
-def _precision(entries: Entries, measure: Measure) -> Scored:
-    """Share of the entries of the estimate that the reference has."""
-    return entries.rate("precision", measure)
-
-
-@_declared("Recall", Weight("number of entries of the reference", "entries"))
-def _recall(entries: Entries, measure: Measure) -> Scored:
-    """Share of the entries of the reference that the estimate has."""
-    return entries.rate("recall", measure)
+@family(
+    {
+        "f_measure": Weight("mean of the numbers of entries of both sides", "entries"),
+        "precision": Weight("number of entries of the estimate", "entries"),
+        "recall": Weight("number of entries of the reference", "entries"),
+    },
+    {
+        "f_measure": {
+            "title": "F-measure",
+            "summary": "harmonic mean of precision and recall of the entries of a type",
+        },
+        "precision": {"title": "Precision", "summary": "share of the entries of the estimate that the reference has"},
+        "recall": {"title": "Recall", "summary": "share of the entries of the reference that the estimate has"},
+    },
+    parameters=(Parameter("entries", "match", choices=(*TYPES, "all"), help="type of the entries to score"),),
+    literature="@peter2023asap",
+)
+def _rates(what: str, entries: Entries, measure: Measure) -> Scored:
+    return entries.rate(what, measure)
 
 
 METRICS = metrics_in(globals())
@@ -310,13 +304,11 @@ def evaluate(reference: Iterable[Entry], estimate: Iterable[Entry]) -> OrderedDi
 
 
 def _score_pair(reference: Iterable[Entry], estimate: Iterable[Entry], measures: Sequence[Measure]) -> list[float]:
-    rows = [_row(list(side), name) for side, name in ((reference, "reference"), (estimate, "estimate"))]
+    rows = []
+    for side, entries in (("reference", reference), ("estimate", estimate)):
+        annotation = from_arguments(KINDS["note_alignment"], (list(entries),))
+        rows.append(usable(annotation, clean(to_ragged([annotation])), side))
     return read_pair(measures, Entries(Pairs.in_order(*rows)))
-
-
-def _row(entries: Sequence[Entry], side: str) -> Ragged:
-    annotation = from_arguments(KINDS["note_alignment"], (entries,))
-    return usable(annotation, clean(to_ragged([annotation])), side)
 
 
 globals().update(PairFunctions(METRICS, _score_pair).functions("As for `evaluate`."))

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -39,7 +39,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, rate, share
 from ..ragged import Int, rows_of
 from . import onset_madmom as madmom
-from .base import Convention, Pairs, Shared, Sparse, Task, read_pair, score_by
+from .base import Convention, Pairs, Shared, Sparse, Task, computed_once, read_pair, score_by
 from .event_errors import ONSETS
 from .events import (
     CHECKS,
@@ -48,7 +48,6 @@ from .events import (
     MAX_TIME,
     OF_COUNTS,
     ClassCounts,
-    Events,
     clean,
     count_keys,
     events_of,
@@ -56,7 +55,7 @@ from .events import (
     pair_of,
     validate_pair,
 )
-from .measures import LABELS, Measure, Parameter, Weight, metric, metrics_in
+from .measures import LABELS, Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
@@ -102,29 +101,14 @@ class Onsets(Shared):
         self._pairs = pairs
         self.references, self.estimates = pairs.counts
 
-    @cached_property
-    def _batches(self) -> list[tuple[slice, Events, Events]]:
-        (references, row), (estimates, other) = self._pairs.sides
-        return [
-            (batch, events_of(references, row[batch]), events_of(estimates, other[batch]))
-            for batch in batches(self.references + self.estimates, _BATCH)
-        ]
-
-    def hits(self, measure: Measure) -> Int:
+    @computed_once
+    def hits(self, window: float, matching: str) -> Int:
         """Number of matched onsets of each pair: int64 (pairs,)."""
-        window, matching = float(measure["window"]), str(measure["matching"])
-
-        def count() -> Int:
-            match, hits = MATCHINGS[matching], np.zeros(len(self.references), dtype=np.int64)
-            for batch, one, other in self._batches:
-                hits[batch] = match(one.times, one.counts, other.times, other.counts, window).counts
-            return hits
-
-        return self.once(("hits", window, matching), count)
-
-    def rate(self, what: str, measure: Measure) -> Scored:
-        """Precision, recall or F-measure of each pair."""
-        return rate(what, self.hits(measure), self.references, self.estimates)
+        hits = np.zeros(len(self.references), dtype=np.int64)
+        for batch in batches(self.references + self.estimates, _BATCH):
+            one, other = (events_of(rows, row) for rows, row in self._pairs[batch].sides)
+            hits[batch] = MATCHINGS[matching](one.times, one.counts, other.times, other.counts, window).counts
+        return hits
 
     def classes(self, measure: Measure) -> tuple[ClassCounts, tuple[str, ...]]:
         """Counts of the onsets of each class of each pair, and the names of all classes."""
@@ -133,37 +117,46 @@ class Onsets(Shared):
 
 
 _MIREX = "section 3.2 of @downie2010"
-_declared = partial(
-    metric,
-    parameters=(
-        Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0, mir_eval="window"),
-        Parameter(
-            "matching", "optimal", choices=("optimal", "greedy"), help="a largest matching, or MIREX's greedy one"
-        ),
-    ),
+_PARAMETERS = (
+    Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0, mir_eval="window"),
+    Parameter("matching", "optimal", choices=("optimal", "greedy"), help="a largest matching, or MIREX's greedy one"),
 )
-_of_hits = partial(_declared, mir_eval="f_measure", itemwise=True, literature=f"@raffel2014; {_MIREX}")
 _of_classes = partial(
-    _declared, default=False, needs=LABELS, literature="F-measure averaged over classes in @mirex2017drums"
+    metric,
+    parameters=_PARAMETERS,
+    default=False,
+    needs=LABELS,
+    literature="F-measure averaged over classes in @mirex2017drums",
 )
 
 
-@_of_hits("F-measure", Weight("mean of the numbers of onsets of both sides", "onsets"), key="F-measure")
-def _f_measure(onsets: Onsets, measure: Measure) -> Scored:
-    """Harmonic mean of precision and recall."""
-    return onsets.rate("f_measure", measure)
-
-
-@_of_hits("Precision", Weight("number of estimated onsets", "onsets"), key="Precision")
-def _precision(onsets: Onsets, measure: Measure) -> Scored:
-    """Share of the estimated onsets that have a match within the window."""
-    return onsets.rate("precision", measure)
-
-
-@_of_hits("Recall", Weight("number of reference onsets", "onsets"), key="Recall")
-def _recall(onsets: Onsets, measure: Measure) -> Scored:
-    """Share of the reference onsets that have a match within the window."""
-    return onsets.rate("recall", measure)
+@family(
+    {
+        "f_measure": Weight("mean of the numbers of onsets of both sides", "onsets"),
+        "precision": Weight("number of estimated onsets", "onsets"),
+        "recall": Weight("number of reference onsets", "onsets"),
+    },
+    {
+        "f_measure": {"title": "F-measure", "key": "F-measure", "summary": "harmonic mean of precision and recall"},
+        "precision": {
+            "title": "Precision",
+            "key": "Precision",
+            "summary": "share of the estimated onsets that have a match within the window",
+        },
+        "recall": {
+            "title": "Recall",
+            "key": "Recall",
+            "summary": "share of the reference onsets that have a match within the window",
+        },
+    },
+    parameters=_PARAMETERS,
+    mir_eval="f_measure",
+    itemwise=True,
+    literature=f"@raffel2014; {_MIREX}",
+)
+def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
+    hits = onsets.hits(float(measure["window"]), str(measure["matching"]))
+    return rate(what, hits, onsets.references, onsets.estimates)
 
 
 @_of_classes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..ragged import Column
-from .base import Convention, Grid, Pairs, Scores, Shared, computed_once, read_pair, read_scores, refuse_unjudged
+from .base import Convention, Pairs, Shared, computed_once, read_pair, refuse_unjudged, score_by
 from .cleaning import usable_pair
 from .detections import Detected, metrics_of_detections
 from .events import MADMOM, Events, clean, events_of, matched, pair_of, validate_pair
@@ -96,11 +95,6 @@ METRICS = metrics_of_detections(
 )
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Score pairs of onsets by madmom's rules: a `Scorer`."""
-    return read_scores(measures, OnsetPairs(pairs), len(pairs))
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the onsets of both sides with verdicts, combined ones at their mean; see `matched`."""
     refuse_unjudged(measure, METRICS, "onsets")
@@ -115,7 +109,7 @@ CONVENTION = Convention(
     "madmom's evaluation: within 25 ms, close reference onsets combined on request; two empty sides are right",
     METRICS,
     _clean,
-    score,
+    partial(score_by, OnsetPairs),
     explain=evidence,
     literature="@bock2016madmom",
 )

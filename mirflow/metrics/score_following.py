@@ -45,7 +45,7 @@ from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, Task
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
-from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
+from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in, select
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "evaluate"]
@@ -95,11 +95,6 @@ class Followed:
     unknown: Int  # Reports that match no note or one reported earlier: int64 (reports left over,)
     reports: Ragged  # All reports, concatenated
 
-    @cached_property
-    def left_over(self) -> Int:
-        """Number of unmatched reports of each pair: int64 (pairs,)."""
-        return self.reports.counts[0] - np.bincount(self.pair[self.report >= 0], minlength=len(self.counts))
-
 
 def follow(pairs: Pairs, tolerance: float) -> Followed:
     """Find the report of each note.
@@ -121,7 +116,10 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
     note = nearest(position[order], sizes, wanted, queries)
     near = np.round(np.abs(position[order][note] - wanted), _DIGITS) <= tolerance
     asked, note = asked[near], note[near]
-    index = note + _occurrence(note)
+    # Add to each note the number of earlier reports of the same one.
+    by_note = np.argsort(note, kind="stable")
+    index = np.empty_like(note)
+    index[by_note] = note[by_note] + np.arange(len(note)) - np.searchsorted(note[by_note], note[by_note])
     inside = index < len(order)
     same = inside.copy()
     same[inside] = (group[order][index[inside]] == group[order][note[inside]]) & (
@@ -158,33 +156,17 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
     return group, np.where(distinct[index] == key, index, -1), len(distinct)
 
 
-def _occurrence(values: Int) -> Int:
-    """Count the earlier occurrences of each value in the array."""
-    order = np.argsort(values, kind="stable")
-    ascending = values[order]
-    fresh = np.ones(len(values), dtype=np.bool_)
-    fresh[1:] = ascending[1:] != ascending[:-1]
-    starts = np.flatnonzero(fresh)[np.cumsum(fresh) - 1] if len(values) else order
-    counted = np.empty(len(values), dtype=np.int64)
-    counted[order] = np.arange(len(values)) - starts
-    return counted
-
-
-def within(distance: Float, threshold: float) -> Bool:
-    """True if a distance is within the threshold; False for NaN."""
-    return np.asarray(np.round(np.abs(distance), _DIGITS) <= threshold)
-
-
 @dataclass(frozen=True)
 class JudgedNotes:
-    """The notes of many pairs as aligned, misaligned or missed."""
+    """The notes of many pairs as aligned, misaligned or missed.
+
+    `threshold` is the largest distance of an aligned note in seconds, and `by` says whether it applies to the
+    ``"estimated"`` onset or the time at which the note is ``"detected"``.
+    """
 
     notes: Followed
     threshold: float
-    """Largest distance of an aligned note: float, seconds."""
     by: str
-    """``"estimated"`` or ``"detected"``: whether the threshold applies to the estimated onset or the time of
-    detection."""
 
     @cached_property
     def error(self) -> Float:
@@ -214,15 +196,7 @@ class JudgedNotes:
     @cached_property
     def aligned(self) -> Bool:
         """Mask of notes reported within the threshold."""
-        return within(self.distance, self.threshold)
-
-    @cached_property
-    def undated(self) -> list[int]:
-        """Pairs with a report that cannot be judged because its time of detection is missing."""
-        if self.by == "estimated":
-            return []
-        pairs: list[int] = np.unique(self.notes.pair[self.reported & np.isnan(self.offset)]).tolist()
-        return pairs
+        return np.asarray(np.round(np.abs(self.distance), _DIGITS) <= self.threshold)
 
     def rate(self, chosen: Bool) -> tuple[Float, Float]:
         """Share of the chosen notes in each pair, and the number of notes."""
@@ -235,14 +209,7 @@ class JudgedNotes:
         chosen = self.aligned & ~np.isnan(values)
         pair, size = self.notes.pair[chosen], len(self.notes.counts)
         number = np.bincount(pair, minlength=size).astype(np.float64)
-        total = sum_by(pair, values[chosen], size)
-        return divide(total, number, np.nan), number
-
-    def deviation(self, values: Float) -> tuple[Float, Float]:
-        """Population standard deviation, and the number of notes."""
-        mean, _ = self.mean(values)
-        variance, number = self.mean((values - mean[self.notes.pair]) ** 2)
-        return np.sqrt(variance), number
+        return divide(sum_by(pair, values[chosen], size), number, np.nan), number
 
 
 _NOTES = Weight("number of notes of the reference", "notes")
@@ -250,26 +217,10 @@ _BY = Parameter(
     "by", "estimated", choices=("estimated", "detected"), help="whether to judge estimated onsets or times of detection"
 )
 _TOLERANCE = Parameter("tolerance", 0.001, "s", least=0.0, help="largest difference of positions in the score")
-_declared = partial(
-    metric,
-    parameters=(
-        Parameter("threshold", 2.0, "s", least=0.0, help="largest distance of a correctly aligned note"),
-        _BY,
-        _TOLERANCE,
-    ),
-    literature="@cont2007",
-)
+_THRESHOLD = Parameter("threshold", 2.0, "s", least=0.0, help="largest distance of a correctly aligned note")
+_declared = partial(metric, parameters=(_THRESHOLD, _BY, _TOLERANCE), literature="@cont2007")
 _rate = partial(_declared, weight=_NOTES, orientation="lower", perfect=0.0)
-_statistic = partial(
-    _declared,
-    weight=Weight("number of correctly aligned notes", "notes"),
-    range=(0.0, float("inf")),
-    orientation="lower",
-    unit="s",
-    perfect=0.0,
-)
-_signed = partial(_statistic, range=(-float("inf"), float("inf")), orientation="none")
-_LATE = "a note is reported after its onset"
+_INFINITE = float("inf")
 
 
 @_declared("Overall precision", _NOTES, aliases=("precision", "total_precision"), standard_aggregate="pooled")
@@ -306,58 +257,56 @@ def _completion(judged: JudgedNotes, measure: Measure) -> Scored:
     return judged.rate(position <= last[pair])
 
 
-@_signed("Mean offset", perfect_exceptions=_LATE)
-def _mean_offset(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Mean time from an onset to its report, over the correctly aligned notes."""
-    return judged.mean(judged.offset)
+_STATISTICS = {
+    "mean_offset": ("Mean offset", "mean time from an onset to its report"),
+    "mean_absolute_offset": ("Mean absolute offset", "mean absolute time from an onset to its report"),
+    "std_offset": ("Deviation of offset", "standard deviation of the time from an onset to its report"),
+    "mean_error": ("Mean error", "mean of the estimated minus the true onset"),
+    "mean_absolute_error": ("Mean absolute error", "mean absolute difference of the estimated and the true onset"),
+    "std_error": ("Deviation of error", "standard deviation of the estimated minus the true onset"),
+    "mean_latency": ("Mean latency", "mean time from an estimated onset to its report"),
+    "std_latency": ("Deviation of latency", "standard deviation of the time from an estimated onset to its report"),
+}
 
 
-@_statistic("Mean absolute offset", perfect_exceptions=_LATE)
-def _mean_absolute_offset(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Mean absolute time from an onset to its report, over the correctly aligned notes."""
-    return judged.mean(np.abs(judged.offset))
+@family(
+    Weight("number of correctly aligned notes", "notes"),
+    {
+        name: {
+            "title": title,
+            "summary": f"{summary}, over the correctly aligned notes",
+            "aliases": ("imprecision",) if name == "mean_absolute_error" else (),
+            "range": (-_INFINITE if name in ("mean_offset", "mean_error", "mean_latency") else 0.0, _INFINITE),
+            "orientation": "none" if name in ("mean_offset", "mean_error") else "lower",
+            "pooling": "none" if name.startswith("std") else "exact",
+            "perfect_exceptions": "" if name.endswith("error") else "a note is reported after its onset",
+        }
+        for name, (title, summary) in _STATISTICS.items()
+    },
+    unit="s",
+    perfect=0.0,
+    parameters=(_THRESHOLD, _BY, _TOLERANCE),
+    literature="@cont2007",
+)
+def _statistics(name: str, judged: JudgedNotes, measure: Measure) -> Scored:
+    """Mean, mean absolute value or population standard deviation of a difference of times."""
+    statistic, quantity = name.rsplit("_", 1)
+    values: Float = getattr(judged, quantity)
+    if statistic != "std":
+        return judged.mean(values if statistic == "mean" else np.abs(values))
+    mean, _ = judged.mean(values)
+    variance, number = judged.mean((values - mean[judged.notes.pair]) ** 2)
+    return np.sqrt(variance), number
 
 
-@_statistic("Deviation of offset", pooling="none", perfect_exceptions=_LATE)
-def _std_offset(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Standard deviation of the time from an onset to its report, over the correctly aligned notes."""
-    return judged.deviation(judged.offset)
-
-
-@_signed("Mean error")
-def _mean_error(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Mean of the estimated minus the true onset, over the correctly aligned notes."""
-    return judged.mean(judged.error)
-
-
-@_statistic("Mean absolute error", aliases=("imprecision",))
-def _mean_absolute_error(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Mean absolute difference of the estimated and the true onset, over the correctly aligned notes."""
-    return judged.mean(np.abs(judged.error))
-
-
-@_statistic("Deviation of error", pooling="none")
-def _std_error(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Standard deviation of the estimated minus the true onset, over the correctly aligned notes."""
-    return judged.deviation(judged.error)
-
-
-@_signed("Mean latency", orientation="lower", perfect_exceptions=_LATE)
-def _mean_latency(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Mean time from an estimated onset to its report, over the correctly aligned notes."""
-    return judged.mean(judged.latency)
-
-
-@_statistic("Deviation of latency", pooling="none", perfect_exceptions=_LATE)
-def _std_latency(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Standard deviation of the time from an estimated onset to its report, over the correctly aligned notes."""
-    return judged.deviation(judged.latency)
-
-
-@_statistic(
+@metric(
     "Median asynchrony",
-    weight=Weight("number of reported notes", "notes"),
+    Weight("number of reported notes", "notes"),
+    range=(0.0, _INFINITE),
+    orientation="lower",
+    unit="s",
     pooling="none",
+    perfect=0.0,
     parameters=(_BY, _TOLERANCE),
     default=False,
     literature="@peter2023",
@@ -387,8 +336,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         notes = shared.once(tolerance, partial(follow, pairs, tolerance))
         judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
         values[:, :, column] = measure.read(judged)
-        unknown = np.maximum(unknown, notes.left_over)
-        refused |= dict.fromkeys(judged.undated, "a report has no time of detection; add it, or choose by=estimated")
+        taken = np.bincount(notes.pair[judged.reported], minlength=len(unknown))
+        unknown = np.maximum(unknown, notes.reports.counts[0] - taken)
+        if by == "detected":
+            undated = np.unique(notes.pair[judged.reported & np.isnan(judged.offset)]).tolist()
+            refused |= dict.fromkeys(undated, "a report has no time of detection; add it, or choose by=estimated")
     values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused, repairs=unknown)
 
@@ -449,9 +401,6 @@ TASK = Task(
     ("overall_precision",),
 )
 
-_REFERENCE = ("time", "position", "pitch")
-_ESTIMATE = ("time", "detected", "position", "pitch")
-
 
 @documented(
     """
@@ -504,23 +453,22 @@ def evaluate(
 
 
 def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
-    sides = _rows(reference, _REFERENCE, "reference"), _rows(estimate, _ESTIMATE, "estimate")
+    sides = []
+    for side, values in (("reference", reference), ("estimate", estimate)):
+        names = ("time", *(("detected",) if side == "estimate" else ()), "position", "pitch")
+        table = np.asarray(values, dtype=np.float64)
+        if table.size == 0:
+            table = table.reshape(0, len(names))
+        if table.ndim != 2 or table.shape[1] != len(names):
+            raise InvalidAnnotationError(
+                f"{side}: expected the columns {', '.join(names)}, got an array of shape {table.shape}"
+            )
+        annotation = Annotation("following", {name: table[:, column] for column, name in enumerate(names)})
+        sides.append(usable(annotation, clean(to_ragged([annotation])), side))
     try:
-        return MIREX2006.score_pair(*sides, measures)
+        return MIREX2006.score_pair(sides[0], sides[1], measures)
     except ValueError as error:
         raise InvalidAnnotationError(str(error)) from None
-
-
-def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
-    table = np.asarray(values, dtype=np.float64)
-    if table.size == 0:
-        table = table.reshape(0, len(names))
-    if table.ndim != 2 or table.shape[1] != len(names):
-        raise InvalidAnnotationError(
-            f"{side}: expected the columns {', '.join(names)}, got an array of shape {table.shape}"
-        )
-    annotation = Annotation("following", {name: table[:, column] for column, name in enumerate(names)})
-    return usable(annotation, clean(to_ragged([annotation])), side)
 
 
 globals().update(PairFunctions(METRICS, _score_pair).functions("As for `evaluate`."))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..annotations.annotation import Annotation
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Grid, Pairs, Scores, Shared, read_pair, read_scores, refuse_unjudged
+from .base import Convention, Pairs, Shared, read_pair, refuse_unjudged, score_by
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from .pair import EVERY, PairFunctions, documented
@@ -114,9 +114,6 @@ class ManyTempi(Shared):
 
     def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
         """Tempi selected by a measure's parameters."""
-        return self.once(("sides of", measure.values), lambda: self._sides(measure))
-
-    def _sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
         ranked, most = bool(measure["sort"]), int(measure["max_len"])
 
         def lay_out() -> tuple[Ranked, Ranked]:
@@ -159,15 +156,10 @@ class ManyTempi(Shared):
 
     def numbers(self, measure: Measure) -> Int:
         """Number of tempi of each reference that were found: int64 (pairs,)."""
-        reference = self.sides(measure)[0]
-
-        def count() -> Int:
-            hits = self.hits(measure)
-            if len(reference.counts) == 1:
-                return np.array([np.count_nonzero(hits)])
-            return np.bincount(reference.pair[hits], minlength=len(reference.counts))
-
-        return self.once(("numbers", measure.values), count)
+        reference, hits = self.sides(measure)[0], self.hits(measure)
+        if len(reference.counts) == 1:
+            return np.array([np.count_nonzero(hits)])
+        return np.bincount(reference.pair[hits], minlength=len(reference.counts))
 
     def weigh(self, score: Column) -> Scored:
         """Scores of pairs, 1 if both sides are empty, with weight 1 each: madmom's mean is over all files."""
@@ -240,11 +232,6 @@ _COUNTED: dict[tuple[bool, bool], slice | list[int]] = {
 METRICS = metrics_in(globals())
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Score pairs of tempo annotations by madmom's rules: a `Scorer`."""
-    return read_scores(measures, ManyTempi(pairs), len(pairs))
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the selected tempi of the reference with the nearest estimates, shares and verdicts."""
     refuse_unjudged(measure, METRICS, "tempi")
@@ -262,7 +249,7 @@ CONVENTION = Convention(
     "madmom's evaluation: any number of tempi, within 4 %; two empty sides are right",
     METRICS,
     clean,
-    score,
+    partial(score_by, ManyTempi),
     explain=evidence,
     literature="@bock2016madmom",
 )
