@@ -44,8 +44,9 @@ from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
-from .cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
-from .event_errors import drum_errors
+from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
+from .edits import ErrorBudget
+from .event_errors import HITS, align_hits
 from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, tabulate
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -256,20 +257,12 @@ def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
     Flaws are times that are not finite or later than 30000 s, hits without a drum, and unknown drums. Hits that are
     unordered or at negative times are counted in `repairs`. All hits are kept, including simultaneous ones.
     """
-    times = rows.columns["time"]
+    times, texts = rows.columns["time"], [*rows.labels, ""]
     findings, problems, irregular = inspected("hits", rows, counted=("negative", "unsorted"))
     late = f"time is later than {MAX_TIME:.0f} s, so it may not be in seconds"
     problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
-    cleaned = set_aside(rows, [*problems, *_label_problems(rows, own)], irregular)
-    return in_order(cleaned) if "unsorted" in findings else cleaned
-
-
-def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
-    texts = [*rows.labels, ""]
-    label = rows.columns.get("label", np.full(len(rows.columns["time"]), -1))
+    label = rows.columns.get("label", np.full(len(times), -1))
     understood = [bool(text) and (pitch_of(text) if own is None else own.class_of(text)) is not None for text in texts]
-    if all(understood[:-1]) and (label >= 0).all():
-        return []
 
     def describe(item: int) -> str:
         text = texts[label[item]]
@@ -277,15 +270,16 @@ def _label_problems(rows: Ragged, own: DrumMap | None) -> list[Problem]:
             return "hit without a drum"
         if text.strip().lstrip("+-").replace(".", "", 1).isdecimal():
             return f"not a General MIDI pitch (an integer from 0 to {HIGHEST_MIDI}): {text}"
-        names = (
-            own.names if own is not None else tuple(dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.names))
-        )
+        names = own.names if own is not None else dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.names)
         return (
-            f"not a drum: {text!r}; use a General MIDI pitch, a common name ({suggest(text, names)}), "
+            f"not a drum: {text!r}; use a General MIDI pitch, a common name ({suggest(text, tuple(names))}), "
             f"or declare classes"
         )
 
-    return [(~np.array(understood, dtype=np.bool_)[label], describe)]
+    if not all(understood[:-1]) or (label < 0).any():
+        problems.append((~np.array(understood, dtype=np.bool_)[label], describe))
+    cleaned = set_aside(rows, problems, irregular)
+    return in_order(cleaned) if "unsorted" in findings else cleaned
 
 
 def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -337,14 +331,11 @@ def _convention(
     drum_map = None if classes is None else DrumMap(classes.tops)
     metrics = [metric.with_defaults(**defaults) for metric in METRICS]
     if drum_map is not None:
-        for number, metric in enumerate(metrics):
-            parameters = tuple(
-                replace(parameter, default=OWN, choices=(OWN, *parameter.choices))
-                if parameter.name == "map"
-                else parameter
-                for parameter in metric.parameters
-            )
-            metrics[number] = replace(metric, parameters=parameters)
+        choice = replace(_PARAMETERS[1], default=OWN, choices=(OWN, *DRUM_MAPS))
+        metrics = [
+            replace(one, parameters=tuple(choice if each.name == "map" else each for each in one.parameters))
+            for one in metrics
+        ]
     return Convention(
         name,
         summary,
@@ -387,7 +378,7 @@ TASK = Task(
     MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, ADTOF)}),
     ("f_measure", "mean_f_measure"),
     MappingProxyType({"mirex": ("mean_f_measure", "f_measure")}),
-    errors=drum_errors(_numbers),
+    errors=ErrorBudget(HITS, partial(align_hits, _numbers)),
 )
 
 Hits = tuple[Any, Iterable[object]]  # Times in seconds, and a drum for each: General MIDI pitches or names

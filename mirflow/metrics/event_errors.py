@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
-from ..kernels.matching import match, match_nearest_first
+from ..kernels.matching import Matching, match, match_nearest_first
 from ..ragged import Bool, Float, Int, Ragged
 from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure
@@ -31,6 +30,9 @@ _BEATS = (
 _HALF, _DOUBLE, _OFF, _OFFSET, _LATE, _MISSING, _EXTRA = range(len(_BEATS))
 
 
+Find = Callable[[Float, Int, Float, Int, float], Matching]
+
+
 def _window(measure: Measure, default: float) -> float:
     """The window of a measure in seconds, or a usual one for measures without."""
     own = next(
@@ -40,13 +42,8 @@ def _window(measure: Measure, default: float) -> float:
     return default if own is None else float(measure["window"])
 
 
-def _matched(references: Float, estimates: Float, window: float) -> tuple[Int, Int]:
-    pairs = match(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
-    return pairs.reference, pairs.estimate
-
-
-def _nearest(references: Float, estimates: Float, window: float) -> tuple[Int, Int]:
-    pairs = match_nearest_first(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
+def _matched(references: Float, estimates: Float, window: float, find: Find = match) -> tuple[Int, Int]:
+    pairs = find(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
     return pairs.reference, pairs.estimate
 
 
@@ -81,7 +78,7 @@ def _classify_beats(reference: Float, estimate: Float, window: float, exact: boo
         _find_tempo(reference, estimate, *kinds)
         half = float(np.median(np.diff(reference))) / 2
     left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
-    near = _nearest(reference[left[0]], estimate[left[1]], half)
+    near = _matched(reference[left[0]], estimate[left[1]], half, match_nearest_first)
     pairs = left[0][near[0]], left[1][near[1]]
     if exact:
         pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
@@ -89,10 +86,9 @@ def _classify_beats(reference: Float, estimate: Float, window: float, exact: boo
         pairs = pairs[0][order], pairs[1][order]
     # Pairs that are apart are single deviations, or offsets where neighbours deviate alike.
     apart = estimate[pairs[1]] - reference[pairs[0]]
-    beside = (np.diff(pairs[0]) == 1) & (np.abs(np.diff(apart)) <= window / 2) & (apart[1:] * apart[:-1] > 0)
     far = np.abs(apart) > window / 2
-    beside &= far[1:] & far[:-1]
-    alike = _runs(beside, _OFFSET_RUN - 1)
+    beside = (np.diff(pairs[0]) == 1) & (np.abs(np.diff(apart)) <= window / 2) & (apart[1:] * apart[:-1] > 0)
+    alike = _runs(beside & far[1:] & far[:-1], _OFFSET_RUN - 1)
     shifted = np.append(alike, False) | np.insert(alike, 0, False) if len(apart) else far
     for kind, beats in zip(kinds, pairs, strict=True):
         kind[beats[apart != 0]] = np.where(shifted, _OFFSET, _LATE)[apart != 0]
@@ -161,7 +157,7 @@ def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: 
         moved = references[hit[0]] != estimates[hit[1]]
         own[hit[0][moved]] = other[hit[1][moved]] = late
     left = np.flatnonzero(own == missing), np.flatnonzero(other == extra)
-    near = _nearest(references[left[0]], estimates[left[1]], _NEAR * window)
+    near = _matched(references[left[0]], estimates[left[1]], _NEAR * window, match_nearest_first)
     own[left[0][near[0]]] = other[left[1][near[1]]] = late
     for kinds, times, lone, kind, partners in (
         (own, references, missing, merged, references[hit[0]]),
@@ -172,7 +168,7 @@ def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: 
     return Edits(reference, estimate, own, other)
 
 
-_HITS = (
+HITS = (
     ErrorKind("drum", "a hit of another drum"),
     ErrorKind("late", "hits that are early or late by up to three windows"),
     ErrorKind("missing", "hits of the reference without an estimate"),
@@ -180,15 +176,11 @@ _HITS = (
 )
 
 
-def drum_errors(classes_of: Callable[[Ragged, Measure], Int]) -> ErrorBudget:
-    """Make the kinds of errors of drums from a function that gives the class of each hit, -1 for none."""
-    return ErrorBudget(_HITS, partial(_align_hits, classes_of))
-
-
-def _align_hits(
+def align_hits(
     classes_of: Callable[[Ragged, Measure], Int], reference: Ragged, estimate: Ragged, measure: Measure, exact: bool
 ) -> Edits:
-    drum, late, missing, extra = range(len(_HITS))
+    """Find the errors of drums; `classes_of` gives the class of each hit under a measure, -1 for none."""
+    drum, late, missing, extra = range(len(HITS))
     window = _window(measure, 0.05)
     sides = [(rows.columns["time"], classes_of(rows, measure)) for rows in (reference, estimate)]
     own, other = np.where(sides[0][1] >= 0, missing, RIGHT), np.where(sides[1][1] >= 0, extra, RIGHT)
@@ -199,8 +191,8 @@ def _align_hits(
                 np.flatnonzero((kinds == lone) & ((classes == number) | (not of_class)))
                 for (_, classes), kinds, lone in zip(sides, (own, other), (missing, extra), strict=True)
             ]
-            pair = _matched if kind == RIGHT else _nearest
-            pairs = pair(sides[0][0][left[0]], sides[1][0][left[1]], reach)
+            find = match if kind == RIGHT else match_nearest_first
+            pairs = _matched(sides[0][0][left[0]], sides[1][0][left[1]], reach, find)
             own[left[0][pairs[0]]] = other[left[1][pairs[1]]] = kind
     return Edits(reference, estimate, own, other)
 

@@ -34,14 +34,14 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, refuse_unknown
-from ..kernels.outcomes import COUNTED, Outcomes
+from ..kernels.outcomes import COUNTED, RATIOS, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..kernels.ratios import Scored
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
-from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "evaluate"]
@@ -92,50 +92,32 @@ class Decisions:
     def of(cls, pairs: Pairs, classes: Classes | None) -> Decisions:
         """Make entries from clean rows. Without `classes`, the tags of a pair are those listed on either side."""
         tags, numbers = number_labels(pairs.references, pairs.estimates, classes)
-        size = len(tags)
-        listed = [_spread(side, number, row, size) for (side, row), number in zip(pairs.sides, numbers, strict=True)]
-        every = np.arange(len(pairs) * size)
+        size = max(len(tags), 1)
+        listed: list[tuple[Int, Float]] = []  # pair and tag as one number, and degree
+        for (side, row), number in zip(pairs.sides, numbers, strict=True):
+            counts = side.counts[0][row]
+            items = ranges(side.offsets[:-1][row], counts)
+            value: Float = side.columns["value"][items] if "value" in side.columns else np.full(len(items), np.nan)
+            listed.append((rows_of(counts) * size + number[items], np.where(np.isnan(value), np.inf, value)))
+        every = np.arange(len(pairs) * len(tags))
         if classes is None:
             every = np.unique(np.concatenate([listed[0][0], listed[1][0]]))
         held = np.full((2, len(every)), -np.inf)
         position = np.full(len(every), len(every), dtype=np.int64)
-        for side, (key, value) in zip(held, listed, strict=True):
-            side[np.searchsorted(every, key)] = value
+        for side_held, (key, value) in zip(held, listed, strict=True):
+            side_held[np.searchsorted(every, key)] = value
         position[np.searchsorted(every, listed[1][0])] = np.arange(len(listed[1][0]))
-        order = np.lexsort((position, every // max(size, 1)))
-        pair, tag = every[order] // max(size, 1), every[order] % max(size, 1)
-        return cls(tags, pair, tag, held[0][order], held[1][order], len(pairs))
+        order = np.lexsort((position, every // size))
+        return cls(tags, every[order] // size, every[order] % size, held[0][order], held[1][order], len(pairs))
 
     def relevant(self, least: float) -> Bool:
         """Mask of tags with at least the given degree in the reference."""
         return np.asarray(self.degree >= least)
 
-    def assigned(self, least: float) -> Bool:
-        """Mask of tags with at least the given degree in the estimate."""
-        return np.asarray(self.affinity >= least)
-
-    def outcomes(self, relevance: float, threshold: float) -> Outcomes:
-        """Right and wrong decisions of each pair: float64 (pairs,) each."""
-        counts = self.decided(relevance, threshold)
-        return Outcomes(*(sum_by(self.pair, column, self.pairs) for column in counts))
-
-    def decided(self, relevance: float, threshold: float) -> tuple[Float, Float, Float, Float]:
-        """Indicators of hits, false alarms, misses and rejections: float64 (n,) each."""
-        has, assigned = self.relevant(relevance), self.assigned(threshold)
-        hit, alarm, miss, rejection = has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned
-        return hit.astype(np.float64), alarm.astype(np.float64), miss.astype(np.float64), rejection.astype(np.float64)
-
-    def ordered(self, relevance: float) -> Ordered:
-        """The tags of each pair by affinity."""
-        return Ordered.of(self.pair, self.relevant(relevance), self.affinity, self.pairs)
-
-
-def _spread(side: Ragged, number: Int, row: Int, tags: int) -> tuple[Int, Float]:
-    """Pair and tag as one number, and degree, of each item of rows."""
-    counts = side.counts[0][row]
-    items = ranges(side.offsets[:-1][row], counts)
-    value: Float = side.columns["value"][items] if "value" in side.columns else np.full(len(items), np.nan)
-    return rows_of(counts) * tags + number[items], np.where(np.isnan(value), np.inf, value)
+    def decided(self, measure: Measure) -> Float:
+        """Indicators of hits, false alarms, misses and rejections: float64 (4, n)."""
+        has, assigned = self.relevant(float(measure["relevance"])), self.affinity >= float(measure["threshold"])
+        return np.array([has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned], dtype=np.float64)
 
 
 SIDES = ("relevance", "affinity")  # Columns kept for each tag, so that clips can be ranked for each tag
@@ -152,14 +134,20 @@ class TagPairs(Shared):
         self.decisions, self.known, self.classes = decisions, known, classes
 
     def outcomes(self, measure: Measure) -> Outcomes:
-        """Right and wrong decisions of each pair."""
-        way = float(measure["relevance"]), float(measure["threshold"])
-        return self.once(way, lambda: self.decisions.outcomes(*way))
+        """Right and wrong decisions of each pair: float64 (pairs,) each."""
+        decisions, way = self.decisions, (float(measure["relevance"]), float(measure["threshold"]))
+        return self.once(
+            way,
+            lambda: Outcomes(*(sum_by(decisions.pair, each, decisions.pairs) for each in decisions.decided(measure))),
+        )
 
     def order(self, measure: Measure) -> Ordered:
         """The tags of each pair by affinity."""
-        relevance = float(measure["relevance"])
-        return self.once(relevance, lambda: self.decisions.ordered(relevance))
+        decisions, relevance = self.decisions, float(measure["relevance"])
+        return self.once(
+            relevance,
+            lambda: Ordered.of(decisions.pair, decisions.relevant(relevance), decisions.affinity, decisions.pairs),
+        )
 
     def by_tag(self) -> tuple[Bool, Int, tuple[str, ...], Int]:
         """Decisions on pairs with a reference: mask, pairs, tags, and index of the tag of each.
@@ -178,64 +166,62 @@ _RELEVANCE = Parameter("relevance", 0.5, help="smallest number of relevant tags 
 _DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of assigned tags in the estimate"), _RELEVANCE)
 _DECISIONS = Weight("number of decided tags", "tags")
 _TAGS = Weight("number of the reference's tags", "tags")
-_ratio = partial(
-    metric,
-    itemwise=True,
-    parameters=_DECIDED,
-    perfect_exceptions="0 if there is nothing to measure; different thresholds decide the same tags differently",
-)
 _ordered = partial(metric, pooling="micro", parameters=(_RELEVANCE,))
 _by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature="@mirex2008tags")
 
 
-@_ratio(
-    "F-measure",
-    Weight("mean of the numbers of tags of both sides", "tags"),
-    aliases=("f1",),
-    literature="equation 6 of @downie2010",
+@family(
+    {
+        "f_measure": Weight("mean of the numbers of tags of both sides", "tags"),
+        "precision": Weight("number of assigned tags", "tags"),
+        "recall": _TAGS,
+        "accuracy": _DECISIONS,
+        "negative_accuracy": Weight("number of tags that are not in the reference", "tags"),
+    },
+    {
+        "f_measure": {
+            "title": "F-measure",
+            "summary": "harmonic mean of precision and recall of the tags of a clip",
+            "aliases": ("f1",),
+            "literature": "equation 6 of @downie2010",
+        },
+        "precision": {
+            "title": "Precision",
+            "summary": "share of the assigned tags that are in the reference",
+            "literature": "equation 4 of @downie2010",
+        },
+        "recall": {
+            "title": "Recall",
+            "summary": "share of the reference's tags that are assigned: accuracy on positive examples",
+            "aliases": ("positive_accuracy", "sensitivity"),
+            "literature": "equation 5 of @downie2010; @mirex2008tags",
+        },
+        "accuracy": {
+            "title": "Accuracy",
+            "summary": "share of the tags that are correctly assigned or not assigned",
+            "literature": "@mirex2008tags",
+        },
+        "negative_accuracy": {
+            "title": "Negative accuracy",
+            "summary": "share of the tags outside the reference that are not assigned",
+            "aliases": ("specificity",),
+            "literature": "@mirex2008tags",
+        },
+    },
+    itemwise=True,
+    parameters=_DECIDED,
+    perfect_exceptions="0 if there is nothing to measure; different thresholds decide the same tags differently",
 )
-def _f_measure(tags: TagPairs, measure: Measure) -> Scored:
-    """Harmonic mean of precision and recall of the tags of a clip."""
+def _ratios(what: str, tags: TagPairs, measure: Measure) -> Scored:
     counts = tags.outcomes(measure)
-    return np.nan_to_num(counts.f_measure()), counts.hit + 0.5 * (counts.false_alarm + counts.miss)
-
-
-@_ratio("Precision", Weight("number of assigned tags", "tags"), literature="equation 4 of @downie2010")
-def _precision(tags: TagPairs, measure: Measure) -> Scored:
-    """Share of the assigned tags that are in the reference."""
-    counts = tags.outcomes(measure)
-    return np.nan_to_num(counts.precision()), counts.hit + counts.false_alarm
-
-
-@_ratio(
-    "Recall",
-    _TAGS,
-    aliases=("positive_accuracy", "sensitivity"),
-    literature="equation 5 of @downie2010; @mirex2008tags",
-)
-def _recall(tags: TagPairs, measure: Measure) -> Scored:
-    """Share of the reference's tags that are assigned: accuracy on positive examples."""
-    counts = tags.outcomes(measure)
-    return np.nan_to_num(counts.recall()), counts.hit + counts.miss
-
-
-@_ratio("Accuracy", _DECISIONS, literature="@mirex2008tags")
-def _accuracy(tags: TagPairs, measure: Measure) -> Scored:
-    """Share of the tags that are correctly assigned or not assigned."""
-    counts = tags.outcomes(measure)
-    return np.nan_to_num(counts.accuracy()), counts.hit + counts.false_alarm + counts.miss + counts.rejection
-
-
-@_ratio(
-    "Negative accuracy",
-    Weight("number of tags that are not in the reference", "tags"),
-    aliases=("specificity",),
-    literature="@mirex2008tags",
-)
-def _negative_accuracy(tags: TagPairs, measure: Measure) -> Scored:
-    """Share of the tags outside the reference that are not assigned."""
-    counts = tags.outcomes(measure)
-    return np.nan_to_num(counts.negative_accuracy()), counts.rejection + counts.false_alarm
+    weight = {
+        "f_measure": counts.hit + 0.5 * (counts.false_alarm + counts.miss),
+        "precision": counts.hit + counts.false_alarm,
+        "recall": counts.hit + counts.miss,
+        "accuracy": counts.hit + counts.false_alarm + counts.miss + counts.rejection,
+        "negative_accuracy": counts.rejection + counts.false_alarm,
+    }[what]
+    return np.nan_to_num(RATIOS[what](counts)), weight
 
 
 @_ordered(
@@ -281,8 +267,7 @@ def _precision_at(tags: TagPairs, measure: Measure) -> Scored:
 def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
     """Hits, false alarms, misses and rejections by tag."""
     chosen, pair, names, number = tags.by_tag()
-    decided = tags.decisions.decided(float(measure["relevance"]), float(measure["threshold"]))
-    index = np.column_stack([pair, number, np.column_stack(decided)[chosen].argmax(axis=1)])
+    index = np.column_stack([pair, number, tags.decisions.decided(measure)[:, chosen].argmax(axis=0)])
     attrs = {"long_name": "decisions by tag", "units": "1"}
     return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
 
@@ -310,9 +295,6 @@ def compute(classes: Classes | None, pairs: Pairs) -> TagPairs:
     return TagPairs(Decisions.of(pairs, classes), pairs.counts[0] > 0, classes)
 
 
-_VERDICTS = dict(zip(COUNTED, ("hit", "extra", "missed", "rejected"), strict=True))
-
-
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
@@ -324,11 +306,11 @@ def evidence(
     refuse_unjudged(measure, METRICS, "tags")
     sides = usable_pair(reference, estimate, partial(clean, classes=classes))
     decisions = Decisions.of(Pairs.in_order(*sides), classes)
-    flags = np.column_stack(decisions.decided(float(measure["relevance"]), float(measure["threshold"])))
+    outcome = decisions.decided(measure).argmax(axis=0)
     return {
         "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
         "affinity": decisions.affinity,
-        "verdict": np.array([_VERDICTS[COUNTED[column]] for column in flags.argmax(axis=1).tolist()], dtype=str),
+        "verdict": np.array(("hit", "extra", "missed", "rejected"), dtype=str)[outcome],
     }
 
 

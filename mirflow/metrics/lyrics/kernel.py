@@ -23,22 +23,12 @@ EDITS = ("hit", "substitution", "deletion", "insertion")
 HIT, SUBSTITUTION, DELETION, INSERTION = range(len(EDITS))
 
 
-def as_string(codes: Int) -> str:
-    """Convert codes to a string with one character each, which is compared faster than a list of numbers."""
-    return str((codes + 0x800 * (codes >= _SURROGATES)).astype("<u4").tobytes().decode("utf-32-le"))
-
-
 @dataclass(frozen=True)
 class Strings:
     """Sequences of codes, one per row, as strings or, if there are too many codes, as lists."""
 
     flat: str | list[int]
     offsets: list[int]
-
-    @classmethod
-    def of(cls, codes: Int, counts: Int, most: int) -> Strings:
-        """Make sequences from flat codes below `most`."""
-        return cls(as_string(codes) if most < _CHARACTERS else codes.tolist(), offsets_of(counts).tolist())
 
     def row(self, row: int) -> str | list[int]:
         """Sequence of a row."""
@@ -57,48 +47,46 @@ class Texts:
     names: Sequence[str]  # Compared strings, by code
     most: int  # Number of codes
 
-    def _counts(self, chosen: Bool) -> Int:
-        return np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts)).astype(np.int64)
+    def _offsets(self, chosen: Bool) -> list[int]:
+        counts = np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts))
+        return offsets_of(counts.astype(np.int64)).tolist()
 
-    @cached_property
-    def _is_word(self) -> tuple[Bool, Int]:
-        chosen = self.tag == WORD
-        return chosen, self._counts(chosen)
+    def _strings(self, form: int, chosen: Bool) -> Strings:
+        codes = self.codes[form][chosen]
+        # One character for each code is compared faster than a list of numbers.
+        characters = (codes + 0x800 * (codes >= _SURROGATES)).astype("<u4") if self.most < _CHARACTERS else None
+        flat = codes.tolist() if characters is None else characters.tobytes().decode("utf-32-le")
+        return Strings(flat, self._offsets(chosen))
 
     @cached_property
     def words(self) -> Strings:
         """Words as compared."""
-        chosen, counts = self._is_word
-        return Strings.of(self.codes[1][chosen], counts, self.most)
+        return self._strings(1, self.tag == WORD)
 
     @cached_property
     def spelt(self) -> Strings:
         """Words as spelt."""
-        chosen, counts = self._is_word
-        return Strings.of(self.codes[0][chosen], counts, self.most)
+        return self._strings(0, self.tag == WORD)
 
     @cached_property
     def tokens(self) -> Strings:
         """All tokens."""
-        chosen = self.tag != TEXT
-        return Strings.of(self.codes[2][chosen], self._counts(chosen), self.most)
+        return self._strings(2, self.tag != TEXT)
 
     @cached_property
     def tags(self) -> list[bytes]:
         """Indices of the tags of all tokens in `TAGS`, by row."""
         chosen = self.tag != TEXT
         flat = self.tag[chosen].astype(np.uint8).tobytes()
-        return [flat[start:end] for start, end in pairwise(offsets_of(self._counts(chosen)).tolist())]
+        return [flat[start:end] for start, end in pairwise(self._offsets(chosen))]
 
     @cached_property
     def characters(self) -> list[str]:
         """Text of each row for comparing characters: that of a text token if there is one, else the joined words."""
-        chosen, counts = self._is_word
         whole = self.tag == TEXT
-        if whole.any():
-            chosen, counts = whole, self._counts(whole)
+        chosen = whole if whole.any() else self.tag == WORD
         written = [self.names[code] for code in self.codes[1][chosen].tolist()]
-        return [" ".join(written[start:end]) for start, end in pairwise(offsets_of(counts).tolist())]
+        return [" ".join(written[start:end]) for start, end in pairwise(self._offsets(chosen))]
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:

@@ -53,23 +53,18 @@ _rate = partial(
 )
 _open = partial(_rate, surplus=True, version=2)
 
-_share = partial(share, otherwise=np.nan)
 
-
-def _error_rate(texts: TextPairs, errors: Int, whole: Int) -> Scored:
-    """Errors over the size of the reference; of an empty one, undefined or, in `silence` conventions, the errors."""
-    return open_share(errors, whole, errors.astype(np.float64) if texts.silence else np.nan)
+def _references(edits: Int) -> Int:
+    return np.asarray(edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, DELETION])
 
 
 @_open("Word error rate", aliases=("wer",))
 def _word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of words over the number of words of the reference."""
     edits = texts.words()
-    return _error_rate(texts, edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION], _references(edits))
-
-
-def _references(edits: Int) -> Int:
-    return np.asarray(edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, DELETION])
+    errors = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
+    # Without a reference, undefined or, in `silence` conventions, the errors.
+    return open_share(errors, _references(edits), errors.astype(np.float64) if texts.silence else np.nan)
 
 
 @_open(
@@ -80,8 +75,8 @@ def _references(edits: Int) -> Int:
 )
 def _character_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of characters over the number of characters of the reference."""
-    edits = texts.characters()
-    return _error_rate(texts, edits[:, 0], edits[:, 1])
+    errors, whole = texts.characters().T
+    return open_share(errors, whole, errors.astype(np.float64) if texts.silence else np.nan)
 
 
 @_rate(
@@ -144,24 +139,20 @@ def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Scored:
     return open_share(edits[:, edit], _references(edits), np.nan)
 
 
-_of_case = partial(_rate, literature="@cifka2024")
-
-
-@_of_case("Case error rate", aliases=("er_case",), range=(0.0, 1.0))
+@_rate("Case error rate", aliases=("er_case",), range=(0.0, 1.0), literature="@cifka2024")
 def _case_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Aligned words that differ only in case, over the number of words of the reference."""
     edits = texts.words()
-    return _share(edits[:, len(EDITS)], _references(edits))
+    return share(edits[:, len(EDITS)], _references(edits), np.nan)
 
 
-@_of_case("Case-sensitive word error rate", aliases=("wer_case",), surplus=True, version=2)
+@_open("Case-sensitive word error rate", aliases=("wer_case",), literature="@cifka2024")
 def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Word error rate plus case error rate."""
     edits = texts.words()
-    wrong = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
-    words = _references(edits)
+    words, wrong = _references(edits), edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
     errors, weight = open_share(wrong, words, np.nan)
-    return errors + _share(edits[:, len(EDITS)], words)[0], weight
+    return errors + share(edits[:, len(EDITS)], words, np.nan)[0], weight
 
 
 _MARKS: Mapping[int, tuple[str, str, str]] = MappingProxyType(
@@ -210,8 +201,8 @@ def marks(key: tuple[int, str], texts: TextPairs, measure: Measure) -> Scored:
     tag, ratio = key
     edits = texts.marks()[:, tag]
     hits, substituted = edits[:, HIT], edits[:, SUBSTITUTION]
-    precision, given = _share(hits, hits + substituted + edits[:, INSERTION])
-    recall, had = _share(hits, hits + substituted + edits[:, DELETION])
+    precision, given = share(hits, hits + substituted + edits[:, INSERTION], np.nan)
+    recall, had = share(hits, hits + substituted + edits[:, DELETION], np.nan)
     if ratio != "f_measure":
         return (precision, given) if ratio == "precision" else (recall, had)
     score, weight = f_measure((precision, given), (recall, had))
@@ -268,17 +259,14 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
     untouched = np.zeros(len(rows), dtype=np.int64)
     if "tag" in rows.columns:
         return Cleaned(rows, untouched)
-    texts: list[str] = []
-    tags: list[int] = []
-    counts = []
-    for text, language in texts_in(rows):
-        tokens = tokenise(text, language_code(language))
-        texts += tokens[0]
-        tags += tokens[1]
-        counts.append(len(tokens[0]))
+    tokens = [tokenise(text, language_code(language)) for text, language in texts_in(rows)]
     vocabulary: dict[str, int] = {}
-    columns: dict[str, Column] = {"label": encode([texts], vocabulary), "tag": np.array(tags, dtype=np.int64)}
-    return Cleaned(Ragged(columns, (np.array(counts, dtype=np.int64),), tuple(vocabulary)), untouched)
+    columns: dict[str, Column] = {
+        "label": encode([[text for texts, _ in tokens for text in texts]], vocabulary),
+        "tag": np.array([tag for _, tags in tokens for tag in tags], dtype=np.int64),
+    }
+    counts = np.array([len(texts) for texts, _ in tokens], dtype=np.int64)
+    return Cleaned(Ragged(columns, (counts,), tuple(vocabulary)), untouched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +316,8 @@ class Rules:
             if right and right[1] == tag:
                 rows.append(("", right[0], EDITS[INSERTION]))
         columns = list(zip(*rows, strict=True)) or [(), (), ()]
-        return {name: np.array(column, dtype=np.str_) for name, column in zip(_EVIDENCE, columns, strict=True)}
+        names = ("reference", "estimate", "verdict")
+        return {name: np.array(column, dtype=np.str_) for name, column in zip(names, columns, strict=True)}
 
     def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> Alignment:
         one, other = texts_of(*sides, self.spell, self.fold)
@@ -360,7 +349,9 @@ class Rules:
             elif there < 0:
                 kinds[0][listed[0][here]] = _MISSING
             else:
-                kind = _compared(spelt[0][here], spelt[1][there], self.fold)
+                (first, tag), (second, other_tag) = spelt[0][here], spelt[1][there]
+                folded = tag == other_tag and self.fold(first) == self.fold(second)
+                kind = RIGHT if spelt[0][here] == spelt[1][there] else _CASE if folded else _SUBSTITUTED
                 kinds[0][listed[0][here]] = kinds[1][listed[1][there]] = kind
         return Edits(reference, estimate, kinds[0], kinds[1], order=(order[0], order[1]))
 
@@ -372,16 +363,6 @@ _ERRORS = (
     ErrorKind("extra", "estimated words, or marks, without one of the reference"),
 )
 _SUBSTITUTED, _CASE, _MISSING, _EXTRA = range(len(_ERRORS))
-
-
-def _compared(one: tuple[str, int], other: tuple[str, int], fold: Callable[[str], str]) -> int:
-    """Kind of error of two aligned tokens, with their tags."""
-    if one == other:
-        return RIGHT
-    return _CASE if one[1] == other[1] and fold(one[0]) == fold(other[0]) else _SUBSTITUTED
-
-
-_EVIDENCE = ("reference", "estimate", "verdict")
 
 
 def _without_words(side: Ragged) -> Bool:
@@ -534,20 +515,18 @@ TASK = Task(
 Lyrics = str | Iterable[str]
 
 
-def _row(rules: Convention, text: Lyrics, side: str, language: str) -> Ragged:
-    lines = text.split("\n") if isinstance(text, str) else list(text)
-    for line in lines:
-        if not isinstance(line, str):
-            raise AnnotationError(f"{side}: expected a line of text, got {line!r}")
-    columns = {"language": np.full(len(lines), language)}
-    return rules.clean(to_ragged([Annotation("text", columns, lines)])).rows
-
-
 def _score_pair(
     rules: Convention, reference: Lyrics, estimate: Lyrics, measures: Sequence[Measure], language: str = ""
 ) -> Float:
-    one, other = _row(rules, reference, "reference", language), _row(rules, estimate, "estimate", language)
-    return rules.score_pair(one, other, measures)
+    rows = []
+    for side, text in (("reference", reference), ("estimate", estimate)):
+        lines = text.split("\n") if isinstance(text, str) else list(text)
+        for line in lines:
+            if not isinstance(line, str):
+                raise AnnotationError(f"{side}: expected a line of text, got {line!r}")
+        columns = {"language": np.full(len(lines), language)}
+        rows.append(rules.clean(to_ragged([Annotation("text", columns, lines)])).rows)
+    return rules.score_pair(rows[0], rows[1], measures)
 
 
 @documented(
