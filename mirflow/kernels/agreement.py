@@ -215,7 +215,7 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
     """Sums of `mean_kappa`: counts of pairs of categories for pairs of graders."""
     groups, graders = ratings.groups, ratings.table.shape[1]
     if graders < 2:
-        return Sums(np.zeros((groups, 1)), _undefined)
+        return _nothing(groups)
     chosen = (ratings.table[:, :, np.newaxis] == np.arange(categories)).astype(np.float64)
     chosen = chosen.reshape(len(ratings.table), graders * categories)
     first, second = np.triu_indices(graders, 1)
@@ -230,8 +230,9 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
     return Sums(sums, partial(_mean_kappa, apart=apart))
 
 
-def _undefined(sums: Float) -> Float:
-    return np.full(len(sums), np.nan)
+def _nothing(groups: int) -> Sums:
+    """Sums of a measure that is undefined."""
+    return Sums(np.zeros((groups, 1)), lambda sums: np.full(len(sums), np.nan))
 
 
 def _mean_kappa(sums: Float, apart: Float) -> Float:
@@ -271,7 +272,7 @@ def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
     ratings = ratings.several()
     mask: Bool = ~np.isnan(ratings.table)
     if not len(ratings.table) or (form in ("2,1", "3,1") and not mask.all()):
-        return Sums(np.zeros((groups, 1)), _undefined)
+        return _nothing(groups)
     number = mask.sum(axis=1).astype(np.float64)
     # Centred numbers do not lose digits when they are squared.
     centred = np.where(mask, ratings.table - ratings.table[mask].mean(), 0.0)
@@ -323,7 +324,7 @@ def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
     ratings = ratings.several()
     mask: Bool = ~np.isnan(ratings.table)
     if not len(ratings.table):
-        return Sums(np.zeros((groups, 1)), _undefined)
+        return _nothing(groups)
     values, code = np.unique(ratings.table[mask], return_inverse=True)
     # Counts of each value of each item.
     cell = np.nonzero(mask)[0] * len(values) + code

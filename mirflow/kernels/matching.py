@@ -141,24 +141,19 @@ def match_ranges(first: Int, last: Int) -> Bool:
     rest = nested[group]
     matched = np.empty(len(order), dtype=np.bool_)
     matched[order[~rest]] = _assign(lows[~rest], highs[~rest])[0]
-    matched[order[rest]] = _assign_by_end(lows[rest], highs[rest])
-    return matched
-
-
-def _assign_by_end(first: Int, last: Int) -> Bool:
-    """Match ranges one by one, those that end first choosing first, for ranges that contain others."""
-    order = np.lexsort((first, last))
+    # Ranges that contain others are matched one by one, those that end first choosing first.
+    rest = order[rest]
+    rest = rest[np.lexsort((first[rest], last[rest]))]
     taken = []
     later: dict[int, int] = {}  # taken element -> lower bound of the next free one
-    for element, end in zip(first[order].tolist(), last[order].tolist(), strict=True):
+    for element, end in zip(first[rest].tolist(), last[rest].tolist(), strict=True):
         while element in later:
             after = later[element]
             later[element] = element = later.get(after, after)
         taken.append(element < end)
         if element < end:
             later[element] = element + 1
-    matched = np.empty(len(first), dtype=np.bool_)
-    matched[order] = taken
+    matched[rest] = taken
     return matched
 
 
@@ -339,7 +334,7 @@ class _PathSearch:
 
     def augment(self, end: int) -> None:
         """Match along a remaining path to an unmatched right vertex; each vertex is used once."""
-        path: list[tuple[int, Iterator[int]]] = [(end, self._take(end))]
+        path: list[tuple[int, Iterator[int]]] = [(end, iter(self.parents.pop(end, ())))]
         lefts: list[int] = []
         while path:
             vertex = next((vertex for vertex in path[-1][1] if vertex in self.before), None)
@@ -353,10 +348,7 @@ class _PathSearch:
             if before == _START:
                 self.partner.update((other, mate) for (other, _), mate in zip(path, lefts, strict=True))
                 return
-            path.append((before, self._take(before)))
-
-    def _take(self, other: int) -> Iterator[int]:
-        return iter(self.parents.pop(other, ()))
+            path.append((before, iter(self.parents.pop(before, ()))))
 
 
 _LARGE = 32  # Size of connected components above which vertices are matched one by one
@@ -374,7 +366,8 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
     taken: list[Int] = []
     rest = np.arange(len(left), dtype=np.int64)
     while len(rest):
-        lone = _lone(left[rest], left_size) | _lone(right[rest], right_size)
+        sides = (left[rest], left_size), (right[rest], right_size)
+        lone = np.any([np.bincount(side, minlength=size)[side] == 1 for side, size in sides], axis=0)
         if not lone.any():
             break
         chosen = rest[lone]
@@ -386,11 +379,6 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
     if len(rest):
         taken.append(_augment(left, right, rest, right_size))
     return np.sort(np.concatenate(taken)) if taken else np.zeros(0, dtype=np.int64)
-
-
-def _lone(vertex: Int, size: int) -> Bool:
-    """Mask of edges that are the only ones at their vertex."""
-    return np.asarray(np.bincount(vertex, minlength=size)[vertex] == 1)
 
 
 def _first_of(vertex: Int, size: int) -> Bool:
@@ -444,9 +432,13 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
     rest = np.flatnonzero(~lone)
     if len(rest):
         from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+        from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
-        part = _parts(*(np.unique(side[rest], return_inverse=True)[1] for side in (left, right)))
+        rows, columns = (np.unique(side[rest], return_inverse=True)[1] for side in (left, right))
+        size = int(rows.max()) + 1
+        total = size + int(columns.max()) + 1
+        joined = coo_array((np.ones(len(rest), dtype=np.int8), (rows, columns + size)), shape=(total, total))
+        part = connected_components(joined.tocsr(), directed=False)[1][rows].astype(np.int64)
         order = np.argsort(part, kind="stable")
         ends = offsets_of(np.bincount(part))
         for low, high in pairwise(ends.tolist()):
@@ -464,15 +456,3 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
             matched[taken] = partner
             chosen.append(edges[np.flatnonzero(matched[rows] == columns)])
     return np.sort(np.concatenate(chosen))
-
-
-def _parts(left: Int, right: Int) -> Int:
-    """Number of the connected component of each edge."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = int(left.max()) + 1
-    total = size + int(right.max()) + 1
-    graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right + size)), shape=(total, total))
-    part = connected_components(graph.tocsr(), directed=False)[1]
-    return np.asarray(part[left], dtype=np.int64)

@@ -74,7 +74,7 @@ class Hits:
     relevant: Float  # Number of relevant items to find: float64 (pairs,)
     answerable: Float  # 1 for each pair with relevant items, else 0: float64 (pairs,)
 
-    def count(self, last: Int | int) -> Float:
+    def count(self, last: Float | int) -> Float:
         """Number of relevant items down to a rank of each hit's ranking; 0: the whole ranking."""
         mask = self.rank <= last if np.any(last) else np.ones(len(self.rank), dtype=np.bool_)
         return np.bincount(self.pair[mask], minlength=len(self.relevant)).astype(np.float64)

@@ -205,7 +205,7 @@ def _detections(what: str, tempi: TempoPairs, measure: Measure) -> tuple[Float |
     if what == "both_correct":
         return np.asarray(hits.all(axis=1)), np.asarray((tempi.reference.tempo > 0).all(axis=1))
     one_correct = what == "one_correct"
-    return hits.any(axis=1) if one_correct else weigh(hits, tempi.reference.first_share), tempi.tracks
+    return np.asarray(hits.any(axis=1)) if one_correct else weigh(hits, tempi.reference.first_share), tempi.tracks
 
 
 _WITHIN = "1 if the (more salient) tempo of the estimate is within the tolerance of the reference's"

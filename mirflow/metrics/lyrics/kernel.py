@@ -49,7 +49,8 @@ class Texts:
 
     def _offsets(self, chosen: Bool) -> list[int]:
         counts = np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts))
-        return offsets_of(counts.astype(np.int64)).tolist()
+        offsets: list[int] = offsets_of(counts.astype(np.int64)).tolist()
+        return offsets
 
     def _strings(self, form: int, chosen: Bool) -> Strings:
         codes = self.codes[form][chosen]

@@ -22,36 +22,24 @@ Tokeniser = Callable[[str, str], Tokens]  # (text, language) -> tokens
 DEFAULT_LANGUAGE = "en"
 _TWO_LETTERS: Mapping[str, str] = MappingProxyType(
     {
-        "eng": "en",
-        "english": "en",
-        "fra": "fr",
-        "fre": "fr",
-        "french": "fr",
-        "ita": "it",
-        "italian": "it",
-        "deu": "de",
-        "ger": "de",
-        "german": "de",
-        "spa": "es",
-        "spanish": "es",
-        "por": "pt",
-        "portuguese": "pt",
-        "nld": "nl",
-        "dut": "nl",
-        "dutch": "nl",
-        "rus": "ru",
-        "russian": "ru",
-        "jpn": "ja",
-        "japanese": "ja",
-        "zho": "zh",
-        "chi": "zh",
-        "cmn": "zh",
-        "chinese": "zh",
-        "kor": "ko",
-        "korean": "ko",
+        name: code
+        for code, names in {
+            "en": "eng english",
+            "fr": "fra fre french",
+            "it": "ita italian",
+            "de": "deu ger german",
+            "es": "spa spanish",
+            "pt": "por portuguese",
+            "nl": "nld dut dutch",
+            "ru": "rus russian",
+            "ja": "jpn japanese",
+            "zh": "zho chi cmn chinese",
+            "ko": "kor korean",
+        }.items()
+        for name in names.split()
     }
 )
-"""Alternative codes of languages with specific rules."""
+"""Codes of languages with specific rules by alternative names."""
 
 
 def language_code(language: str) -> str:

@@ -607,7 +607,8 @@ def spectral_distances(references: Recording, estimates: Recording, floor: float
         if not np.isfinite(sums).all():
             raise FloatingPointError(NOT_FINITE)
         total += np.array([np.sqrt(sums[0] / sums[1]), sums[2] / count, sums[3] / count])
-    return (total / len(RESOLUTIONS)).reshape(3, len(references), references.channels).mean(axis=2)
+    distances: Float = (total / len(RESOLUTIONS)).reshape(3, len(references), references.channels).mean(axis=2)
+    return distances
 
 
 def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterator[Float]:

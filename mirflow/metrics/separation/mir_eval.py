@@ -117,6 +117,7 @@ def _ratios(
     if sides[0].size == 0:
         return [np.array([])] * (len(names) + 1)
     reference, estimate = map(from_arrays, sides)
+    order: Array
     if window is None:
         ratios, order = measure_whole(ReferenceSources(reference, FILTERS_LENGTH), estimate, permutation)
     else:

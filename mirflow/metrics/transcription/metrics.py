@@ -289,7 +289,7 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
         for rows, row in pairs[np.array([pair])].sides:
             columns = {**rows.columns, "octave": np.log2(rows.columns["pitch"])}
             sides.append(Notes.of(Ragged(columns, rows.counts), row))
-        block = NoteBatch(*sides)
+        block = NoteBatch(sides[0], sides[1])
         if any(block.most_edges(rule) > MOST_PAIRS for rule in rules):
             refused[pair] = TOO_MANY.format(numbers[0][pair], numbers[1][pair])
     return refused
