@@ -530,6 +530,19 @@ def unknown_convention(name: str, metrics: Sequence[Metric]) -> Convention:
     return Convention(name, "not known here", tuple(metrics), missing, missing)
 
 
+def hop_of(grid: Grid, default: str, what: str) -> float | None:
+    """Seconds between the frames of a grid, or None for the default one; raise a MetricError for any other."""
+    if grid == default:
+        return None
+    try:
+        hop = float(grid)
+    except ValueError:
+        hop = 0.0
+    if not 0 < hop < np.inf:
+        raise MetricError(f"{what} are not scored on grid {grid!r}; use {default}, or a hop in seconds such as 0.01")
+    return hop
+
+
 def refuse_namesakes(measures: Iterable[Measure]) -> None:
     """Raise a MetricError for metrics with the same name but different origins."""
     known: dict[str, str] = {}

@@ -17,7 +17,7 @@ from ...ragged import Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
-from ..base import Convention, Grid, Pairs, Scores, Sparse
+from ..base import Convention, Grid, Pairs, Scores, Sparse, hop_of
 from ..cleaning import (
     NO_INTERVALS,
     Cleaned,
@@ -277,7 +277,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
-    hop = _hop(grid)
+    hop = hop_of(grid, "union", "chords")
     chords = encode_sides(pairs.references, pairs.estimates)
     refused, scorable, sides, rows = sort_out(pairs, chords, merging)
     merged = chords.merged if merging else None
@@ -289,7 +289,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     for measure in measures:
         # Some measures define their own frames, from the reference's start on; the others use the requested grid.
         own = "hop" in measure.parameters
-        axes.setdefault((_hop(float(measure["hop"])) if own else hop, own), []).append(measure)
+        axes.setdefault((float(measure["hop"]) if own else hop, own), []).append(measure)
     for (step, own), some in axes.items():
         axis, scored = exact, scorable
         if step is not None:
@@ -313,14 +313,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     repairs = np.zeros(len(pairs), dtype=np.int64)
     repairs[scorable] = exact.ragged_ends
     return Scores(values[0], values[1], extras, refused, repairs)
-
-
-def _hop(grid: Grid) -> float | None:
-    if grid == "union":
-        return None
-    if isinstance(grid, str) or not 0 < grid < np.inf:
-        raise MetricError(f"chords are not scored on grid {grid!r}; use union, or a hop in seconds such as 0.01")
-    return float(grid)
 
 
 def sort_out(

@@ -216,13 +216,6 @@ class Frames:
     graded: tuple[bool, bool]
 
 
-def mean_hop(series: Melodies) -> Float:
-    """Mean distance of the samples of each row, 0 for a single one: float64 (rows,), seconds."""
-    span = series.times[series.last] - series.times[series.first]
-    steps = series.counts - 1
-    return divide(span, steps)
-
-
 def most_frames(samples: Int) -> Int:
     """Largest number of frames for series with given numbers of samples: int64 (n,).
 
@@ -277,9 +270,12 @@ def on_hop(
 
     Each side is resampled up to its own end; the estimate is silent afterwards.
     """
-    (counts, times, *own), (theirs, _, *other) = (
-        _on_own_frames(side, hop, resampling) for side in (references, estimates)
-    )
+    frames = []
+    for series in (references, estimates):
+        counts = hop_counts(series.times[series.last], hop)
+        times = hop_times(counts, hop)
+        frames.append((counts, times, *resample(series, np.arange(len(counts)), times, counts, resampling)))
+    (counts, times, *own), (theirs, _, *other) = frames
     wanted = counts[reference]
     in_order = np.array_equal(reference, np.arange(len(counts)))
     item: Int | slice = slice(None) if in_order else ranges(offsets_of(counts)[reference], wanted)
@@ -287,22 +283,8 @@ def on_hop(
     into, origin = ranges(offsets_of(wanted)[:-1], shared), ranges(offsets_of(theirs)[estimate], shared)
     cents, voicing = np.zeros((2, int(wanted.sum())))
     cents[into], voicing[into] = other[0][origin], other[1][origin]
-    return Frames(
-        own[0][item],
-        own[1][item],
-        cents,
-        voicing,
-        wanted,
-        times[item],
-        (bool(references.graded.any()), bool(estimates.graded.any())),
-    )
-
-
-def _on_own_frames(series: Melodies, hop: float, resampling: str) -> tuple[Int, Float, Float, Float]:
-    counts = hop_counts(series.times[series.last], hop)
-    times = hop_times(counts, hop)
-    sampled: Sampled = resample(series, np.arange(len(counts)), times, counts, resampling)
-    return counts, times, *sampled
+    graded = bool(references.graded.any()), bool(estimates.graded.any())
+    return Frames(own[0][item], own[1][item], cents, voicing, wanted, times[item], graded)
 
 
 VOICED, PITCH, CHROMA, ESTIMATED = 1, 2, 4, 8
@@ -334,16 +316,6 @@ class FrameTally:
     sums: Mapping[str, Float]
     """``frames``: their number; ``reference``, ``estimate`` and ``both``: sums of the voicing of a side and of the
     product of both."""
-
-    @classmethod
-    def empty(cls, pairs: int) -> FrameTally:
-        """Make a tally of pairs without frames."""
-        return cls({name: np.zeros((pairs, _CLASSES)) for name in ("frames", "reference", "estimate", "both")})
-
-    def put(self, pairs: Int, tally: FrameTally) -> None:
-        """Set the counts of pairs."""
-        for name, sums in tally.sums.items():
-            self.sums[name][pairs] = sums
 
     @classmethod
     def of(cls, frames: Frames, tolerance: float) -> FrameTally:

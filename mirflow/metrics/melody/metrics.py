@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -11,14 +11,14 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...annotations.grids import GridForm, GridOptions, TimeGrid, Variables, series_from_grid
-from ...errors import AnnotationError, MetricError, UnknownNameError
+from ...errors import AnnotationError, UnknownNameError
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, hop_of
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind
-from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
+from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 
 _ERROR_KINDS = (
@@ -139,56 +139,42 @@ DECIMALS = 10
 """Decimals to which times are rounded when melodies are compared."""
 
 
-def sample_series(
-    rows: Ragged, times: Float, resampling: str = "linear", *, hold_last: bool = False
-) -> tuple[Float, Float]:
-    """Sample clean melodies at common times: frequency in Hz, 0 without pitch, and voicing in [0, 1], 0 for guessed
-    pitches.
+def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
+    """Frequency in Hz, 0 without pitch, and voicing, 0 for guessed pitches, at common times, and the last time.
 
     Frequencies between two samples are interpolated linearly in cents, the nearest one, or held. Nothing is
-    interpolated between a pitch and silence. With `hold_last`, the last sample is held until the last time, as at the
-    times of a reference in mir_eval. Otherwise, the melody is silent after it.
-
-    Examples
-    --------
-    >>> columns = {"time": np.array([0.0, 1.0]), "frequency": np.array([200.0, -400.0])}
-    >>> frequency, voicing = sample_series(Ragged(columns, (np.array([2]),)), np.array([0.0, 0.5, 1.0]), "hold")
-    >>> frequency.tolist(), voicing.tolist()
-    ([[200.0, 200.0, 400.0]], [[1.0, 1.0, 0.0]])
+    interpolated between a pitch and silence. Melodies are silent after their last sample, except that beside the
+    reference's times mir_eval holds it until the last time.
     """
+    times, resampling = grid.times, options.resampling
     if resampling not in kernel.RESAMPLINGS:
         raise UnknownNameError("resampling", resampling, kernel.RESAMPLINGS)
     frequency, voicing = np.zeros((2, len(rows), len(times)))
     only = np.zeros(1, dtype=np.int64)
-    for row in np.flatnonzero(rows.counts[0]).tolist():
+    last, filled = np.full(len(rows), np.nan), rows.counts[0] > 0
+    last[filled] = rows.columns["time"][rows.offsets[1:][filled] - 1]
+    for row in np.flatnonzero(filled).tolist():
         melody = rows.take([row])
         rounded, own = np.round(times, DECIMALS), np.round(melody.columns["time"], DECIMALS)
         first = int(np.searchsorted(rounded, min(float(own[0]), 0.0)))
-        part = slice(first, int(np.searchsorted(rounded, own[-1], side="right")) if not hold_last else len(times))
+        stop = len(times) if grid.name == "reference" else int(np.searchsorted(rounded, own[-1], side="right"))
         series = kernel.series_of(melody, only, _BASE)
         # Use the samples themselves, as the conversion to cents would round values that are not interpolated.
-        plain = kernel.Melodies(series.times, _hertz(melody, series), series.voicing, series.counts, series.graded)
-        for start in range(part.start, part.stop, _PIECE):  # several arrays are made per time
-            piece = slice(start, min(start + _PIECE, part.stop))
+        hertz = np.abs(melody.columns["frequency"])
+        early = int(series.counts[0]) - len(hertz)  # one more at 0 s if the first is later
+        plain = replace(series, cents=np.concatenate([hertz[:1]] * early + [hertz, np.zeros(1)]))
+        for start in range(first, stop, _PIECE):  # several arrays are made per time
+            piece = slice(start, min(start + _PIECE, stop))
             count = np.array([piece.stop - piece.start], dtype=np.int64)
             cents, voicing[row, piece] = kernel.resample(series, only, times[piece], count, resampling)
-            hertz, _ = kernel.resample(
-                plain, only, times[piece], count, "hold" if resampling == "linear" else resampling
-            )
+            held = "hold" if resampling == "linear" else resampling
+            hertz, _ = kernel.resample(plain, only, times[piece], count, held)
             between = np.where(cents == 0, 0.0, _BASE * np.exp2(cents / 1200.0))
             frequency[row, piece] = np.where(kernel.to_cents(hertz, _BASE) == cents, hertz, between)
-    return frequency, voicing
-
-
-def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
-    # Beside the reference's times mir_eval lets the last sample hold; on other grids nothing does.
-    sampled = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
-    last, filled = np.full(len(rows), np.nan), rows.counts[0] > 0
-    last[filled] = rows.columns["time"][rows.offsets[1:][filled] - 1]
     return {
         LAST: ((), last, {"long_name": "time of the last sample", "units": "s"}),
-        "frequency": (("time",), sampled[0], {"long_name": "fundamental frequency", "units": "Hz"}),
-        "voicing": (("time",), sampled[1], {"long_name": "degree of voicing"}),
+        "frequency": (("time",), frequency, {"long_name": "fundamental frequency", "units": "Hz"}),
+        "voicing": (("time",), voicing, {"long_name": "degree of voicing"}),
     }
 
 
@@ -197,13 +183,6 @@ CURVE = GridForm(_on_grid, series_from_grid, ("frequency", "voicing"), task="mel
 """The form of melodies on a time grid."""
 _PIECE = 1 << 18
 """Times sampled at once."""
-
-
-def _hertz(row: Ragged, series: kernel.Melodies) -> Float:
-    """Absolute frequencies of a series, in the layout of its cents."""
-    frequency = np.abs(row.columns["frequency"])
-    early = int(series.counts[0]) - len(frequency)  # one more at 0 s if the first is later
-    return np.concatenate([frequency[:1]] * early + [frequency, np.zeros(1)])
 
 
 _VOICED = Weight("voiced frames of the reference, in seconds", "s")
@@ -227,7 +206,8 @@ _PITCHED = (
     _RESAMPLING,
     Parameter("base_frequency", 10.0, "Hz", help="frequency of 0 cents, which counts as no pitch", above=0.0),
 )
-_metric = partial(metric, literature="@salamon2014; @poliner2007; with continuous voicing @bittner2019")
+_LITERATURE = "@salamon2014; @poliner2007; with continuous voicing @bittner2019"
+_metric = partial(metric, literature=_LITERATURE)
 
 
 @_metric(
@@ -263,16 +243,28 @@ def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Scored:
     return divide(tally.sum("estimate", unset=kernel.VOICED), unvoiced, fill), unvoiced
 
 
-@_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
-def raw_pitch_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
-    """Share of the voiced frames of the reference on which the pitch is right, regardless of estimated voicing."""
-    return _share(tally, kernel.PITCH)
-
-
-@_metric("Raw Chroma Accuracy", _REWARD, key="Raw Chroma Accuracy", aliases=("RCA", "raw_chroma"), parameters=_PITCHED)
-def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
-    """Share of the voiced frames of the reference on which the pitch is right, ignoring octaves."""
-    return _share(tally, kernel.CHROMA)
+@family(
+    _REWARD,
+    {
+        bit: {
+            "name": f"raw_{what}_accuracy",
+            "title": f"Raw {what.capitalize()} Accuracy",
+            "key": f"Raw {what.capitalize()} Accuracy",
+            "summary": f"share of the voiced frames of the reference on which the pitch is right, {ignoring}",
+            "aliases": (f"R{what[0].upper()}A", f"raw_{what}"),
+        }
+        for bit, what, ignoring in (
+            (kernel.PITCH, "pitch", "regardless of estimated voicing"),
+            (kernel.CHROMA, "chroma", "ignoring octaves"),
+        )
+    },
+    parameters=_PITCHED,
+    literature=_LITERATURE,
+)
+def raw_accuracies(bit: int, tally: kernel.FrameTally, measure: Measure) -> Scored:
+    """Share of the reference's voicing on frames with a bit set."""
+    reward = tally.sum("reference")
+    return divide(tally.sum("reference", bit), reward), reward
 
 
 @_metric(
@@ -292,12 +284,6 @@ def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
 
 
 METRICS = metrics_in(globals())
-
-
-def _share(tally: kernel.FrameTally, bit: int) -> Scored:
-    """Share of the reference's voicing on frames with a bit set."""
-    reward = tally.sum("reference")
-    return divide(tally.sum("reference", bit), reward), reward
 
 
 _BATCH = 2**17
@@ -322,15 +308,21 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
     J. Salamon, E. Gomez, D. P. W. Ellis and G. Richard, "Melody extraction from polyphonic music signals: approaches,
     applications, and challenges", IEEE Signal Processing Magazine 31(2), 2014.
     """
-    hop = _hop(grid)
+    hop = hop_of(grid, REFERENCE, "melodies")
     ways = ways_of(measures)
-    tallies = {key: kernel.FrameTally.empty(len(pairs)) for key in ways}
-    seconds = np.zeros(len(pairs))
+    values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     filled = np.flatnonzero(pairs.counts[0] > 0)
     # Pairs with the same reference are grouped, so that it is laid out and sampled once.
     filled = filled[np.argsort(pairs.reference_row[filled], kind="stable")]
-    sounding = _with_silence(pairs)[filled]
+    sounding, rows = pairs, pairs.estimates
+    if not rows.counts[0].all():
+        # Estimates without samples are replaced by a silent sample at 0 s, in an additional row.
+        columns = {name: np.append(column, 0) for name, column in rows.columns.items()}
+        more = Ragged(columns, (np.append(rows.counts[0], 1),), rows.labels)
+        index = np.where(pairs.counts[1] > 0, pairs.estimate_row, len(rows))
+        sounding = replace(pairs, estimates=more, estimate_row=index)
+    sounding = sounding[filled]
     sizes = sounding.sizes
     if hop is not None:
         sizes = sizes + np.maximum(_frames(sounding, hop)[0], 0).sum(axis=0)
@@ -341,38 +333,15 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
             refused |= {int(pair[number]): message for number, message in bad.items()}
             fit = np.setdiff1d(np.arange(len(some)), list(bad))
             some, pair = some[fit], pair[fit]
-        if len(some):
-            seconds[pair] = _count(some, hop, tallies, pair)
-    values = np.zeros((2, len(pairs), len(measures)))
-    for key, columns in ways.items():
-        for column in columns:
-            values[0, :, column], values[1, :, column] = measures[column].read(tallies[key])
-    values[1] *= seconds[:, np.newaxis]
+        for resampling, base in dict.fromkeys(way[:2] for way in ways) if len(some) else ():
+            frames, seconds = compare(some, base, hop, resampling)
+            for way in (way for way in ways if way[:2] == (resampling, base)):
+                tally = kernel.FrameTally.of(frames, way[2])
+                for column in ways[way]:
+                    scored, frames_counted = measures[column].read(tally)
+                    values[:, pair, column] = scored, frames_counted * seconds
     values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused)
-
-
-def _hop(grid: Grid) -> float | None:
-    """Seconds between frames; None: the times of the reference."""
-    if grid == REFERENCE:
-        return None
-    try:
-        hop = float(grid)
-    except ValueError:
-        hop = 0.0
-    if not 0 < hop < np.inf:
-        raise MetricError(f"melodies are not scored on grid {grid!r}; use reference, or a hop in seconds such as 0.01")
-    return hop
-
-
-def _with_silence(pairs: Pairs) -> Pairs:
-    """Replace estimates without samples by a silent sample at 0 s, in an additional row."""
-    rows = pairs.estimates
-    if rows.counts[0].all():
-        return pairs
-    columns = {name: np.append(column, 0) for name, column in rows.columns.items()}
-    more = Ragged(columns, (np.append(rows.counts[0], 1),), rows.labels)
-    return replace(pairs, estimates=more, estimate_row=np.where(pairs.counts[1] > 0, pairs.estimate_row, len(rows)))
 
 
 def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
@@ -424,17 +393,6 @@ def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
     return ways
 
 
-def _count(pairs: Pairs, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], pair: Int) -> Float:
-    """Count the frames of pairs in each way, writing to the tallies, and return the seconds of their frames."""
-    seconds = np.zeros(len(pairs))
-    for resampling, base in dict.fromkeys((way[0], way[1]) for way in tallies):
-        frames, seconds = compare(pairs, base, hop, resampling)
-        for way, tally in tallies.items():
-            if way[:2] == (resampling, base):
-                tally.put(pair, kernel.FrameTally.of(frames, way[2]))
-    return seconds
-
-
 def compare(pairs: Pairs, base_frequency: float, hop: float | None, resampling: str) -> tuple[kernel.Frames, Float]:
     """Sample pairs on common frames; return these and the length of a frame of each pair in seconds."""
     # The melodies of distinct rows, and their index for each pair.
@@ -442,7 +400,9 @@ def compare(pairs: Pairs, base_frequency: float, hop: float | None, resampling: 
     references = kernel.series_of(pairs.references, distinct, base_frequency, hop is not None)
     estimates = kernel.series_of(pairs.estimates, others, base_frequency)
     if hop is None:
-        return kernel.on_reference(references, estimates, left, right, resampling), kernel.mean_hop(references)[left]
+        span = references.times[references.last] - references.times[references.first]
+        hops = divide(span, references.counts - 1)  # the mean distance of samples, 0 for a single one
+        return kernel.on_reference(references, estimates, left, right, resampling), hops[left]
     return kernel.on_hop(references, estimates, left, right, hop, resampling), np.full(len(left), hop)
 
 

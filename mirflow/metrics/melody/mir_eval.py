@@ -178,7 +178,7 @@ def resample_melody_series(
     >>> cents.tolist(), voicing.tolist()
     ([3.0, 4.0, 0.0], [1.0, 1.0, 0.0])
     """
-    resampling = _resampling(kind)
+    _check_kind(kind)
     _check_times(times, times_new)
     if times.shape == times_new.shape and np.allclose(times, times_new):
         return frequencies, voicing
@@ -189,9 +189,8 @@ def resample_melody_series(
     time, value, voiced = (column.astype(np.float64) for column in columns)
     series = kernel.Melodies(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
     order = np.argsort(times_new, kind="stable")
-    _check_resampling(series, float(times_new.min()), resampling)
-    _warn_of_steps(times, frequencies)
-    sampled = kernel.resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
+    _check_resampling(series, float(times_new.min()), kind)
+    sampled = kernel.resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), KINDS[kind])
     back = np.argsort(order, kind="stable")
     return sampled[0][back], sampled[1][back]
 
@@ -222,9 +221,17 @@ def to_cent_voicing(
     >>> [column.tolist() for column in found]
     [[1.0, 0.0], [1200.0, 0.0], [1.0, 1.0], [2400.0, 3000.0]]
     """
-    resampling = _resampling(kind)
-    _check_side("Reference", ref_time, ref_freq, ref_reward)
-    _check_side("Estimated", est_time, est_freq, est_voicing)
+    _check_kind(kind)
+    for name, time, frequency, voicing in (
+        ("Reference", ref_time, ref_freq, ref_reward),
+        ("Estimated", est_time, est_freq, est_voicing),
+    ):
+        for column in (frequency, *([] if voicing is None else [voicing])):
+            if column.shape != time.shape or time.ndim != 1:
+                raise ValueError(f"{name} times, frequencies and voicing must be 1-d arrays of the same length")
+        _check_times(time)
+        if not np.isfinite(frequency).all():
+            raise ValueError(f"{name} frequencies must be finite")
     if hop is not None and not 0 < hop < np.inf:
         raise ValueError(f"hop must be above 0 s, got {hop}")
     if not ref_time.size:
@@ -238,13 +245,18 @@ def to_cent_voicing(
     )
     if hop is None:
         if not kernel.is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
-            _check_resampling(estimate, float(reference.times[0]), resampling)
-            _warn_of_steps(estimate.times[:-1], estimate.cents)
-        frames = kernel.on_reference(reference, estimate, only, only, resampling)
+            _check_resampling(estimate, float(reference.times[0]), kind)
+        frames = kernel.on_reference(reference, estimate, only, only, KINDS[kind])
     else:
         for side in (reference, estimate):
-            _check_on_hop(side, hop, resampling)
-        frames = kernel.on_hop(reference, estimate, only, only, hop, resampling)
+            end, most = side.times[side.last], kernel.most_frames(side.counts)[0]
+            if not -hop < end[0] <= most * hop or not (counts := kernel.hop_counts(end, hop))[0]:
+                raise ValueError(
+                    f"A series that ends at {end[0]} s cannot be resampled on frames from 0 s with a hop of {hop} s"
+                )
+            if not kernel.is_on_grid(side, only, kernel.hop_times(counts, hop), counts)[0]:
+                _check_resampling(side, 0.0, kind)
+        frames = kernel.on_hop(reference, estimate, only, only, hop, KINDS[kind])
     return frames.reference_voicing, frames.reference_cents, frames.estimate_voicing, frames.estimate_cents
 
 
@@ -257,21 +269,6 @@ def _count(times: Array) -> Int:
     return np.array([len(times)], dtype=np.int64)
 
 
-def _resampling(kind: str) -> str:
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    return KINDS[kind]
-
-
-def _check_side(name: str, time: Array, frequency: Array, voicing: Array | None) -> None:
-    for column in (frequency, *([] if voicing is None else [voicing])):
-        if column.shape != time.shape or time.ndim != 1:
-            raise ValueError(f"{name} times, frequencies and voicing must be 1-d arrays of the same length")
-    _check_times(time)
-    if not np.isfinite(frequency).all():
-        raise ValueError(f"{name} frequencies must be finite")
-
-
 def _check_times(*series: Array) -> None:
     for times in series:
         if not are_times(times):
@@ -280,30 +277,20 @@ def _check_times(*series: Array) -> None:
         raise ValueError("Times must be in ascending order")
 
 
-def _check_resampling(series: kernel.Melodies, begin: float, resampling: str) -> None:
-    times = series.rounded[:-1]
-    if resampling != "nearest" and (np.diff(times) == 0).any():
+def _check_kind(kind: str) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+
+
+def _check_resampling(series: kernel.Melodies, begin: float, kind: str) -> None:
+    rounded, times = series.rounded[:-1], series.times[:-1]
+    if kind != "nearest" and (np.diff(rounded) == 0).any():
         raise ValueError("A series with repeated times cannot be resampled")
-    if round(begin, 10) < times[0]:
-        raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({times[0]})")
-
-
-def _check_on_hop(side: kernel.Melodies, hop: float, resampling: str) -> None:
-    end = side.times[side.last]
-    if not -hop < end[0] <= kernel.most_frames(side.counts)[0] * hop or not (counts := kernel.hop_counts(end, hop))[0]:
-        raise ValueError(
-            f"A series that ends at {end[0]} s cannot be resampled on frames from 0 s with a hop of {hop} s"
-        )
-    only = np.zeros(1, dtype=np.int64)
-    if not kernel.is_on_grid(side, only, kernel.hop_times(counts, hop), counts)[0]:
-        _check_resampling(side, 0.0, resampling)
-        _warn_of_steps(side.times[:-1], side.cents)
-
-
-def _warn_of_steps(times: Array, frequencies: Array) -> None:
-    """Warn about uneven steps, unless it is only the first, which may be due to an inserted sample at 0 s."""
+    if round(begin, 10) < rounded[0]:
+        raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({rounded[0]})")
+    # Warn about uneven steps, unless it is only the first, which may be due to an inserted sample at 0 s.
     steps = np.diff(times)
-    others = [steps, steps[1:]] if len(steps) and frequencies[0] == frequencies[1] else [steps]
+    others = [steps, steps[1:]] if len(steps) and series.cents[0] == series.cents[1] else [steps]
     if not any(not some.size or np.allclose(some, some.mean()) for some in others):
         warn_caller(_NOT_UNIFORM)
 
@@ -379,7 +366,8 @@ def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
     >>> voicing_recall(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    return _scores("voicing_recall", *_silent(ref_voicing, est_voicing))[0]
+    sides = ((voicing, np.zeros(len(voicing))) for voicing in (ref_voicing, est_voicing))
+    return _scores("voicing_recall", *sides)[0]
 
 
 @_of_voicing
@@ -396,11 +384,8 @@ def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
     >>> voicing_false_alarm(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    return _scores("voicing_false_alarm", *_silent(ref_voicing, est_voicing))[0]
-
-
-def _silent(ref_voicing: Array, est_voicing: Array) -> tuple[_Side, _Side]:
-    return (ref_voicing, np.zeros(len(ref_voicing))), (est_voicing, np.zeros(len(est_voicing)))
+    sides = ((voicing, np.zeros(len(voicing))) for voicing in (ref_voicing, est_voicing))
+    return _scores("voicing_false_alarm", *sides)[0]
 
 
 @_of_frames

@@ -19,7 +19,7 @@ from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind
 from ..frames import with_frames
-from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
+from ..measures import Measure, Parameter, Weight, metric, metrics_in
 from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
 MAX_TIME = 30000.0
@@ -47,31 +47,22 @@ def clean(rows: Ragged) -> Cleaned:
     problems += [
         (times > MAX_TIME, lambda item: f"time is later than {MAX_TIME:.0f} s: {times[item]}"),
         (
-            _mask(list(first_bad), len(times)),
+            np.isin(np.arange(len(times)), list(first_bad)),
             lambda item: f"frequency is not from {MIN_FREQ:g} to {MAX_FREQ:g} Hz: {first_bad[item]}",
         ),
     ]
-    irregular |= _mask(holder[filling].tolist(), len(times))
+    irregular[holder[filling]] = True
     cleaned = set_aside(frames, problems, irregular)
     if filling.any():
         rows = drop_items(rows, filling)
     if cleaned.flaws:
-        rows = empty_rows(rows, _mask(list(cleaned.flaws), len(rows)))
-    return Cleaned(_in_order(rows) if "unsorted" in findings else rows, cleaned.repairs, cleaned.flaws)
-
-
-def _mask(places: list[int], size: int) -> Bool:
-    mask = np.zeros(size, dtype=np.bool_)
-    mask[places] = True
-    return mask
-
-
-def _in_order(rows: Ragged) -> Ragged:
-    order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
-    first = np.cumsum(rows.counts[1]) - rows.counts[1]
-    inner = rows.counts[1][order]
-    columns = {"time": rows.columns["time"][order], "frequency": rows.columns["frequency"][ranges(first[order], inner)]}
-    return Ragged(columns, (rows.counts[0], inner), rows.labels, rows.depths)
+        rows = empty_rows(rows, np.isin(np.arange(len(rows)), list(cleaned.flaws)))
+    if "unsorted" in findings:
+        order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
+        first, inner = (np.cumsum(rows.counts[1]) - rows.counts[1])[order], rows.counts[1][order]
+        columns = {"time": rows.columns["time"][order], "frequency": rows.columns["frequency"][ranges(first, inner)]}
+        rows = Ragged(columns, (rows.counts[0], inner), rows.labels, rows.depths)
+    return Cleaned(rows, cleaned.repairs, cleaned.flaws)
 
 
 @dataclass(frozen=True)
@@ -171,20 +162,22 @@ CHROMA = "chroma"
 """The `needs` of metrics that ignore octaves."""
 
 
-def _chroma(metric: Metric) -> Metric:
-    return replace(
-        metric,
-        name=f"chroma_{metric.name}",
-        title=f"Chroma {metric.title}",
-        summary=f"{metric.summary}; ignoring octaves",
-        key=metric.key and f"Chroma {metric.key}",
-        aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
-        needs=CHROMA,
-    )
-
-
 _PLAIN = metrics_in(globals())
-METRICS = (*_PLAIN, *map(_chroma, _PLAIN))
+METRICS = (
+    *_PLAIN,
+    *(
+        replace(
+            metric,
+            name=f"chroma_{metric.name}",
+            title=f"Chroma {metric.title}",
+            summary=f"{metric.summary}; ignoring octaves",
+            key=metric.key and f"Chroma {metric.key}",
+            aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
+            needs=CHROMA,
+        )
+        for metric in _PLAIN
+    ),
+)
 
 _BATCH = 2**15
 """Frames processed at once, so that results fit into the cache."""
