@@ -70,7 +70,30 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
         order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable").tolist()
         in_percent = percent and not unit
         tables.append(_ranking(ds, metric, order, in_percent))
-        tables.append(_pairs(ds, metric, order, in_percent, all_pairs))
+        rows: list[tuple[Entry, ...]] = []
+        names, unitwise = ds["system"].values.tolist(), _has_wins(ds)
+        floats = [ds[name].values[..., metric] for name in _PAIR]
+        counts = [ds[name].values[..., metric] for name in ("wins", "ties", "n")]
+        listed = listed_pairs(order, all_pairs)
+        for first, second in listed:
+            gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
+            shown_ends = ends if str(ds["test"].values[metric]) != "wilcoxon" else []
+            difference = f"{show_value(gap, in_percent)} {show_interval(shown_ends, in_percent, gap)}".strip()
+            wins, ties, n = (int(array[first, second]) for array in counts)
+            won = (f"{wins}/{ties}/{n - wins - ties}",) if unitwise else ()
+            # A p-value and its correction for people; as bounds where no random permutation was as far apart.
+            bound = _is_floor(ds, metric, p)
+            # Holm's and Benjamini and Hochberg's corrections multiply the p-value; max-t counts permutations itself.
+            multiplied = bound and ds.attrs["correction"] != MAX_T
+            shown = show_p(p, bound), show_p(corrected, multiplied or _is_floor(ds, metric, corrected))
+            rows.append((names[first], names[second], difference, *shown, *won))
+        columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
+        caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
+        chosen = COMPARED_WITH in ds.coords and bool(ds[COMPARED_WITH].values[metric])
+        notes, details = _pair_notes(ds, metric)
+        notes = (*pairs_note(names, order, all_pairs, chosen), *notes)
+        details = (*details, *_resolution_note(ds, metric, listed, in_percent))
+        tables.append(Table(columns, tuple(rows), notes=notes, details=details, caption=caption, keys=2))
     return tables
 
 
@@ -213,29 +236,6 @@ def _has_wins(ds: xr.Dataset) -> bool:
     return "along" not in ds.attrs and CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
 
 
-def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool, all_pairs: bool) -> Table:
-    rows: list[tuple[Entry, ...]] = []
-    names, unitwise = ds["system"].values.tolist(), _has_wins(ds)
-    floats = [ds[name].values[..., metric] for name in _PAIR]
-    counts = [ds[name].values[..., metric] for name in ("wins", "ties", "n")]
-    listed = listed_pairs(order, all_pairs)
-    for first, second in listed:
-        gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
-        shown_ends = ends if str(ds["test"].values[metric]) != "wilcoxon" else []
-        difference = f"{show_value(gap, percent)} {show_interval(shown_ends, percent, gap)}".strip()
-        wins, ties, n = (int(array[first, second]) for array in counts)
-        won = (f"{wins}/{ties}/{n - wins - ties}",) if unitwise else ()
-        shown = _show_ps(ds, metric, p, corrected)
-        rows.append((names[first], names[second], difference, *shown, *won))
-    columns = ("system", "other", "difference", "p", "p_corrected", *((_WON,) if unitwise else ()))
-    caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
-    chosen = COMPARED_WITH in ds.coords and bool(ds[COMPARED_WITH].values[metric])
-    notes, details = _pair_notes(ds, metric)
-    notes = (*pairs_note(names, order, all_pairs, chosen), *notes)
-    details = (*details, *_resolution_note(ds, metric, listed, percent))
-    return Table(columns, tuple(rows), notes=notes, details=details, caption=caption, keys=2)
-
-
 _MCNEMAR = " (of right and wrong answers McNemar's test)"
 
 
@@ -261,14 +261,6 @@ def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, in
     n = ds["n"].values[..., metric][listed[0]]
     shown = f"true differences of {size} or more are significant with probability {ds.attrs['power']}"
     return (f"resolution: with {n} units, {shown}",)
-
-
-def _show_ps(ds: xr.Dataset, metric: int, p: float, corrected: float) -> tuple[str, str]:
-    """A p-value and its correction for people; as bounds where no random permutation was as far apart."""
-    bound = _is_floor(ds, metric, p)
-    # Holm's and Benjamini and Hochberg's corrections multiply the p-value; max-t counts permutations itself.
-    multiplied = bound and ds.attrs["correction"] != MAX_T
-    return show_p(p, bound), show_p(corrected, multiplied or _is_floor(ds, metric, corrected))
 
 
 def _is_floor(ds: xr.Dataset, metric: int, p: float) -> bool:
@@ -352,7 +344,18 @@ def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
     tables = []
     for metric in range(ds.sizes["metric"]):
         order = np.argsort(ds["mean_rank"].values[:, metric], kind="stable").tolist()
-        tables += [_mean_ranks(ds, metric, order), _rank_pairs(ds, metric, order, all_pairs)]
+        names, rows = ds["system"].values.tolist(), []
+        floats = [ds[name].values[..., metric] for name in ("rank_low", "rank_difference", "rank_high", "p_pair")]
+        for first, second in listed_pairs(order, all_pairs):
+            low, gap, high, p = (float(one[second, first]) for one in floats)
+            differs = "yes" if ds["significant"].values[first, second, metric] else "no"
+            rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
+        columns = ("system", "other", "low", "mean", "high", "p", "differ")
+        caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
+        tables += [
+            _mean_ranks(ds, metric, order),
+            Table(columns, tuple(rows), notes=pairs_note(names, order, all_pairs), caption=caption, keys=2),
+        ]
     return tables
 
 
@@ -400,18 +403,6 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     )
     caption = partial(comparison_caption, ds, metric)
     return Table(columns, tuple(rows), comparison_title(ds, metric), notes, sentence=quoted, caption=caption)
-
-
-def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int], all_pairs: bool) -> Table:
-    names, rows = ds["system"].values.tolist(), []
-    floats = [ds[name].values[..., metric] for name in ("rank_low", "rank_difference", "rank_high", "p_pair")]
-    for first, second in listed_pairs(order, all_pairs):
-        low, gap, high, p = (float(one[second, first]) for one in floats)
-        differs = "yes" if ds["significant"].values[first, second, metric] else "no"
-        rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
-    columns = ("system", "other", "low", "mean", "high", "p", "differ")
-    caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
-    return Table(columns, tuple(rows), notes=pairs_note(names, order, all_pairs), caption=caption, keys=2)
 
 
 _NAMED = 3

@@ -281,7 +281,10 @@ def _split_stored(
         patches=plan.patches,
     )
     found = _split_plan(again, progress, guarded)
-    _note_changes(name, ds, found)
+    before, now = cell_texts(ds, "digest"), cell_texts(found, "digest")
+    changed = int(((before != now) & (before != "") & (before != ":")).sum())
+    if changed:
+        warn_caller(f"{name}: the files of {counted(changed, 'cell')} have changed since they were scored; run again")
     named = {one: coord for one, coord in ds.coords.items() if coord.dims in (("track",), ("system",))}
     return found.assign_coords(named).assign_attrs({one: ds.attrs[one] for one in CHOSEN if one in ds.attrs})
 
@@ -325,11 +328,3 @@ def _budgets_of_plans(
     if not found:
         raise refused[0]
     return found
-
-
-def _note_changes(name: str, ds: xr.Dataset, found: xr.Dataset) -> None:
-    """Warn about cells whose files are not those that were scored."""
-    before, now = cell_texts(ds, "digest"), cell_texts(found, "digest")
-    changed = int(((before != now) & (before != "") & (before != ":")).sum())
-    if changed:
-        warn_caller(f"{name}: the files of {counted(changed, 'cell')} have changed since they were scored; run again")

@@ -37,7 +37,14 @@ def rank_tables(ds: xr.Dataset, *, percent: bool = False, ranked: bool = True) -
         order = np.argsort(rank, kind="stable").tolist() if ranked else list(range(len(rank)))
         tables.append(_ranks(ds, metric, order, percent and not unit))
         if len(order) <= _MATRIX and not np.isnan(ds["first"].values[:, metric]).all():
-            tables.append(_better(ds, metric, order))
+            names, better = ds["system"].values.tolist(), ds["better"].values[..., metric]
+            shown = np.full(better.shape, "-", dtype=object)
+            for index, at in enumerate(order):
+                for other in order[index + 1 :]:
+                    shown[at, other], shown[other, at] = show_shares([better[at, other], better[other, at]])
+            rows = tuple((names[at], *(str(shown[at, other]) for other in order)) for at in order)
+            note = "share of the replicates in which the system of the row is better than that of the column"
+            tables.append(Table(("better", *(names[at] for at in order)), rows, notes=(note,), keys=1))
     return tables
 
 
@@ -100,17 +107,6 @@ def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> 
         return {name: title_in(ds, metric)}
 
     return Table(("system", name, "rank", "first"), rows, comparison_title(ds, metric), notes, titles=titles)
-
-
-def _better(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
-    names, better = ds["system"].values.tolist(), ds["better"].values[..., metric]
-    shown = np.full(better.shape, "-", dtype=object)
-    for index, at in enumerate(order):
-        for other in order[index + 1 :]:
-            shown[at, other], shown[other, at] = show_shares([better[at, other], better[other, at]])
-    rows = tuple((names[at], *(str(shown[at, other]) for other in order)) for at in order)
-    note = "share of the replicates in which the system of the row is better than that of the column"
-    return Table(("better", *(names[at] for at in order)), rows, notes=(note,), keys=1)
 
 
 def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:

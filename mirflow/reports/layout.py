@@ -318,13 +318,26 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
         names[""] = [[]]
     along = ["value"] if across is None else [" / ".join(own) for own in names[across]]
     if has_dims and across in across_of(ds.attrs):
-        along = _statistics(ds, across)
+        kind = ds.attrs["aggregate"]
+        what = kind if kind in CLASS_AGGREGATES else ds.attrs["metric"]
+        along = [f"{what}, {name} over {plural(across)}" for name in labels_of(ds)[across]]
     turn = [axes[name] for name in ([*down, across] if across is not None else down)]
     body = cells.transpose(turn).reshape(-1, len(along))
     counts = {name: count for name, count in counts_of(ds).items() if name == "n" or count.any()}
     beside = {name: count.transpose(turn).reshape(-1, len(along)) for name, count in counts.items()}
     rows: list[tuple[Entry, ...]] = []
-    signed = _names_of_cells(ds, labels, groupings)
+    # What each place along an axis says of its cells, for each column that names it.
+    signed: dict[str, list[tuple[Names, ...]]] = {dim: [(((dim, one),),) for one in own] for dim, own in labels.items()}
+    if "" in signed:
+        signed[""] = [()]
+    signed["system"] = [((("system", name),),) for name in names_of(ds, "system")]
+    groups = (
+        tuple(((name, plain),) for name, plain in zip(groupings, map(str, group), strict=True))
+        for group in groups_of(ds)
+    )
+    signed["group"] = list(groups)
+    if "metric" not in ds.attrs:
+        signed["metric"] = [((("metric", name),),) for name in column_of(ds, "metric")]
     names_of_rows: list[tuple[Names, ...]] = []
     kept: Bool = np.ones(len(body), dtype=np.bool_)
     if has_dims and any(name in labels for name in down):  # a frame that no track has
@@ -344,31 +357,6 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
         return Table(columns, tuple(rows), signing=signing)
     notes = count_notes(metrics if across == "metric" else along, beside["n"][kept]) if len(along) > 1 else ()
     return Table(columns, tuple(rows), notes=notes, keys=len(left), signing=signing)
-
-
-def _names_of_cells(
-    ds: Results, labels: Mapping[str, Sequence[str]], groupings: Sequence[str]
-) -> dict[str, list[tuple[Names, ...]]]:
-    """What each place along an axis says of its cells, for each column that names it."""
-    found: dict[str, list[tuple[Names, ...]]] = {dim: [(((dim, one),),) for one in own] for dim, own in labels.items()}
-    if "" in found:
-        found[""] = [()]
-    found["system"] = [((("system", name),),) for name in names_of(ds, "system")]
-    groups = (
-        tuple(((name, plain),) for name, plain in zip(groupings, map(str, group), strict=True))
-        for group in groups_of(ds)
-    )
-    found["group"] = list(groups)
-    if "metric" not in ds.attrs:
-        found["metric"] = [((("metric", name),),) for name in column_of(ds, "metric")]
-    return found
-
-
-def _statistics(ds: Results, across: str) -> list[str]:
-    """Headings of columns that are statistics across classes."""
-    kind = ds.attrs["aggregate"]
-    what = kind if kind in CLASS_AGGREGATES else ds.attrs["metric"]
-    return [f"{what}, {name} over {plural(across)}" for name in labels_of(ds)[across]]
 
 
 def title_of(attrs: Mapping[str, Any]) -> str:

@@ -199,7 +199,7 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         if tells_apart(compared)[0]:
             low, high = ([None if np.isnan(one) else int(one) for one in end[:, 0]] for end in rank_bounds(compared))
         if columns["orientation"][place] != "none":
-            first = [_finite(share) for share in first_shares(blocks, how)[:, 0].tolist()]
+            first = [(share if math.isfinite(share) else None) for share in first_shares(blocks, how)[:, 0].tolist()]
     scores = {name: values_of(found, name)[:, 0] for name in _SCORE if name in found}
     ranks = _ranks(scores["value"][:, place], columns["orientation"][place])
     metadata = coords_of(found, "system")
@@ -256,10 +256,6 @@ def _number(value: float) -> Value:
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return float(value)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def _plain(value: Any) -> Any:

@@ -282,10 +282,7 @@ class _Latex:
             if name == "multicolumn" and before[0] != "1":
                 raise UnreadError("the cell spans several columns")
             return f"{BORDER}{self._read(self._argument())}{BORDER}"
-        return self._special(name)
-
-    def _special(self, name: str) -> str:
-        """Commands with a rule of their own."""
+        # Commands with a rule of their own.
         if name in ("textcolor", "color", "cellcolor", "rowcolor"):
             behind = name in ("cellcolor", "rowcolor")
             self._color(self._option(), self._argument(), _BEHIND if behind else _TEXT_COLOR)

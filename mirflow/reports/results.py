@@ -117,19 +117,15 @@ def best_of(ds: Results, value: Float) -> Float:
     best: Float = np.where(ways == "lower", lowest, largest)
     best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
     if "across" in ds.attrs:
-        _leave_out_deviations(ds, best)
+        # Of deviations neither high nor low ones are better.
+        groupings, labels = groupings_of(ds), labels_of(ds)
+        for dim, names in across_of(ds.attrs).items():
+            if "std" in names and dim in groupings:
+                best[[group[groupings.index(dim)] == "std" for group in groups_of(ds)]] = np.nan
+            elif "std" in names:
+                axis = 1 + list(labels).index(dim)
+                np.moveaxis(best, axis, 0)[[label == "std" for label in labels[dim]]] = np.nan
     return best
-
-
-def _leave_out_deviations(ds: Results, best: Float) -> None:
-    """Of deviations neither high nor low ones are better."""
-    groupings, labels = groupings_of(ds), labels_of(ds)
-    for dim, names in across_of(ds.attrs).items():
-        if "std" in names and dim in groupings:
-            best[[group[groupings.index(dim)] == "std" for group in groups_of(ds)]] = np.nan
-        elif "std" in names:
-            axis = 1 + list(labels).index(dim)
-            np.moveaxis(best, axis, 0)[[label == "std" for label in labels[dim]]] = np.nan
 
 
 def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -> list[str]:

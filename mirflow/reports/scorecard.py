@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .standings import ALIKE, MINUS, Node, Standing, Standings, node
+from .standings import ALIKE, MINUS, Node, Standings, node
 
 BEST = "best"
 """In place of the name of a system: the best one of each evaluation."""
@@ -60,7 +60,19 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
         row = cells.get((own.name, system))
         if row is None or math.isnan(row.value):
             return node("td", "", kind="number")
-        return _cell(own, row, shades[own.name][system])
+        board, (kind, gap) = own.standings, shades[own.name][system]
+        best = row.value == _best_of(board)
+        number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not board.unit else {}
+        value = node("data", board.show(row.value), kind="strong" if best else "", **number)
+        alike = [node("span", "=", kind="mark", title="not told apart from the best")] if row.relation == ALIKE else []
+        sign = "+" if gap > 0 else MINUS if gap < 0 else ""
+        said = BEST if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
+        said = f"({said})" if "unsure" in kind else said
+        facts = {"data-system": row.system, "data-score": f"{row.value:.12g}", "data-letters": row.letters}
+        # The head of the evaluation is the stop for the keyboard.
+        where = {"href": own.address, "title": f"{row.system}, {own.name}", "tabindex": "-1"}
+        inside = node("a", value, **where), *alike, node("small", said)
+        return node("td", *inside, kind=f"number {kind}".strip(), **facts)
 
     if len(evaluations) > len(systems):
         names = [node("th", name, scope="col", kind="number", title=name) for name in systems]
@@ -76,13 +88,11 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
             node("tr", node("th", name, scope="row", title=name), *(cell(own, name) for own in evaluations))
             for name in systems
         ]
-    caption = node("caption", _explain(baseline), kind="note")
-    return [node("table", caption, node("thead", head), node("tbody", *body), kind="scorecard")]
-
-
-def _explain(baseline: str) -> str:
     whom = "it" if baseline == BEST else baseline
-    return f"Bold is best. Small numbers are the gap to {whom}; hatched gaps could be chance."
+    caption = node(
+        "caption", f"Bold is best. Small numbers are the gap to {whom}; hatched gaps could be chance.", kind="note"
+    )
+    return [node("table", caption, node("thead", head), node("tbody", *body), kind="scorecard")]
 
 
 def _order_systems(evaluations: Sequence[ScoredEvaluation]) -> list[str]:
@@ -132,19 +142,3 @@ def _shades_of(board: Standings, baseline: str) -> dict[str, tuple[str, float]]:
         kinds = [f"{side}{step}" if step and board.sign and gap == gap else "", "" if apart or not gap else "unsure"]
         found[row.system] = " ".join(filter(None, kinds)), gap
     return found
-
-
-def _cell(own: ScoredEvaluation, row: Standing, shade: tuple[str, float]) -> Node:
-    board, (kind, gap) = own.standings, shade
-    best = row.value == _best_of(board)
-    number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not board.unit else {}
-    value = node("data", board.show(row.value), kind="strong" if best else "", **number)
-    alike = [node("span", "=", kind="mark", title="not told apart from the best")] if row.relation == ALIKE else []
-    sign = "+" if gap > 0 else MINUS if gap < 0 else ""
-    said = BEST if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
-    said = f"({said})" if "unsure" in kind else said
-    facts = {"data-system": row.system, "data-score": f"{row.value:.12g}", "data-letters": row.letters}
-    # The head of the evaluation is the stop for the keyboard.
-    where = {"href": own.address, "title": f"{row.system}, {own.name}", "tabindex": "-1"}
-    inside = node("a", value, **where), *alike, node("small", said)
-    return node("td", *inside, kind=f"number {kind}".strip(), **facts)

@@ -373,7 +373,9 @@ def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
             first = number
         row.append(code[start:])
         if "signature:" in code:
-            document.foot(_latex_plain(code))
+            for shown, plain in _LATEX_CHARACTERS.items():
+                code = code.replace(shown, plain)
+            document.foot(re.sub(r"\\\\\s*$", "", re.sub(r"\\([_%&#${}])", r"\1", code)))
         if not comment.lstrip().startswith("mirflow"):
             continue
         rows = _latex_rows("\n".join(row))
@@ -502,13 +504,6 @@ _LATEX_CHARACTERS = {
     "{*}": "*",
     "-{}": "-",
 }
-
-
-def _latex_plain(code: str) -> str:
-    """Text that was escaped for LaTeX."""
-    for shown, plain in _LATEX_CHARACTERS.items():
-        code = code.replace(shown, plain)
-    return re.sub(r"\\\\\s*$", "", re.sub(r"\\([_%&#${}])", r"\1", code))
 
 
 def _read_markdown(text: str, path: str, document: _SignedDocument) -> None:

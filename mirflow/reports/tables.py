@@ -173,31 +173,28 @@ def to_text(
         table = replace(table, details=("columns and methods: --notes (details=True)",))
     below = _signed(table)[2] if signed else (*table.notes, *table.details)
     if charts and width and width >= _WIDE:
-        table = _with_charts(table, width)
-    sentence, title, *notes = [_fold(line, width) if width else line for line in (table.sentence, table.title, *below)]
+        # The table with a chart behind each column of values with intervals, if all of that has room.
+        drawn: list[tuple[str, Sequence[Entry]]] = []
+        for place, name in enumerate(table.columns):
+            entries = [row[place] for row in table.rows]
+            values = bounded_values([show_entry(entry) for entry in entries])
+            drawn += [(name, entries), *([("", text_charts(values))] if values else [])]
+        columns, entries_of = zip(*drawn, strict=True) if drawn else ((), ())
+        made = replace(table, columns=columns, rows=tuple(zip(*entries_of, strict=True)))
+        table = made if full_width(made) <= width else table
+    # A line over several, broken between words only: names and commands have hyphens and must stay whole.
+    sentence, title, *notes = [
+        textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+        if width
+        else line
+        for line in (table.sentence, table.title, *below)
+    ]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)] if table.columns else []
     return "".join(f"{part}\n" for part in (sentence, title, "\n\n".join(blocks), *notes) if part)
 
 
 _WIDE = 120
 """Columns of a terminal from which on intervals are drawn."""
-
-
-def _with_charts(table: Table, width: int) -> Table:
-    """The table with a chart behind each column of values with intervals, if all of that has room."""
-    drawn: list[tuple[str, Sequence[Entry]]] = []
-    for place, name in enumerate(table.columns):
-        entries = [row[place] for row in table.rows]
-        values = bounded_values([show_entry(entry) for entry in entries])
-        drawn += [(name, entries), *([("", text_charts(values))] if values else [])]
-    columns, entries_of = zip(*drawn, strict=True) if drawn else ((), ())
-    made = replace(table, columns=columns, rows=tuple(zip(*entries_of, strict=True)))
-    return made if full_width(made) <= width else table
-
-
-def _fold(line: str, width: int) -> str:
-    """A line over several, broken between words only: names and commands have hyphens and must stay whole."""
-    return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def blocks_of(table: Table, width: int | None) -> list[Table]:
@@ -316,6 +313,8 @@ def to_html(table: Table) -> str:
     >>> to_html(Table(("system",), (("<A>",),)))
     '<table><thead><tr><th>system</th></tr></thead><tbody><tr><td>&lt;A&gt;</td></tr></tbody></table>'
     """
+    from . import standings
+
     heads, comments, below = _signed(table)
     title = "".join(f"<!-- {one} -->" for one in heads)
     title += "".join(f'<div class="title">{_plain(text)}</div>' for text in (table.sentence, table.title) if text)
@@ -326,7 +325,9 @@ def to_html(table: Table) -> str:
     for place, (name, flush) in enumerate(zip(table.columns, numeric_columns(table), strict=True)):
         kind = "number" if flush else "prose" if name in table.folds else ""
         of = f' class="{kind}"' if kind else ""
-        charts = _charts(table, place)
+        # Charts of the intervals in a column; none where it has none.
+        values = bounded_values([show_entry(row[place]) for row in table.rows])
+        charts = [standings.to_html([chart] if chart else []) for chart in standings.charts_of(values)]
         columns += f"<th{of}>{_plain(name)}</th>{'<td></td>' if charts else ''}"
         for index, (row, cells) in enumerate(zip(table.rows, body, strict=True)):
             entry = row[place]
@@ -337,7 +338,10 @@ def to_html(table: Table) -> str:
     endings = [f"<!-- {comment} -->" for comment in comments] or [""] * len(body)
     rows = "".join(f"<tr>{''.join(cells)}{end}</tr>" for cells, end in zip(body, endings, strict=True))
     grid = f"<table><thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table>"
-    return title + grid + _folded(below)
+    # Notes below a table: those that warn, and the others in an element that opens.
+    shown = "".join(f'<div class="note">{_plain(note)}</div>' for note in below if _OPEN.match(note))
+    others = "".join(f"<div>{_plain(note)}</div>" for note in below if not _OPEN.match(note))
+    return title + grid + (shown + (f"<details><summary>Notes</summary>{others}</details>" if others else ""))
 
 
 def _plain(text: str) -> str:
@@ -345,23 +349,8 @@ def _plain(text: str) -> str:
     return html.escape(clean_text(text))
 
 
-def _charts(table: Table, place: int) -> list[str]:
-    """Charts of the intervals in a column; none where it has none."""
-    from .standings import charts_of, to_html
-
-    values = bounded_values([show_entry(row[place]) for row in table.rows])
-    return [to_html([chart] if chart else []) for chart in charts_of(values)]
-
-
 _OPEN = re.compile(r"warning: |references: |\d[\d,]* of \d[\d,]* ")
 """Begins notes that are never folded: doubts, and how many of what agree or count."""
-
-
-def _folded(notes: Sequence[str]) -> str:
-    """Notes below a table: those that warn, and the others in an element that opens."""
-    shown = "".join(f'<div class="note">{_plain(note)}</div>' for note in notes if _OPEN.match(note))
-    others = "".join(f"<div>{_plain(note)}</div>" for note in notes if not _OPEN.match(note))
-    return shown + (f"<details><summary>Notes</summary>{others}</details>" if others else "")
 
 
 _ESCAPES = {
@@ -491,14 +480,12 @@ def _latex_notes(notes: tuple[str, ...]) -> list[str]:
     """The notes, a line each, small and as wide as the text."""
     if not notes:
         return []
-    escaped = [_latex_note(note) for note in notes]
+    # A note; a signature has no blanks at which it could break over lines.
+    escaped = [
+        (escape(note).replace(";", r";\allowbreak{}") if note.startswith(SIGNED) else escape(note)) for note in notes
+    ]
     lines = [rf"{note}\\" for note in escaped[:-1]] + escaped[-1:]
     return [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *lines, r"\end{minipage}"]
-
-
-def _latex_note(note: str) -> str:
-    """A note; a signature has no blanks at which it could break over lines."""
-    return escape(note).replace(";", r";\allowbreak{}") if note.startswith(SIGNED) else escape(note)
 
 
 def _latex_head(text: str, titles: Mapping[str, str]) -> str:

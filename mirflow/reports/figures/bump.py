@@ -72,7 +72,12 @@ def bump(scores: Stored, metric: Names = None, aggregate: str | None = None, **o
     systems = names_of(result, "system")
     if len(systems) > _SYSTEMS:
         raise FigureError(f"a page has room for {_SYSTEMS} systems, not {len(systems)}: choose some (system)")
-    rank = _rank(values_of(result)[:, 0] * signs_of(chosen, column_of(result, "orientation")))
+    # Ranks of values (systems, metrics) of which high ones are better; equal ones share theirs, NaN has none.
+    from scipy.stats import rankdata
+
+    rank: Float = rankdata(
+        -settle(values_of(result)[:, 0] * signs_of(chosen, column_of(result, "orientation"))), axis=0, nan_policy="omit"
+    )
     with sheet(frame_of(options, "page"), 0.95 + _ROW * len(systems)) as page:
         titles = [metric_title(*named) for named in zip(chosen, column_of(result, "title"), strict=True)]
         _draw(page, rank, [label(system) for system in systems], [label(title, 22) for title in titles], tau)
@@ -82,14 +87,6 @@ def bump(scores: Stored, metric: Names = None, aggregate: str | None = None, **o
         about = f"Kendall's tau-b between neighbouring metrics below; of every two: {ends}"
         page.head("Ranks by several metrics", f"{describe(result)}. {about}", signer_of(ds, query, result))
     return page.ax
-
-
-def _rank(value: Float) -> Float:
-    """Ranks of values (systems, metrics) of which high ones are better; equal ones share theirs, NaN has none."""
-    from scipy.stats import rankdata
-
-    ranked: Float = rankdata(-settle(value), axis=0, nan_policy="omit")
-    return ranked
 
 
 def _draw(page: Sheet, rank: Float, systems: list[str], metrics: list[str], tau: Float) -> None:

@@ -55,8 +55,22 @@ def confusion(scores: Stored, metric: str | None = None, *, most: int = 26, **op
     if most < 2:
         raise FigureError(f"a matrix needs two classes or more, not {most}")
     group, ds = board_of(scores, metric, options)
-    variable = _variable(ds, metric)
-    system = _only_system(ds, options)
+    tables = find_tables(ds)
+    found = list(tables) if metric is None else split_names(ds, metric)[1]
+    if metric is None:  # of several tables those are meant that are confusions
+        found = [one for one in found if table_of(ds, one).dims[2:] == CONFUSED] or found
+    if metric is not None and not found:
+        raise UnknownNameError("confusion", metric, tables.values())
+    if not found:
+        raise FigureError("the scores hold no confusion; ask for it in the pipeline, as in metrics: [confusion@majmin]")
+    if len(found) > 1:
+        raise FigureError(f"several metrics have extra dims; choose one: {', '.join(tables[one] for one in found)}")
+    variable = found[0]
+    given = options.get("system")
+    names = names_of(ds, "system") if given is None else [given] if isinstance(given, str) else list(given)
+    if len(names) != 1:
+        raise FigureError(f"a confusion matrix shows one system; choose one of: {', '.join(names)}")
+    system = names[0]
     options["system"] = system
     query = query_of(options, None)
     result = aggregate_table(select_table(ds, variable, query), None, group)
@@ -73,28 +87,6 @@ def confusion(scores: Stored, metric: str | None = None, *, most: int = 26, **op
         about = _describe(result, labels[-1] == REST)
         page.head(f"{label(title, 60)}: {label(system)}", about, signer_of(ds, query, result))
     return page.ax
-
-
-def _variable(ds: xr.Dataset, metric: str | None) -> str:
-    tables = find_tables(ds)
-    found = list(tables) if metric is None else split_names(ds, metric)[1]
-    if metric is None:  # of several tables those are meant that are confusions
-        found = [one for one in found if table_of(ds, one).dims[2:] == CONFUSED] or found
-    if metric is not None and not found:
-        raise UnknownNameError("confusion", metric, tables.values())
-    if not found:
-        raise FigureError("the scores hold no confusion; ask for it in the pipeline, as in metrics: [confusion@majmin]")
-    if len(found) > 1:
-        raise FigureError(f"several metrics have extra dims; choose one: {', '.join(tables[one] for one in found)}")
-    return found[0]
-
-
-def _only_system(ds: xr.Dataset, options: FigureOptions) -> str:
-    given = options.get("system")
-    names = names_of(ds, "system") if given is None else [given] if isinstance(given, str) else list(given)
-    if len(names) != 1:
-        raise FigureError(f"a confusion matrix shows one system; choose one of: {', '.join(names)}")
-    return names[0]
 
 
 def _square(result: xr.Dataset) -> tuple[Float, list[str]]:

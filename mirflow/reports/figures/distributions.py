@@ -12,11 +12,10 @@ from ...ragged import Float
 from ..drawing import BLUE, RED, SKY
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
-from .canvas import Sheet, Signer, figure, label, sheet
+from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, rank_systems, scores_of
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
 _SHAPES = {
@@ -78,7 +77,22 @@ def distributions(
         value = values_of(result)[:, 0, 0].tolist()
         for index, system in enumerate(order):
             _draw_row(page, score[system], value[system], index, style, score.size > _MANY)
-        _finish(page, result, order, style, [*cut, *infinite(score)], signed)
+        # Name the axes, and write what the figure shows.
+        ax, n, systems = page.ax, values_of(result, "n")[:, 0, 0], names_of(result, "system")
+        differ = len(set(n.tolist())) > 1
+        names = [label(systems[place]) + (f" ({n[place]})" if differ else "") for place in order]
+        ax.set_yticks(range(len(order)), names, fontsize=page.type_size(len(order)))
+        ax.tick_params(axis="y", length=0)
+        ax.set_ylim(len(order) - 0.5, -0.55)
+        ax.set_xlabel(label(axis_name(result), 60))
+        ax.grid(axis="x")
+        ax.spines["left"].set_visible(False)
+        shape, kind = _SHAPES[style], aggregate_in_words(column_of(result, "aggregate")[0])
+        page.head(
+            f"{label(axis_name(result), 60)} of each track",
+            f"{describe(result, notes=[*cut, *infinite(score)])}. Points: tracks; {shape}; diamond: {kind}",
+            signed,
+        )
     return page.ax
 
 
@@ -123,22 +137,3 @@ def _spread(score: Float) -> Float:
     place = np.empty(len(score), dtype=np.int64)
     place[np.argsort(score, kind="stable")] = np.arange(len(score))
     return np.asarray((place * 0.6180339887498949) % 1.0)
-
-
-def _finish(page: Sheet, result: xr.Dataset, order: list[int], style: str, notes: list[str], signed: Signer) -> None:
-    """Name the axes, and write what the figure shows."""
-    ax, n, systems = page.ax, values_of(result, "n")[:, 0, 0], names_of(result, "system")
-    differ = len(set(n.tolist())) > 1
-    names = [label(systems[place]) + (f" ({n[place]})" if differ else "") for place in order]
-    ax.set_yticks(range(len(order)), names, fontsize=page.type_size(len(order)))
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(len(order) - 0.5, -0.55)
-    ax.set_xlabel(label(axis_name(result), 60))
-    ax.grid(axis="x")
-    ax.spines["left"].set_visible(False)
-    shape, kind = _SHAPES[style], aggregate_in_words(column_of(result, "aggregate")[0])
-    page.head(
-        f"{label(axis_name(result), 60)} of each track",
-        f"{describe(result, notes=notes)}. Points: tracks; {shape}; diamond: {kind}",
-        signed,
-    )

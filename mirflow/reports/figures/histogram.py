@@ -101,11 +101,24 @@ def histogram(
     columns = min(len(order), max(1, round(_COLUMNS * frame.inches / 7.16)))
     rows = -(-len(order) // columns)
     with sheet(frame, 0.35 + _HIGH * rows) as page:
-        edges = _edges(score, column_of(result, "unit")[0], bins)
+        # Edges of the bins: from 0 to 1 for ratios, else from the smallest to the largest score.
+        finite = score[np.isfinite(score)]
+        low, high = float(finite.min()), float(finite.max())
+        if not column_of(result, "unit")[0] and low >= 0 and high <= 1:
+            low, high = 0.0, 1.0
+        if not high > low:
+            low, high = low - 0.5, high + 0.5
+        edges = np.linspace(low, high, bins + 1)
         panels = _panels(page, rows, columns, len(order))
         for ax, row in zip(panels, order, strict=True):
             before = systems.index(pairs[systems[row]]) if pairs else None
-            _draw(ax, score, row, before, edges)
+            own = score[row][np.isfinite(score[row])]
+            ax.hist(own, edges.tolist(), color=SKY, alpha=0.7, edgecolor=BLUE, linewidth=0.4)
+            if before is not None:
+                other = score[before][np.isfinite(score[before])]
+                ax.hist(other, edges.tolist(), histtype="step", color=ORANGE, linewidth=1.2)
+            ax.set_xlim(edges[0], edges[-1])
+            ax.grid(axis="y")
             _mark(ax, result, row, before)
             ax.set_title(label(systems[row]), fontsize=7.5, loc="left", pad=2)
         highest = max(ax.get_ylim()[1] for ax in panels)
@@ -118,33 +131,12 @@ def histogram(
     return page.ax
 
 
-def _edges(score: Float, unit: str, bins: int) -> Float:
-    """Edges of the bins: from 0 to 1 for ratios, else from the smallest to the largest score."""
-    finite = score[np.isfinite(score)]
-    low, high = float(finite.min()), float(finite.max())
-    if not unit and low >= 0 and high <= 1:
-        low, high = 0.0, 1.0
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1)
-
-
 def _panels(page: Sheet, rows: int, columns: int, count: int) -> list[Axes]:
     if page.frame.ax is not None:
         return [page.ax]
     grid = page.figure.add_gridspec(rows, columns)
     page.ax.set_subplotspec(grid[0, 0])
     return [page.ax, *(page.figure.add_subplot(grid[divmod(place, columns)]) for place in range(1, count))]
-
-
-def _draw(ax: Axes, score: Float, row: int, before: int | None, edges: Float) -> None:
-    own = score[row][np.isfinite(score[row])]
-    ax.hist(own, edges.tolist(), color=SKY, alpha=0.7, edgecolor=BLUE, linewidth=0.4)
-    if before is not None:
-        other = score[before][np.isfinite(score[before])]
-        ax.hist(other, edges.tolist(), histtype="step", color=ORANGE, linewidth=1.2)
-    ax.set_xlim(edges[0], edges[-1])
-    ax.grid(axis="y")
 
 
 def _mark(ax: Axes, result: xr.Dataset, row: int, before: int | None) -> None:

@@ -97,7 +97,9 @@ def fill_of(lanes: Lanes, name: str) -> tuple[str | tuple[float, float, float], 
     if not name:
         return PALE, ""
     place = lanes.names[name]
-    return _tint(CYCLE[place % 6]), ("", "....", "////", "xxxx")[place // 6 % 4]
+    colour = CYCLE[place % 6]
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return (0.45 * red + 0.55, 0.45 * green + 0.55, 0.45 * blue + 0.55), ("", "....", "////", "xxxx")[place // 6 % 4]
 
 
 def _chord_colour(name: str) -> str | tuple[float, float, float]:
@@ -108,12 +110,6 @@ def _chord_colour(name: str) -> str | tuple[float, float, float]:
         return PALE
     minor = bool(pitches >> 3 & 1) and not pitches >> 4 & 1
     return colorsys.hls_to_rgb(root * 7 % 12 / 12, 0.62 if minor else 0.78, 0.42 if minor else 0.62)
-
-
-def _tint(colour: str) -> tuple[float, float, float]:
-    """A colour mixed with white, for text to stand on."""
-    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    return 0.45 * red + 0.55, 0.45 * green + 0.55, 0.45 * blue + 0.55
 
 
 def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float, float] | None = None) -> None:
@@ -326,15 +322,11 @@ def draw_verdicts(lanes: Lanes, kind: str, evidence: Mapping[str, Column], at: f
         )
 
 
-def _is(evidence: Mapping[str, Column], names: tuple[str, ...]) -> Bool:
-    return np.isin(evidence["verdict"], names)
-
-
 def _band(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Stretches of time; neighbours with the same verdict in one."""
     verdict = evidence["verdict"]
     shown = [(GOOD, RIGHT, ""), (HALF, PURPLE, "....."), (BAD, WRONG, "//////")]
-    left = ~_is(evidence, (*GOOD, *HALF, *BAD))
+    left = ~np.isin(evidence["verdict"], (*GOOD, *HALF, *BAD))
     for names, colour, hatch in shown:
         spans = _spans(lanes, evidence, np.isin(verdict, names))
         bars = lanes.ax.broken_barh(spans, (at + BAND[0], BAND[1]), facecolor=colour)
@@ -367,7 +359,7 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
         (MISSED, "reference", WRONG, "o"),
     )
     for names, side, colour, marker in shown:
-        chosen = _is(evidence, names) & lanes.inside(evidence[side])
+        chosen = np.isin(evidence["verdict"], names) & lanes.inside(evidence[side])
         lanes.ax.plot(evidence[side][chosen], middle[chosen], **_mark(colour, marker))
 
 
@@ -397,7 +389,7 @@ def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
         (GOOD, "estimate", RIGHT, "s"),
     ):
         frequency = evidence[f"{side}_frequency"]
-        chosen = _is(evidence, names) & lanes.inside(time) & (frequency > 0)
+        chosen = np.isin(evidence["verdict"], names) & lanes.inside(time) & (frequency > 0)
         y = lanes.height(np.log2(frequency[chosen]), at)
         many = int(chosen.sum()) > 3000
         width = 0.4 if marker == "x" else 0

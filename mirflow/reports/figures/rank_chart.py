@@ -76,33 +76,31 @@ def ranks(
     better = found["better"].values[np.ix_(order, order)][..., 0]
     has_matrix = 1 < len(order) <= _MATRIX and frame.ax is None and not np.isnan(found["first"].values).all()
     with sheet(frame, 0.55 + _ROW * len(order)) as page:
-        _draw(page, found, order)
+        ax, rows = page.ax, np.arange(len(order))
+        low, rank, high, first = (found[name].values[order, 0] for name in ("rank_low", "rank", "rank_high", "first"))
+        size = page.type_size(len(order))
+        # A rank that is the only one has some length too.
+        ax.hlines(rows, low - 0.15, high + 0.15, color="black", linewidth=2.0)
+        ax.plot(rank, rows, "o", color="white", markeredgecolor="black", markersize=min(4.0, size * 0.6))
+        shares = [
+            "" if np.isnan(share) or share < 0.005 else f"  first: {100 * share:.0f} %" for share in first.tolist()
+        ]
+        for row, (end, text) in enumerate(zip(high.tolist(), shares, strict=True)):
+            ax.text(end + 0.25, row, text, va="center", fontsize=0.9 * size, color="#444444")
+        ax.set_yticks(rows, [label(found["system"].values[place]) for place in order], fontsize=size)
+        ax.set_ylim(len(order) - 0.5, -0.5)
+        count = len(order)
+        step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if count / step <= 12)
+        ax.set_xticks(sorted({1, *range(step, count + 1, step)}))
+        ax.set_xlim(0.5, count + 0.5 + max(1.0, 0.16 * count))
+        ax.set_xlabel("rank")
+        ax.grid(axis="x")
+        ax.tick_params(length=0)
         if has_matrix:
             _draw_matrix(page, better, [label(found["system"].values[place], 12) for place in order])
         title = f"Ranks by {label(title_in(found), 60)}, {aggregate_in_words(found['aggregate'].item())}"
         page.head(title, _describe(found, has_matrix), signer_of(ds, query, group=group))
     return page.ax
-
-
-def _draw(page: Sheet, found: xr.Dataset, order: list[int]) -> None:
-    ax, rows = page.ax, np.arange(len(order))
-    low, rank, high, first = (found[name].values[order, 0] for name in ("rank_low", "rank", "rank_high", "first"))
-    size = page.type_size(len(order))
-    # A rank that is the only one has some length too.
-    ax.hlines(rows, low - 0.15, high + 0.15, color="black", linewidth=2.0)
-    ax.plot(rank, rows, "o", color="white", markeredgecolor="black", markersize=min(4.0, size * 0.6))
-    shares = ["" if np.isnan(share) or share < 0.005 else f"  first: {100 * share:.0f} %" for share in first.tolist()]
-    for row, (end, text) in enumerate(zip(high.tolist(), shares, strict=True)):
-        ax.text(end + 0.25, row, text, va="center", fontsize=0.9 * size, color="#444444")
-    ax.set_yticks(rows, [label(found["system"].values[place]) for place in order], fontsize=size)
-    ax.set_ylim(len(order) - 0.5, -0.5)
-    count = len(order)
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if count / step <= 12)
-    ax.set_xticks(sorted({1, *range(step, count + 1, step)}))
-    ax.set_xlim(0.5, count + 0.5 + max(1.0, 0.16 * count))
-    ax.set_xlabel("rank")
-    ax.grid(axis="x")
-    ax.tick_params(length=0)
 
 
 def _draw_matrix(page: Sheet, better: Float, names: list[str]) -> None:

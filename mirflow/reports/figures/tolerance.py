@@ -11,10 +11,9 @@ from ...analysis.scores import names_of
 from ...analysis.selection import convention_of
 from ...errors import FigureError, MirflowError
 from ...metrics.measures import Measure, parse
-from ...ragged import Float
 from ..drawing import CYCLE, PALE
 from ..results import column_of, values_of
-from .canvas import Look, Sheet, figure, label, looks, sheet
+from .canvas import Look, figure, label, looks, sheet
 from .track_scores import FigureOptions, Stored, board_of, describe, frame_of, query_of, rank_systems, signer_of
 
 if TYPE_CHECKING:
@@ -77,7 +76,30 @@ def tolerance(
     result = aggregate_query(ds, query, group)
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
-        _draw(page, result, np.array([values[identity] for identity in ordered]))
+        at = np.array([values[identity] for identity in ordered])
+        ax, value, systems = page.ax, values_of(result)[:, 0], names_of(result, "system")
+        order = rank_systems(result, value)
+        shown = len(order) if len(order) <= _ALL else len(CYCLE)
+        grey = Look(PALE, "", "-")
+        marks = at.size <= 15
+        for place, look in reversed(list(enumerate([*looks(shown), *[grey] * (len(order) - shown)]))):
+            system = order[place]
+            ax.plot(
+                at,
+                value[system],
+                color=look.color,
+                linestyle=look.line,
+                marker=look.marker if marks else "",
+                linewidth=1.2 if place < shown else 0.7,
+                label=label(systems[system]),
+                zorder=2 if place < shown else 1,
+            )
+        ax.grid()
+        handles = ax.get_legend_handles_labels()
+        best = [list(reversed(handle))[:shown] for handle in handles]
+        if len(order) > 1:
+            columns = 1 if shown <= 7 else 2
+            ax.legend(*best, ncols=columns, handlelength=2.6, labelspacing=0.3, loc="best")
         words = swept.replace("_", " ")
         page.ax.set_xlabel(f"{words} [{unit}]" if unit else words)
         called = column_of(result, "title")[0] or name.name
@@ -130,29 +152,3 @@ def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | 
     if not bare:
         raise FigureError(f"{metric!r} has no parameter{f' {parameter!r}' if parameter else ''} that is a number")
     return (exact or bare)[0] if len(exact) == 1 or len(bare) == 1 else _largest(bare)
-
-
-def _draw(page: Sheet, result: xr.Dataset, at: Float) -> None:
-    ax, value, systems = page.ax, values_of(result)[:, 0], names_of(result, "system")
-    order = rank_systems(result, value)
-    shown = len(order) if len(order) <= _ALL else len(CYCLE)
-    grey = Look(PALE, "", "-")
-    marks = at.size <= 15
-    for place, look in reversed(list(enumerate([*looks(shown), *[grey] * (len(order) - shown)]))):
-        system = order[place]
-        ax.plot(
-            at,
-            value[system],
-            color=look.color,
-            linestyle=look.line,
-            marker=look.marker if marks else "",
-            linewidth=1.2 if place < shown else 0.7,
-            label=label(systems[system]),
-            zorder=2 if place < shown else 1,
-        )
-    ax.grid()
-    handles = ax.get_legend_handles_labels()
-    best = [list(reversed(handle))[:shown] for handle in handles]
-    if len(order) > 1:
-        columns = 1 if shown <= 7 else 2
-        ax.legend(*best, ncols=columns, handlelength=2.6, labelspacing=0.3, loc="best")
