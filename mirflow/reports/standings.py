@@ -21,13 +21,29 @@ LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
 """What a test says of a system beside the best one."""
 MINUS = "\N{MINUS SIGN}"
 DECIMALS = 3
-"""Of ratios on pages; intervals seldom settle more."""
+"""Of ratios on pages, where no interval says how many it settles."""
 _NAMED = 4
 """Systems that a sentence names; of more it gives the number."""
 _ROW = 27
 """Height of a row of the chart in pixels."""
 _ROOM = 0.06
 """Share of the scale that stays free beyond the farthest interval."""
+
+
+def settled_decimals(low: Float, high: Float) -> int:
+    """The decimals that intervals of ratios settle: to the second digit of their usual width, two to four.
+
+    `low`, `high` (float64 (systems,)): NaN without an interval; the usual number where no system has one.
+
+    Examples
+    --------
+    >>> [settled_decimals(np.array([0.8]), np.array([high])) for high in (0.92, 0.84, 0.806, np.nan)]
+    [2, 3, 4, 3]
+    """
+    with np.errstate(invalid="ignore"):
+        width = high - low
+    width = width[np.isfinite(width) & (width > 0)]
+    return DECIMALS if not width.size else int(np.clip(1 - math.floor(math.log10(np.median(width))), 2, 4))
 
 
 @dataclass(frozen=True)
@@ -129,6 +145,10 @@ class Standings:
 
     def rest(self) -> str:
         """What follows: who is not told apart, who is worse, and which tracks count."""
+        return " ".join(filter(None, self._rest()))
+
+    def _rest(self) -> tuple[str, str]:
+        """What the rows of the chart say, too, and what else is to be known."""
         leaders, alike, worse = ([row for row in self.rows if row.relation == one] for one in (LEADER, ALIKE, WORSE))
         best = "it" if len(leaders) == 1 else "them"
         parts = []
@@ -137,20 +157,20 @@ class Standings:
             parts.append(f"{self.called(alike)} {verb} not told apart from {best}")
         if worse:
             parts.append(f"{self.called(worse)} {'is' if len(worse) == 1 else 'are'} worse")
-        sentences = [f"{'; '.join(parts)}."] if parts else []
+        told, sentences = f"{'; '.join(parts)}." if parts else "", []
         if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - len(leaders) > 1:
-            sentences = [f"No other system is told apart from {best}."]
+            told = f"No other system is told apart from {best}."
         few = 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows)
         if few and self.sign and self.tested:
             many = counted(self.n or self.tracks, "track")
-            sentences = [f"{many} {'is' if many.startswith('1 ') else 'are'} too few to rank systems."]
+            sentences.append(f"{many} {'is' if many.startswith('1 ') else 'are'} too few to rank systems.")
         if 0 < self.n < self.tracks:
             sentences.append(f"{self.n} of {counted(self.tracks, 'track')} count: those that every system has.")
             sentences += filter(None, [self.lacking])
         without = [row for row in self.rows if math.isnan(row.value)]
         if without and len(without) < len(self.rows):
             sentences.append(f"{self.called(without)} {'has' if len(without) == 1 else 'have'} no score.")
-        return " ".join(sentences)
+        return told, " ".join(sentences)
 
     def sentence(self) -> str:
         """Both together."""
@@ -163,27 +183,33 @@ class Standings:
         them as percentages.
 
         `link`: gives the address that compares two systems: each with the leader, the leader with the one behind it.
-        `most`: systems that have a row; of all others a row says how many there are.
+        `most`: systems whose rows are shown at first; a row says how many there are besides, whose rows, of class
+        ``over``, a script shows for whoever asks for them.
         """
-        scale, rest = _Scale.of(replace(self, rows=self.rows[:most])), self.rest()
+        scale, (told, rest) = _Scale.of(replace(self, rows=self.rows[:most])), self._rest()
         bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
         ends = "Difference to the leader" if scale.leader is not None else f"{100 * self.level:g} % interval"
         about = ""
         if bounded:
             gap = " of the difference to the leader, of all systems together" if scale.leader is not None else ""
             about = f"Lines: {100 * self.level:g} % intervals{gap}."
+        words = "How often it is the best of all where the tracks are drawn anew"
+        known = any(row.first and row.relation in (LEADER, ALIKE) for row in self.rows[:most])
+        first = [node("span", "First in", kind="often", title=words)] if known else []
         heads = [
-            node("th", "#", scope="col", kind="number rank"),
-            node("th", "System", scope="col", kind="who"),
-            node("th", node("span", "Chart", kind="unseen"), scale.axis(), scope="col", kind="chart"),
-            node("th", "Value", scope="col", kind="number"),
+            node("th", node("span", "#", kind="unseen"), scope="col", kind="number rank"),
+            node("th", node("span", "System", kind="unseen"), scope="col", kind="who"),
+            node("th", node("span", "Chart", kind="unseen"), scale.axis(), scope="col", kind="chart", title=about),
+            node("th", node("span", "Value", kind="unseen"), scope="col", kind="number"),
             *([node("th", ends, scope="col", kind="ends")] if bounded else []),
-            node("th", node("span", "Test", kind="unseen"), scope="col", kind="test"),
+            node("th", node("span", "Test", kind="unseen"), *first, scope="col", kind="test"),
         ]
         rivals = [row.system for row in self.rows[1:2]] + [self.rows[0].system] * (len(self.rows) - 1)
         links = [link(row.system, rival) if link else "" for row, rival in zip(self.rows, rivals, strict=False)]
         links += [""] * (len(self.rows) - len(links))
-        rows = [self._row(row, scale, bounded, to) for row, to in zip(self.rows[:most], links, strict=False)]
+        rows = [self._row(row, scale, bounded, to) for row, to in zip(self.rows, links, strict=True)]
+        for _, about_row, _ in rows[most:] if most is not None else ():
+            about_row["class"] += " over"
         if most is not None and len(self.rows) > most:
             least, last = (self._number(self.rows[at].value) for at in (most, -1))
             left = node(
@@ -191,7 +217,9 @@ class Standings:
             )
             rows.append(node("tr", node("td", kind="number quiet rank"), left, kind="rest"))
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
-        lead = node("p", node("strong", *self._lead()), f" {rest}" if rest else "", kind="lead")
+        # What the rows say, too, a first screen only says aloud.
+        parts = [node("span", f" {told}", kind="told") if told else "", f" {rest}" if rest else ""]
+        lead = node("p", node("strong", *self._lead()), *parts, kind="lead")
         caption = [node("caption", about, kind="note")] if about else []
         return [lead, node("table", *caption, *table, kind="forest")]
 
@@ -202,9 +230,14 @@ class Standings:
             row.relation, "plain first" if rank == "1" else "plain"
         )
         low, high = (row.gap_low, row.gap_high) if scale.leader is not None else (row.low, row.high)
+        inside = not math.isfinite(row.value) or scale.low <= row.value <= scale.high
         interval = "" if math.isnan(low) else f"[{self.show(low)}, {self.show(high)}]"
         ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", low), ("high", high)) if interval}
-        often = [f" first in {row.first} %"] if row.first and row.relation in (LEADER, ALIKE) else []
+        often = (
+            [node("small", node("span", " first in", kind="told"), f" {row.first} %")]
+            if row.first and row.relation in (LEADER, ALIKE)
+            else []
+        )
         ends |= {"data-from": f"{scale.leader:.10g}"} if ends and scale.leader is not None else {}
         shown = self.names.get(row.system, row.system)
         name = node("a", shown, kind="link", href=link) if link else shown
@@ -213,10 +246,10 @@ class Standings:
             "tr",
             node("td", row.ranks or rank, kind="number quiet rank"),
             node("th", name, *([node("small", f" {row.note}")] if row.note else []), scope="row", **about),
-            node("td", scale.chart(row), kind="chart"),
+            node("td", *([scale.chart(row)] if inside else []), kind="chart"),
             node("td", self._number(row.value), kind="number strong"),
             *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
-            node("td", row.relation, node("small", *often) if often else "", kind="test quiet"),
+            node("td", node("span", row.relation, kind="told") if often else row.relation, *often, kind="test quiet"),
             kind=f"{kind} own" if row.note else kind,
         )
 

@@ -46,7 +46,7 @@ from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YE
 from ..inference_tables import show_ranks
 from ..names import short_names
 from ..origins import Origin
-from ..standings import rank_result
+from ..standings import rank_result, settled_decimals
 from ..tables import aggregate_in_words
 from .embed import Parts, pack_bytes, pack_floats, pack_json
 from .rates_by_class import describe_classes
@@ -130,11 +130,11 @@ def describe_inference(
 
     `main`: positions of the main metrics, whose systems are compared. Returns list of (int, dict): position of a
     metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where there are too few
-    tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was compared, or too few units
-    were), ``first`` and ``percent`` (of the first main metric the shares of bootstrap replicates in which each system
-    is the best; else none), ``pairs`` (of each two systems, the one with the smaller position first, the difference,
-    its interval and the corrected p-value; none of many systems), ``how``, the methods, with the ``signature`` of the
-    values, and for main metrics ``standings``.
+    tracks, words where they are infinite), ``decimals`` of ratios that these settle, ``letters`` and ``ranks`` (none
+    where nothing was compared, or too few units were), ``first`` and ``percent`` (of the first main metric the shares
+    of bootstrap replicates in which each system is the best; else none), ``pairs`` (of each two systems, the one with
+    the smaller position first, the difference, its interval and the corrected p-value; none of many systems), ``how``,
+    the methods, with the ``signature`` of the values, and for main metrics ``standings``.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -161,10 +161,11 @@ def describe_inference(
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
         gaps = compared.get("gaps")
         about = {"aggregate": aggregates[at], **compared, "how": words, "signature": str(signed[names[at]])}
+        about["decimals"] = decimals = settled_decimals(low, high)
         if metric in main:
             tested = bool(compared["how"])
             known = compared["letters"], scores.sizes["track"], tested, gaps, compared["percent"]
-            about["standings"] = rank_result(found, at, *known)
+            about["standings"] = replace(rank_result(found, at, *known), decimals=decimals)
         about.pop("gaps", None)
         described.append((metric, {**both, **about}))
     return described

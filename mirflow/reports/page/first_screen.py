@@ -6,6 +6,7 @@ All of it are elements with links into the page, so that it is there without scr
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -33,8 +34,9 @@ _MANY = 0.05
 """Share of the tracks from which on the system is named without which they would count."""
 _AROUND = 4
 """Seconds that are seen before and after a place with errors."""
+_SAME = re.compile(r"^(.+) → \1, ")
 _EQUAL = 5e-11
-"""Differences of scores that are rounding errors, as in gains.js."""
+"""Differences of scores that are rounding errors, as in compare.js."""
 _COLUMNS, _HIGH, _WIDE = 160, 100, 200
 """Most columns of the chart of gains, its height, and the length of the longest bar."""
 
@@ -71,7 +73,8 @@ class FirstScreen:
         pairs = (_Pair.of(self._numbers, self.scores, metric, standings, rival) for rival in rivals)
         unlike = next((one for one in pairs if one.gains.any()), pair)
         beside = [*self._pair(metric, standings, pair), *self._costs(metric, leading[0])] if len(pair.gains) else []
-        return {**found, "standings": nodes, "beside": beside, "listen": self._listen(metric, standings, unlike)}
+        listen = self._listen(metric, standings, unlike, text_of(beside))
+        return {**found, "standings": nodes, "beside": beside, "listen": listen}
 
     @cached_property
     def _numbers(self) -> EvaluationNumbers:
@@ -106,12 +109,15 @@ class FirstScreen:
         return report_link(self.evaluation["name"], more.pop("track", ""), None, metric=name, tab=tab, **more)
 
     def _why(self, track: str) -> list[Node | str]:
-        """What is known of the low scores of a track; what is of the track as a whole is said once."""
+        """What is known of the low scores of a track in few words; the title has the sentence."""
         own = [(system, words) for name, system, _, words, *_ in self.causes if name == track]
         if not own:
             return []
         systems = ", ".join(self._systems.get(system, system) for system, _ in own if system != "*")
-        return [node("small", f"{systems}: {own[0][1]}" if systems else own[0][1], kind="cause")]
+        words = own[0][1]
+        few = words.removeprefix("the estimate is ").replace("the reference (or the recording) is ", "reference ")
+        whole, short = (f"{systems}: {text}" if systems else text for text in (words, few))
+        return [node("small", short, kind="cause", title=whole)]
 
     def _pair(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:
         first, second, *_ = standings.rows
@@ -122,13 +128,15 @@ class FirstScreen:
             ends = sorted(-standings.sign * end for end in (second.gap_low, second.gap_high))
             words = " to ".join(standings.show_signed(end) for end in ends)
             interval = f"{100 * standings.level:g} % interval of all systems together: {words}"
-        verdict = f" {told}:" if told else ""
+        verdict = f" {told}" if told else ""
         better, worse = int((pair.gains > 0).sum()), int((pair.gains < 0).sum())
         enough = len(pair.gains) >= FEWEST
-        counts = f"{verdict} better on {counted(better, 'track')}, worse on {worse}." if enough else verdict
-        oracle = ""
+        counts = f"{verdict}{':' if told else ''} better on {better:,}, worse on {worse:,}" if enough else verdict
+        oracle: list[Node | str] = []
         if enough and not math.isnan(pair.oracle):
-            oracle = f" Picking the best system for each track would score {standings.show(pair.oracle)}."
+            score = standings.show(pair.oracle)
+            words = f"Picking the best system for each track would score {score}."
+            oracle = [" · ", node("span", f"per-track best {score}", title=words)]
         gap = node("b", standings.show_signed(standings.sign * (first.value - second.value)))
         extremes = []
         for at, kind in ((0, "link good"), (-1, "link bad")) if len(pair.gains) > 1 else ():
@@ -137,10 +145,10 @@ class FirstScreen:
                 words = f"{self._tracks[track]} {standings.show_signed(gain)}"
                 link = node("a", words, href=self._track(metric, pair, at), kind=kind, title=track)
                 extremes.append(node("span", link, *self._why(track)))
-        names = " with ".join(self._systems[one.system] for one in (first, second))
+        names = " and ".join(self._systems[one.system] for one in (first, second))
         return [
             node("h2", "Compare ", node("a", names, kind="link", href=compare)),
-            node("p", gap, counts + oracle, kind="difference", **({"title": interval} if interval else {})),
+            node("p", gap, counts, *oracle, kind="difference", **({"title": interval} if interval else {})),
             *([pair.chart()] if enough else []),
             *([node("p", *extremes, kind="extremes")] if extremes else []),
         ]
@@ -164,18 +172,28 @@ class FirstScreen:
         some = f"{hardest}{few:,}{' hardest' if hardest else ''} of {counted(many, 'track')}"
         extent = some if few < many else f"all {counted(many, 'track')}" if many > 1 else "the one track"
         rows: list[Node] = []
-        for kind in kinds[:_COSTLIEST]:
+        # An error among chords of one kind is told by what sets them apart.
+        short = [_SAME.sub("", kind["name"]) for kind in kinds[:_COSTLIEST]]
+        for kind, words in zip(kinds, short, strict=False):
             wide = max(1.0, _WIDE * kind["amount"] / kinds[0]["amount"])
             bar = node("rect", x="0", y="3", width=f"{wide:.1f}", height="10")
             chart = {"viewBox": f"0 0 {_WIDE} 16", "preserveAspectRatio": "none", "aria-hidden": "true"}
-            amount = f"{kind['amount']:,.0f}" if kind["amount"] >= 100 else f"{kind['amount']:.3g}"
+            whole = kind["amount"] >= 100 or float(kind["amount"]).is_integer()
+            amount = f"{kind['amount']:,.{0 if whole else 1}f}"
             place = self._place(found["tracks"], kind)
             link = self._link(metric, **place, wrong=system, ear=system) if place else ""
             about = {"kind": "link", "href": link} if link else {}
-            name = node("a" if link else "span", kind["name"], title=kind["name"], **about)
+            shown = words if short.count(words) == 1 else kind["name"]
+            name = node("a" if link else "span", shown, title=kind["name"], **about)
             rows += [name, node("svg", bar, kind="amount", **chart)]
-            rows.append(node("span", f"{amount} {found['unit']}", kind="number quiet"))
-        return [node("h2", f"What costs {self._systems[system]} most on {extent}"), node("div", *rows, kind="costs")]
+            unit = "" if rows[2:] else f" {found['unit']}"
+            rows.append(node("span", f"{amount}{unit}", kind="number quiet"))
+        title = f"What costs {self._systems[system]} most"
+        # A part of the tracks is never shown as the whole.
+        return [
+            node("h2", title if few == many else f"{title} on {extent}", title=f"On {extent}"),
+            node("div", *rows, kind="costs"),
+        ]
 
     def _place(self, tracks: Sequence[str], kind: Mapping[str, Any]) -> dict[str, str]:
         """The largest place of a kind of errors, as the address says it; nothing where the page lists none."""
@@ -190,8 +208,11 @@ class FirstScreen:
             place |= {"time": f"{start:g}", "seen": f"{max(0, start - _AROUND):g}-{start + length + _AROUND:g}"}
         return place
 
-    def _listen(self, metric: int, standings: Standings, pair: _Pair | None = None) -> list[Node]:
-        """The track with a timeline on which the best two differ most, or else the worst; a script adds its lanes."""
+    def _listen(self, metric: int, standings: Standings, pair: _Pair | None = None, said: str = "") -> list[Node]:
+        """The track with a timeline on which the best two differ most, or else the worst; a script adds its lanes.
+
+        `said`: the text of the cards above, whose causes are not said again.
+        """
         leader = next((row.system for row in standings.rows if not math.isnan(row.value)), None)
         able = (
             [at for at, track in enumerate(pair.tracks) if track in self.timelines and pair.gains[at]] if pair else []
@@ -199,8 +220,6 @@ class FirstScreen:
         if pair and able:
             at = max(able, key=lambda one: abs(pair.gains[one]))
             track, other, title = pair.tracks[at], pair.second, "Listen to the largest disagreement"
-            scores = zip((pair.first, other), pair.values[:, at], strict=True)
-            has = [f"{self._systems[system]} has {standings.show(score)}" for system, score in scores]
             link = self._track(metric, pair, at)
         elif leader is not None:
             own = self.scores["score"].isel(metric=metric).sel(system=leader).values * (standings.sign or 1)
@@ -208,18 +227,18 @@ class FirstScreen:
             if not known:
                 return []
             track, other, title = list(self._tracks)[min(known, key=own.__getitem__)], "", "Listen to the worst track"
-            has, link = [], self._link(metric, track=track, ear=leader)
+            link = self._link(metric, track=track, ear=leader)
         else:
             return []
         if self.evaluation["trackCount"] == 1:
             title = "Listen to the track"
         why = self._why(track)
-        told = f"{self._tracks[track]}{': ' if has else ''}{', '.join(has)}."
+        why = [] if text_of(why) in said else why
         count = len(self._systems)
         words = node(
             "div",
             node("h2", title),
-            node("p", told, *([" ", *why] if why else []), kind="note", title=track),
+            node("p", self._tracks[track], *([" ", *why] if why else []), kind="note", title=track),
             node("p", node("a", f"All {count} systems" if count > 1 else "Open", kind="link", href=link), kind="bar"),
         )
         data = {"data-track": track, "data-of": leader or "", "data-against": other}

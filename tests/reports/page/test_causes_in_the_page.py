@@ -83,7 +83,10 @@ def test_causes_are_where_people_look(store, tmp_path, visit):
     write_page(store, tmp_path / "page.html")
     page = visit(tmp_path / "page.html", unfolded=False)
     assert page.locator("#listen .lanename b").all_inner_texts()[0] == "reference"
-    assert "bob: the estimate is 1 semitone" in page.locator("#listen .cause").inner_text()
+    cause = page.locator("#ranking .cause")
+    assert cause.count() == 1
+    assert cause.inner_text().startswith("bob: 1 semitone")
+    assert cause.get_attribute("title").startswith("bob: the estimate is 1 semitone")
     page.locator("#listen a", has_text="All").click()
     page.wait_for_selector("dialog[open] canvas[tabindex]")
     assert "track=c" in page.url

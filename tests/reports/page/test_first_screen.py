@@ -59,7 +59,8 @@ def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:
     assert page.locator(".forest tbody tr").count() == 4
     assert page.locator(".forest tbody b").count() == 0, "names are text"
     assert re.match(
-        r"\+0\.0\d\d not told apart: better on \d+ tracks, worse on \d+\.", page.inner_text("#second .difference")
+        r"\+0\.0\d\d not told apart: better on \d+, worse on \d+ · per-track best 0\.\d\d\d",
+        page.inner_text("#second .difference"),
     )
     assert page.locator("#second .gains").is_visible()
     assert page.locator("#second .extremes a").count() == 2
@@ -123,6 +124,24 @@ def test_a_system_that_takes_tracks_from_all_is_named(tmp_path: Path) -> None:
     assert "20 of 30 tracks count: those that every system has. 03 lacks 10 tracks: without it 30 count." in text
     assert "2 more: " in text, "the chart has the best twelve"
     assert re.search(r'<th scope="row" title="university_of_somewhere_submission_\d\d" data-name="', text)
+
+
+def test_of_many_systems_the_best_are_drawn_and_those_that_are_pinned(tmp_path: Path, visit: Any) -> None:
+    score = np.random.default_rng(5).uniform(0, 0.1, (14, 30, 1)) - 0.02 * np.arange(14)[:, None, None] + 0.8
+    store = write_store(
+        tmp_path / "x.zarr", {"beat": make_group(score, systems=[f"s{number}" for number in range(14)])}
+    )
+    mirflow.report(store, tmp_path / "r.html")
+    page = visit(tmp_path / "r.html")
+    assert page.locator(".forest tbody tr:visible").count() == 13
+    page.get_by_label("Find a system and pin it").fill("s13")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => location.hash.includes('pinned=s13')")
+    page = visit(tmp_path / "r.html", page.url[page.url.index("#") :])
+    assert page.locator("tr.pinned th").get_attribute("title") == "s13"
+    assert page.locator("tr.pinned").is_visible()
+    page.locator("tr.pinned").get_by_label("Pin s13").press("Enter")
+    page.wait_for_function("() => !document.querySelector('tr.pinned')")
 
 
 def test_the_table_is_folded_until_it_is_asked_for_and_stays_open(report: Any, visit: Any) -> None:

@@ -80,7 +80,7 @@ class TestPage:
         group = make_group(np.full((1, 1, 1), 0.25))
         write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
-        assert page.locator("#controls .size").inner_text() == "1 system, 1 track"
+        assert page.locator("#controls .size").inner_text() == "1 track"
         assert page.locator("#leaderboard td.strong").inner_text() == "0.250"
 
 

@@ -1,7 +1,6 @@
 // What can be taken away of the tables and charts of a page: one menu below each.
 
-import { forestSpec, readForest } from "./specs.js";
-import { takeMenu } from "./take.js";
+import { forestSpec, readForest, takeMenu } from "./take.js";
 
 const main = document.getElementById("main");
 const heading = main.querySelector("h1")?.textContent.trim().replace(/\s+/g, " ") || document.title;

@@ -1,222 +1,184 @@
 /** What is shown, as the part of the address behind #: links, reload and the way back lead to it. */
 
+import { addChips, fits } from "./filter.js";
 import { FETCHED } from "./source.js";
 import { BEGINNING, MIX, TABS } from "./state.js";
-import { addChips, fits } from "./filter.js";
 
 /** Words that a place of the state may have, besides names of systems. */
 const ORDERS = ["mean", "spread", "name"];
-const WAIT = 300;
+const REST = 300;
+const toMilliseconds = (time) => String(Number(time.toFixed(3)));
 
-const named = (list, name, of = (one) => one) => list.findIndex((one) => of(one) === name);
-const second = (time) => String(Number(time.toFixed(3)));
+/*
+ * How a field of the address is taken over; each gives whether it fits. `put` gets the state, the text or the numbers, and
+ * its place in a list.
+ */
+const among = (list, put) => (state, text) => {
+  const place = list(state).indexOf(text);
+  if (place >= 0) put(state, text, place);
+  return place >= 0;
+};
+const anything = (put) => (state, text) => { put(state, text); return true; };
+const spans = (many, put) => (state, text) => {
+  const numbers = text.split("-").map(Number);
+  const fit = text !== "" && numbers.length === many && numbers.every((one) => Number.isFinite(one) && one >= 0) && (many !== 2 || numbers[0] < numbers[1]);
+  return fit && put(state, numbers) !== false;
+};
+const systemsOf = ({ now }) => now.systems;
+/** The number of a system in a part of the state; -1 where none is chosen. */
+const system = (name, part, key = "of", first = -1) => [name, (state) => (state[part][key] > first ? state.now.systems[state[part][key]] : ""),
+  among(systemsOf, (state, _, place) => { state[part][key] = place; })];
+/** A word of the state, written unless it is the usual one; `own` gives the object that has it. */
+const word = (name, key, usual, words, own = (state) => state) => [name, (state) => (own(state)[key] === usual ? "" : own(state)[key]),
+  among(() => words, (state, text) => { own(state)[key] = text; })];
+const text = (name, key, own = (state) => state) => [name, (state) => own(state)[key], anything((state, value) => { own(state)[key] = value; })];
+const span = (name, key) => [name, ({ timeline }) => timeline[key]?.map(toMilliseconds).join("-") ?? "", spans(2, (state, numbers) => { state.timeline[key] = numbers; })];
+const timelineOf = ({ timeline }) => timeline;
+const namesOf = (list) => list.map(({ name }) => name);
 
-/** A place in the state by a name: read and written as text, empty where it is as at first; `take` gives whether it fits. */
+/** A place in the state by a name: read and written as text, empty where it is as at first; how it is taken over. */
 const FIELDS = [
-  ["evaluation", (state) => (state.evaluation ? state.now.name : ""), (state, text) => {
-    const found = named(state.contents.evaluations, text, (one) => one.name);
-    if (found >= 0) state.take(found);
-    return found >= 0;
-  }],
-  ["metric", (state) => (state.metric < 0 || state.metric === state.now.main[0] ? "" : state.about.name), (state, text) => {
-    const found = named(state.now.metrics, text, (one) => one.name);
-    if (found >= 0) state.takeMetric(found);
-    return found >= 0;
-  }],
+  ["evaluation", (state) => (state.evaluation ? state.now.name : ""), among(({ contents }) => namesOf(contents.evaluations), (state, _, place) => state.take(place))],
+  ["metric", (state) => (state.metric < 0 || state.metric === state.now.main[0] ? "" : state.about.name), among(({ now }) => namesOf(now.metrics), (state, _, place) => state.takeMetric(place))],
   ["aggregate", (state) => (state.metric < 0 || state.aggregate === state.about.standard_aggregate ? "" : state.aggregate),
-    (state, text) => state.metric >= 0 && oneOf(state.about.aggregates, text, () => { state.aggregate = text; })],
-  ["group", (state) => state.by, (state, text) => oneOf(state.groupable, text, () => { state.by = text; })],
-  ["missing", (state) => (state.asked && state.missing !== state.policies[0] ? state.missing : ""),
-    (state, text) => oneOf(state.policies, text, () => { state.asked = text; })],
+    among((state) => (state.metric < 0 ? [] : state.about.aggregates), (state, name) => { state.aggregate = name; })],
+  ["group", (state) => state.by, among((state) => state.groupable, (state, name) => { state.by = name; })],
+  ["missing", (state) => (state.asked && state.missing !== state.policies[0] ? state.missing : ""), among((state) => state.policies, (state, name) => { state.asked = name; })],
   ["filter", (state) => (state.filter.length ? JSON.stringify(state.filter) : ""), readFilter],
-  ["percent", (state) => (state.percent ? "yes" : ""), (state, text) => oneOf(["yes"], text, () => { state.percent = true; })],
+  ["percent", (state) => (state.percent ? "yes" : ""), among(() => ["yes"], (state) => { state.percent = true; })],
+  ["pinned", (state) => state.pinned.join("\n"), (state, names) => {
+    state.pinned = names.split("\n").filter((name) => state.contents.evaluations.some(({ systems }) => systems.includes(name)));
+    return state.pinned.length > 0;
+  }],
   ["systems", ({ ranking: { column, turned } }) => (column === "value" && !turned ? "" : `${column}${turned ? " turned" : ""}`),
-    (state, text) => oneOf(["value turned", "system", "system turned"], text, () => {
-      const [column, turned] = text.split(" ");
-      state.ranking = { column, turned: turned !== undefined };
+    among(() => ["value turned", "system", "system turned"], (state, name) => { state.ranking = { column: name.split(" ")[0], turned: name.endsWith("turned") }; })],
+  ["across", ({ across, now }) => (typeof across === "number" ? `system ${now.systems[across]}` : across === "mean" ? "" : across),
+    among(({ now }) => [...ORDERS, "pattern", ...now.systems.map((name) => `system ${name}`)],
+      (state, name, place) => { state.across = place <= ORDERS.length ? name : place - ORDERS.length - 1; })],
+  word("colours", "tones", "value", ["rank"]),
+  word("list", "by", "mean", ORDERS, ({ listing }) => listing),
+  ["baseline", (state) => state.baseline, among(({ contents }) => contents.evaluations.flatMap(({ systems }) => systems), (state, name) => { state.baseline = name; })],
+  system("gains", "pair"),
+  system("against", "pair", "against"),
+  system("wrong", "wrong"),
+  system("right", "wrong", "right"),
+  word("tab", "tab", "ranking", TABS.map(([name]) => name)),
+  word("spread", "spread", "heatmap", ["distributions"]),
+  text("part", "part"),
+  text("cells", "cells"),
+  ["extra", ({ extra, now }) => (extra.metric ? now.extras[extra.metric].name : ""), among(({ now }) => namesOf(now.extras), (state, _, place) => { state.extra.metric = place; })],
+  system("of", "extra", "system", 0),
+  ["rate", ({ extra, now }) => (extra.rate ? now.extras[extra.metric].classes[extra.rate][0] : ""),
+    among(({ extra, now }) => (now.extras[extra.metric]?.classes ?? []).map(([kind]) => kind), (state, _, place) => { state.extra.rate = place; })],
+  text("classes", "sorted", ({ extra }) => extra),
+  ["track", ({ now, timeline }) => now.tracks[timeline.track] ?? "", among(({ now }) => now.tracks, (state, _, place) => { state.timeline.track = place; })],
+  // What follows is written while a timeline is open.
+  ...[
+    word("from", "list", "tracks", ["heatmap", "errors"], timelineOf),
+    ["error", ({ timeline, wrong }) => (timeline.list === "errors" ? wrong.kind : ""), anything((state, kind) => { state.wrong.kind = kind; })],
+    ["place", ({ timeline, wrong }) => (timeline.list === "errors" ? String(wrong.place + 1) : ""), spans(1, (state, [number]) => { state.wrong.place = Math.max(0, Math.round(number) - 1); })],
+    ["time", ({ timeline }) => (timeline.time > 0 ? toMilliseconds(timeline.time) : ""), spans(1, (state, [time]) => { state.timeline.time = time; })],
+    span("seen", "seen"),
+    span("loop", "loop"),
+    ["mix", ({ timeline }) => (timeline.mix.join("-") === MIX.join("-") ? "" : timeline.mix.join("-")), spans(MIX.length, (state, mix) => {
+      if (mix.some((one) => one > 100)) return false;
+      state.timeline.mix = mix;
     })],
-  ["across", (state) => (typeof state.across === "number" ? `system ${state.now.systems[state.across]}` : other(state.across, "mean")),
-    (state, text) => oneOf([...ORDERS, "pattern"], text, () => { state.across = text; }) ||
-      (text.startsWith("system ") && systemOf(state, text.slice(7), (system) => { state.across = system; }))],
-  ["colours", (state) => other(state.tones, "value"), (state, text) => oneOf(["rank"], text, () => { state.tones = text; })],
-  ["list", (state) => other(state.listing.by, "mean"), (state, text) => oneOf(ORDERS, text, () => { state.listing.by = text; })],
-  ["baseline", (state) => state.baseline, (state, text) => oneOf(state.contents.evaluations.flatMap((one) => one.systems), text, () => { state.baseline = text; })],
-  ["gains", (state) => (state.pair.of < 0 ? "" : state.now.systems[state.pair.of]),
-    (state, text) => systemOf(state, text, (system) => { state.pair.of = system; })],
-  ["against", (state) => (state.pair.against < 0 ? "" : state.now.systems[state.pair.against]),
-    (state, text) => systemOf(state, text, (system) => { state.pair.against = system; })],
-  ["wrong", (state) => (state.wrong.of < 0 ? "" : state.now.systems[state.wrong.of]),
-    (state, text) => systemOf(state, text, (system) => { state.wrong.of = system; })],
-  ["right", (state) => (state.wrong.right < 0 ? "" : state.now.systems[state.wrong.right]),
-    (state, text) => systemOf(state, text, (system) => { state.wrong.right = system; })],
-  ["tab", (state) => other(state.tab, "ranking"), (state, text) => oneOf(TABS.map(([name]) => name), text, () => { state.tab = text; })],
-  ["spread", (state) => other(state.spread, "heatmap"), (state, text) => oneOf(["distributions"], text, () => { state.spread = text; })],
-  ["part", (state) => state.part, (state, text) => { state.part = text; return true; }],
-  ["cells", (state) => state.cells, (state, text) => { state.cells = text; return true; }],
-  ["extra", (state) => (state.extra.metric ? state.now.extras[state.extra.metric].name : ""), (state, text) => {
-    const found = named(state.now.extras, text, (one) => one.name);
-    state.extra.metric = Math.max(0, found);
-    return found >= 0;
-  }],
-  ["of", (state) => (state.extra.system ? state.now.systems[state.extra.system] : ""),
-    (state, text) => systemOf(state, text, (system) => { state.extra.system = system; })],
-  ["rate", ({ extra, now }) => (extra.rate ? now.extras[extra.metric].classes[extra.rate][0] : ""), (state, text) => {
-    const found = named(state.now.extras[state.extra.metric]?.classes ?? [], text, ([kind]) => kind);
-    state.extra.rate = Math.max(0, found);
-    return found >= 0;
-  }],
-  ["classes", ({ extra }) => extra.sorted, (state, text) => { state.extra.sorted = text; return true; }],
-  ["track", ({ now, timeline }) => (timeline.track < 0 ? "" : now.tracks[timeline.track]), (state, text) => {
-    state.timeline.track = named(state.now.tracks, text);
-    return state.timeline.track >= 0;
-  }],
-  ["from", whileOpen((timeline) => other(timeline.list, "tracks")),
-    (state, text) => oneOf(["heatmap", "errors"], text, () => { state.timeline.list = text; })],
-  ["error", whileOpen(({ list }, { wrong }) => (list === "errors" ? wrong.kind : "")), (state, text) => { state.wrong.kind = text; return true; }],
-  ["place", whileOpen(({ list }, { wrong }) => (list === "errors" ? String(wrong.place + 1) : "")),
-    (state, text) => numbersOf(text, 1, ([number]) => { state.wrong.place = Math.max(0, Math.round(number) - 1); })],
-  ["time", whileOpen((timeline) => (timeline.time > 0 ? second(timeline.time) : "")), (state, text) => numbersOf(text, 1, ([time]) => { state.timeline.time = time; })],
-  ["seen", whileOpen((timeline) => (timeline.seen ? timeline.seen.map(second).join("-") : "")),
-    (state, text) => numbersOf(text, 2, (seen) => { state.timeline.seen = seen; })],
-  ["loop", whileOpen((timeline) => (timeline.loop ? timeline.loop.map(second).join("-") : "")),
-    (state, text) => numbersOf(text, 2, (loop) => { state.timeline.loop = loop; })],
-  ["mix", whileOpen((timeline) => other(timeline.mix.join("-"), MIX.join("-"))), (state, text) => {
-    const mix = text.split("-").map(Number);
-    const fit = mix.length === MIX.length && mix.every((one) => one >= 0 && one <= 100);
-    if (fit) state.timeline.mix = mix;
-    return fit;
-  }],
-  ["speed", whileOpen(({ slow }) => (slow ? "half" : "")), (state, text) => oneOf(["half"], text, () => { state.timeline.slow = true; })],
-  ["ear", whileOpen(({ ear }, { now }) => (ear < 0 ? "" : now.systems[ear])),
-    (state, text) => systemOf(state, text, (system) => { state.timeline.ear = system; })],
-  ["beside", whileOpen(({ beside }, { now }) => (beside < 0 ? "" : now.systems[beside])),
-    (state, text) => systemOf(state, text, (system) => { state.timeline.beside = system; })],
-  ["judge", whileOpen(({ rule }, { now }) => (rule < 0 ? "" : now.timeline.rules[rule])), (state, text) => {
-    state.timeline.rule = named(state.now.timeline.rules, text);
-    // Where timelines are fetched, the chosen metric judges.
-    return FETCHED || state.timeline.rule >= 0;
-  }],
-  ["without", whileOpen(({ corrected }) => (corrected ? "cause" : "")), (state, text) => oneOf(["cause"], text, () => { state.timeline.corrected = true; })],
-  ["reference", whileOpen(({ reference }) => (reference ? String(reference + 1) : "")),
-    (state, text) => numbersOf(text, 1, ([number]) => { state.timeline.reference = Math.max(0, Math.round(number) - 1); })],
+    ["speed", ({ timeline }) => (timeline.slow ? "half" : ""), among(() => ["half"], (state) => { state.timeline.slow = true; })],
+    system("ear", "timeline", "ear"),
+    system("beside", "timeline", "beside"),
+    ["judge", ({ timeline, now }) => now.timeline.rules[timeline.rule] ?? "", (state, name) => {
+      state.timeline.rule = state.now.timeline.rules.indexOf(name);
+      // Where timelines are fetched, the chosen metric judges.
+      return FETCHED || state.timeline.rule >= 0;
+    }],
+    ["without", ({ timeline }) => (timeline.corrected ? "cause" : ""), among(() => ["cause"], (state) => { state.timeline.corrected = true; })],
+    ["reference", ({ timeline }) => (timeline.reference ? String(timeline.reference + 1) : ""),
+      spans(1, (state, [number]) => { state.timeline.reference = Math.max(0, Math.round(number) - 1); })],
+  ].map(([name, write, take]) => [name, (state) => (state.timeline.track < 0 ? "" : write(state)), take]),
 ];
 
 /** The chips that fit; whether all do. */
-function readFilter(state, text) {
+function readFilter(state, written) {
   let chips = null;
   try {
-    chips = JSON.parse(text);
+    chips = JSON.parse(written);
   } catch {
     // A link that was cut off.
   }
   if (!Array.isArray(chips)) return false;
-  addChips(state, ...chips.filter((chip) => fits(state.now, chip)));
-  return chips.every((chip) => fits(state.now, chip));
-}
-
-function whileOpen(write) {
-  return (state) => (state.timeline.track < 0 ? "" : write(state.timeline, state));
-}
-
-function other(word, usual) {
-  return word === usual ? "" : word;
-}
-
-function oneOf(words, text, take) {
-  if (words.includes(text)) take();
-  return words.includes(text);
-}
-
-function systemOf(state, text, take) {
-  const found = state.now.systems.indexOf(text);
-  if (found >= 0) take(found);
-  return found >= 0;
-}
-
-function numbersOf(text, many, take) {
-  const numbers = text.split("-").map(Number);
-  const fit = text !== "" && numbers.length === many && numbers.every((one) => Number.isFinite(one) && one >= 0) && (many < 2 || numbers[0] < numbers[1]);
-  if (fit) take(numbers);
-  return fit;
+  const able = chips.filter((chip) => fits(state.now, chip));
+  addChips(state, ...able);
+  return able.length === chips.length;
 }
 
 /** The part behind #, without it; empty where everything is as at first. */
-export function writeAddress(state) {
-  const found = new URLSearchParams();
-  for (const [name, write] of FIELDS) {
-    const text = write(state);
-    if (text !== "") found.append(name, text);
-  }
-  return found.toString();
+function writeAddress(state) {
+  const written = FIELDS.map(([name, write]) => [name, write(state)]).filter(([, value]) => value !== "");
+  return new URLSearchParams(written).toString();
 }
 
 /** Take over what an address says; what this page does not have is left as at first, and reported. */
-export function readAddress(state, text) {
+function readAddress(state, address) {
   state.reset();
-  const given = new URLSearchParams(text);
-  const unknown = [];
-  for (const [name, , take] of FIELDS) {
-    const value = given.get(name);
-    if (value !== null && !take(state, value)) unknown.push(`${name} ${value}`);
-  }
+  const asked = new URLSearchParams(address);
+  state.unknown = FIELDS.filter(([name, , take]) => asked.has(name) && !take(state, asked.get(name))).map(([name]) => `${name} ${asked.get(name)}`);
   if (state.timeline.track < 0) state.timeline = { ...state.timeline, ...BEGINNING };
-  state.unknown = unknown;
 }
 
 /** Take over what a link of the page says, and leave the rest as it is. */
-export function follow(state, text) {
-  const given = new URLSearchParams(text);
+export function follow(state, address) {
+  const asked = new URLSearchParams(address);
   return state.change((now) => {
-    if (given.has("track")) now.timeline = { ...now.timeline, ...BEGINNING, beside: -1, list: "tracks" };
-    for (const [name, , take] of FIELDS) if (given.has(name) && given.get(name) !== { evaluation: now.now.name, metric: now.about?.name }[name]) take(now, given.get(name));
+    if (asked.has("track")) now.timeline = { ...now.timeline, ...BEGINNING, beside: -1, list: "tracks" };
+    for (const [name, , take] of FIELDS) if (asked.has(name) && asked.get(name) !== { evaluation: now.now.name, metric: now.about?.name }[name]) take(now, asked.get(name));
   });
 }
 
 /** The whole address of what is shown. */
 export function linkTo(state) {
-  const text = writeAddress(state);
-  return location.href.split("#")[0] + (text ? `#${text}` : "");
+  const written = writeAddress(state);
+  return location.href.split("#")[0] + (written ? `#${written}` : "");
 }
 
 /** Keep the address in step with what is shown, and what is shown in step with the address. */
 export function keepAddress(state) {
-  let timer = 0;
-  let pending = "";
-  const put = (way, text) => {
-    if (location.hash.slice(1) === text) return;
+  let [timer, pending] = [0, ""];
+  const put = (way, address) => {
+    if (location.hash.slice(1) === address) return;
     try {
       // An address without # would load the page anew.
-      history[way](null, "", `#${text}`);
+      history[way](null, "", `#${address}`);
     } catch {
       // Some browsers refuse more than a hundred changes in half a minute: the address follows with the next one.
     }
   };
-  const flush = () => {
-    if (timer) put("replaceState", pending);
+  const stop = () => {
     window.clearTimeout(timer);
     timer = 0;
+  };
+  const flush = () => {
+    if (timer) put("replaceState", pending);
+    stop();
   };
   state.remember = (push) => {
     state.unknown = [];
     if (push) {
       flush();
-      put("pushState", writeAddress(state));
-      return;
+      return put("pushState", writeAddress(state));
     }
     // What changes many times a second, such as a cursor, is written once it rests.
     pending = writeAddress(state);
-    window.clearTimeout(timer);
-    timer = window.setTimeout(flush, WAIT);
+    stop();
+    timer = window.setTimeout(flush, REST);
   };
   addEventListener("pagehide", flush);
-  // Anchors of the page, which have no =, are no states of it.
-  const wanted = () => (location.hash === "" || location.hash.includes("=") ? location.hash.slice(1) : null);
   const take = () => {
-    const text = wanted();
-    if (text === null || text === writeAddress(state)) return false;
-    window.clearTimeout(timer);
-    timer = 0;
-    readAddress(state, text);
+    const address = location.hash.slice(1);
+    // Anchors of the page, which have no =, are no states of it.
+    if ((address && !address.includes("=")) || address === writeAddress(state)) return false;
+    stop();
+    readAddress(state, address);
     return true;
   };
   addEventListener("hashchange", () => { if (take()) state.notify(); });

@@ -2,9 +2,6 @@
 
 import { CONTENTS } from "./data.js";
 
-/** @typedef {{text: string, root: number, pitches: number, bass: number, tonal: boolean}} Label */
-
-/** @returns {Label[]} */
 export function readVocabulary(entries) {
   return entries.map(([text, root = -1, pitches = 0, bass = -1], at) =>
     ({ text, root, pitches, bass, tonal: entries[at].length > 1 }));
@@ -20,17 +17,11 @@ function running(steps) {
   return values;
 }
 
-function ends(starts, lengths) {
-  return starts.map((start, at) => start + lengths[at] / 1000);
-}
+const ends = (starts, lengths) => starts.map((start, at) => start + lengths[at] / 1000);
 
 const pitches = (cents) => Float64Array.from(cents, (one) => (one === 0 ? NaN : Math.abs(one) / 100));
 
-/**
- * One annotation as lists that lie beside each other.
- * @param {any} packed
- * @param {Label[]} vocabulary
- */
+/** One annotation as lists that lie beside each other. */
 export function unpackAnnotation(packed, vocabulary) {
   const labels = packed.l ? packed.l.map((code) => vocabulary[code]) : null;
   const made = { form: packed.k, labels, start: null, end: null, pitch: null, voiced: null, row: null };
@@ -59,9 +50,7 @@ export function unpackAnnotation(packed, vocabulary) {
 }
 
 /** The number of the holder of each item. */
-function spread(counts) {
-  return counts.flatMap((many, holder) => Array(many).fill(holder));
-}
+const spread = (counts) => counts.flatMap((many, holder) => Array(many).fill(holder));
 
 /** The usual step of a series of frames. */
 function hopOf(times) {
@@ -89,14 +78,10 @@ export function unpackEvidence(packed, verdicts) {
 }
 
 /** Verdicts of the estimated notes, by onset and pitch. */
-function judgedNotes({ e, q }, words) {
-  return new Map(e.map((time, at) => [noteKey(time, q[at]), words[at]]));
-}
+const judgedNotes = ({ e, q }, words) => new Map(e.map((time, at) => [noteKey(time, q[at]), words[at]]));
 
 /** A note by its onset in milliseconds and its pitch in hundredths. */
-export function noteKey(time, cents) {
-  return `${time} ${cents}`;
-}
+export const noteKey = (time, cents) => `${time} ${cents}`;
 
 const SIGNS = new Map(Object.entries(CONTENTS.signs).flatMap(([sign, words]) => words.map((word) => [word, sign])));
 

@@ -30,11 +30,8 @@ function mix(a, b, share) {
   return `#${from.map((left, at) => Math.round(left + (to[at] - left) * share).toString(16).padStart(2, "0")).join("")}`;
 }
 
-/**
- * A chord's colour: the hue by its root on the circle of fifths, darker where its third is minor, paler where it has
- * none; nothing is shown by hue alone, as the label is on it.
- * @returns {{fill: string, ink: string}}
- */
+/** A chord's colour: the hue by its root on the circle of fifths, darker where its third is minor, paler where it has none; nothing is shown by hue
+ * alone, as the label is on it. */
 export function chordColour(root, pitches) {
   if (root < 0) return pitches ? { fill: "#bdbdbd", ink: "#222222" } : { fill: "#dcdcdc", ink: "#222222" };
   const hue = 25 + ((root * 7) % 12) * 30;
@@ -55,9 +52,7 @@ function inkOn(fill) {
 }
 
 /** A colour for small marks on the page's ground, dark or light: no yellow, nothing pale. */
-export function dotColour(number) {
-  return SET[number % (SET.length - 1)];
-}
+export const dotColour = (number) => SET[number % (SET.length - 1)];
 
 /** A colour for the label of a segment, by its number among those of a track. */
 export function labelColour(number) {

@@ -5,6 +5,13 @@ import { FETCHED, loadContents, loadPart, loadTrack } from "./source.js";
 /** What the page knows at once: names, and what they mean. */
 export const CONTENTS = await loadContents();
 
+/** Numbers of a metric have the decimals that its intervals settle. */
+function settle({ metrics }, metric, inference) {
+  metrics[metric].decimals = inference.decimals;
+  return inference;
+}
+for (const evaluation of CONTENTS.evaluations) for (const [metric, inference] of evaluation.inference) if (typeof inference === "object") settle(evaluation, metric, inference);
+
 const unpacked = new Map();
 
 /** Every part is unpacked once. */
@@ -14,35 +21,23 @@ function once(kind, number, make) {
   return unpacked.get(key);
 }
 
-/** @returns {Promise<Float64Array>} */
 export function readFloats(number) {
   return once("floats", number, (bytes) => {
     const count = bytes.length / 8;
     const straight = new Uint8Array(bytes.length);
-    for (let plane = 0; plane < 8; plane++) {
-      for (let item = 0; item < count; item++) straight[item * 8 + plane] = bytes[plane * count + item];
-    }
+    for (let plane = 0; plane < 8; plane++) for (let item = 0; item < count; item++) straight[item * 8 + plane] = bytes[plane * count + item];
     return new Float64Array(straight.buffer);
   });
 }
 
-/** @returns {Promise<Uint8Array>} */
-export function readBytes(number) {
-  return once("bytes", number, (bytes) => bytes);
-}
+const readBytes = (number) => once("bytes", number, (bytes) => bytes);
 
-/** @returns {Promise<any>} */
-export function readJson(number) {
-  return once("json", number, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
-}
+export const readJson = (number) => once("json", number, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
 
 const scores = new Map();
 
-/**
- * Scores of one metric of an evaluation; `flags` say which are missing, undefined, and count. For an aggregate of sums of
- * scores times weights they include those that have a numerator over a weight of 0.
- * @returns {Promise<{score: Float64Array, weight: Float64Array, duration: Float64Array, flags: Uint8Array}>}
- */
+/** Scores of one metric of an evaluation; `flags` say which are missing, undefined, and count. For an aggregate of sums of scores times weights they
+ * include those that have a numerator over a weight of 0. */
 export function readScores(evaluation, metric, aggregate = "") {
   const about = evaluation.metrics[metric];
   const { score, weight, flags } = CONTENTS.aggregates[aggregate]?.above === "weight" && about.pooled || about;
@@ -53,10 +48,7 @@ export function readScores(evaluation, metric, aggregate = "") {
   return scores.get(score);
 }
 
-/**
- * Aggregates over all tracks under the usual policy, where the page has them ready.
- * @returns {Promise<{value: ArrayLike<number>, n: ArrayLike<number>, missing: ArrayLike<number>, nothing: ArrayLike<number>}>}
- */
+/** Aggregates over all tracks under the usual policy, where the page has them ready. */
 export async function readValues({ systems, metrics }, metric, aggregate) {
   const { values, aggregates } = metrics[metric];
   const all = await readFloats(values);
@@ -67,10 +59,7 @@ export async function readValues({ systems, metrics }, metric, aggregate) {
 /** Intervals and letters of a metric by its usual aggregate, or null; what is fetched is there later. */
 const inferred = new Map();
 
-/**
- * @param {() => void} arrived called when what is fetched is there
- * @returns {any} undefined where it is not there yet
- */
+/** Inference of a metric as the page has it; undefined where it is fetched and not there yet. */
 export function inferenceOf(evaluation, metric, arrived) {
   const found = evaluation.inference.find(([one]) => one === metric);
   if (!found) return null;
@@ -78,7 +67,7 @@ export function inferenceOf(evaluation, metric, arrived) {
   if (!inferred.has(found[1])) {
     inferred.set(found[1], undefined);
     readJson(found[1]).then((value) => {
-      inferred.set(found[1], value);
+      inferred.set(found[1], value && settle(evaluation, metric, value));
       arrived();
     });
   }
@@ -89,12 +78,7 @@ export function inferenceOf(evaluation, metric, arrived) {
 const recent = new Map();
 const RECENT = 20;
 
-/**
- * The annotations of a track with all that belongs to them, and the address of its recording; null where there are none.
- * @param {number} evaluation
- * @param {string} name of the track
- * @param {string} metric by which items are judged
- */
+/** The annotations of a track with all that belongs to them, and the address of its recording; null where there are none. */
 export async function readTimeline(evaluation, name, metric) {
   const { rules, able, of } = CONTENTS.evaluations[evaluation].timeline;
   const number = of ?? evaluation;
@@ -118,12 +102,7 @@ function withOwn({ evaluations, ...track }, number) {
   return { ...track, ...(own ? own[1] : { references: [], estimates: [], evidence: [], changed: [], rules: [], able: [] }) };
 }
 
-/**
- * An aggregate that is no ratio of sums, over all tracks or a group by a coordinate: a value for each system.
- * @param {string} by the coordinate, or nothing
- * @param {number[]} members positions of the tracks
- * @returns {Promise<Float64Array>}
- */
+/** An aggregate that is no ratio of sums, over all tracks or a group by a coordinate: a value for each system. */
 export async function readStatistic(evaluation, metric, aggregate, policy, by, members) {
   const { groupings, policies, systems } = evaluation;
   const values = await readFloats(evaluation.metrics[metric].statistics[aggregate]);

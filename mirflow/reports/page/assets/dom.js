@@ -4,11 +4,6 @@ import { FETCHED } from "./source.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/**
- * @param {Element} node
- * @param {Object<string, unknown>} properties attributes; `on...` are listeners, false and null leave out
- * @param {Array<Node|string|number|null>} children
- */
 function fill(node, properties, children) {
   for (const [name, value] of Object.entries(properties)) {
     if (value === null || value === undefined || value === false) continue;
@@ -24,14 +19,10 @@ function fill(node, properties, children) {
 }
 
 /** An HTML element. */
-export function el(tag, properties = {}, ...children) {
-  return fill(document.createElement(tag), properties, children);
-}
+export const el = (tag, properties = {}, ...children) => fill(document.createElement(tag), properties, children);
 
 /** An SVG element. */
-export function svg(tag, properties = {}, ...children) {
-  return fill(document.createElementNS(SVG, tag), properties, children);
-}
+export const svg = (tag, properties = {}, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
 const DRAWN = new Set(["svg", "line", "rect", "circle", "text", "path", "title"]);
 
@@ -39,11 +30,45 @@ const DRAWN = new Set(["svg", "line", "rect", "circle", "text", "path", "title"]
 export const build = (nodes) => nodes.map((node) => (typeof node === "string" ? node :
   (DRAWN.has(node[0]) ? svg : el)(node[0], node[1], ...build(node[2]))));
 
-/** A choice from a list of [value, text]. */
-export function choice(label, options, value, onchange) {
-  const select = el("select", { onchange: () => onchange(select.value) },
-    options.map(([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text)));
+/** A choice from a list of [value, text]. One with a name has the focus again in the section that is drawn anew by it. */
+export function choice(label, options, value, onchange, name = null) {
+  const select = el("select", { name, onchange: async () => {
+    const part = select.closest("section")?.id;
+    await onchange(select.value);
+    if (name && part) document.querySelector(`#${part} select[name="${name}"]`)?.focus();
+  } }, options.map(([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text)));
   return el("label", { class: "choice" }, el("span", {}, label), select);
+}
+
+/** A button in a row that opens the same. */
+export const opener = (label, title, act, more = {}) => el("button", { type: "button", class: "link", title,
+  onclick: (event) => { event.stopPropagation(); act(); }, ...more }, label);
+
+/** A button for more rows of a list, of which some are drawn; null where all are. */
+export const moreButton = (drawn, all, onclick) => (drawn < all ? el("button", { type: "button", class: "more", onclick }, `Show more (${drawn} of ${all})`) : null);
+
+/** Up and down go from a row's button to that of the next one. */
+export function walk(event) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!step) return;
+  const buttons = [...event.target.closest("tbody").querySelectorAll("button.link")];
+  event.preventDefault();
+  buttons[buttons.indexOf(event.target) + step]?.focus();
+}
+
+/** The head of a column by which rows are sorted: `ascending`, `descending`, or neither. */
+export const sortHead = (column, text, kind, direction, turn) => el("th", { scope: "col", class: kind, "aria-sort": direction || "none" },
+  el("button", { type: "button", "data-sort": column, onclick: async (event) => {
+    const { id } = event.target.closest("section");
+    await turn();
+    document.querySelector(`#${id} [data-sort="${CSS.escape(column)}"]`)?.focus();
+  } }, `${text}${{ ascending: " ↑", descending: " ↓" }[direction] ?? ""}`));
+
+/** Save a file that was made here. */
+export function save(data, name, type) {
+  const address = URL.createObjectURL(new Blob([data], { type }));
+  el("a", { href: address, download: name }).click();
+  window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
 /** A line that says what happened, each time, for a while. */
@@ -134,7 +159,7 @@ export async function onRequest(part, label, make) {
 }
 
 /** Show a text beside the pointer; without a text, hide it. */
-export function tip(lines, x = 0, y = 0) {
+function tip(lines, x = 0, y = 0) {
   const box = /** @type {HTMLElement} */ (document.getElementById("tip"));
   box.hidden = !lines;
   if (!lines) return;
@@ -143,6 +168,35 @@ export function tip(lines, x = 0, y = 0) {
   const high = box.offsetHeight;
   box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - wide - 8))}px`;
   box.style.top = `${y + 18 + high > innerHeight ? y - high - 10 : y + 18}px`;
+}
+
+/** Lines beside the pointer while it is over a node, which say nothing where there are none; what a click does there. */
+export function hover(node, linesOf, act = null) {
+  node.addEventListener("pointermove", (event) => {
+    const lines = linesOf(event);
+    if (act) node.style.cursor = lines ? "pointer" : "default";
+    tip(lines, event.clientX, event.clientY);
+  });
+  node.addEventListener("pointerleave", () => tip(null));
+  if (act) node.addEventListener("click", (event) => { tip(null); act(event); });
+  return node;
+}
+
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], PageDown: [20, 0], PageUp: [-20, 0], Home: [-1e6, 0], End: [1e6, 0] };
+
+/** Arrow keys move in a map of cells. */
+export const moveBy = (canvas, step) => canvas.addEventListener("keydown", (event) => {
+  if (!STEPS[event.key]) return;
+  event.preventDefault();
+  step(...STEPS[event.key]);
+});
+
+/** A text as far as there is room for it. */
+export function fitText(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  let size = Math.min(text.length, 80);
+  while (size > 1 && context.measureText(`${text.slice(0, size)}…`).width > room) size -= 1;
+  return size > 1 ? `${text.slice(0, size)}…` : "";
 }
 
 /** A canvas of a size in CSS pixels, sharp on any screen, or finer; what it gives draws in CSS pixels. */
@@ -159,9 +213,67 @@ export function sharpen(canvas, width, height, least = 1) {
   return context;
 }
 
-/** A colour of the page's style, by the name of its custom property. */
-export function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+/** Lines from a place to another, each as `[x, y, x, y]`. */
+export function stroke(context, ...lines) {
+  context.beginPath();
+  for (const [left, top, right, bottom] of lines) {
+    context.moveTo(left, top);
+    context.lineTo(right, bottom);
+  }
+  context.stroke();
 }
 
+/** A colour of the page's style, by the name of its custom property. */
+export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** Pixels that the pointer goes before a press is a drag and not a click. */
+const FAR = 5;
+
+/** Call `done` with the ends of a rectangle, in pixels of the node; Escape gives it up, and a click stays a click. */
+export function letBrush(node, done, along = false) {
+  let [start, shape, dragged] = [null, null, false];
+  const place = (event) => {
+    const frame = node.getBoundingClientRect();
+    const within = (value, most) => Math.max(0, Math.min(most, value));
+    return { frame, x: within(event.clientX - frame.left, frame.width), y: within(event.clientY - frame.top, frame.height) };
+  };
+  const end = () => {
+    shape?.remove();
+    [start, shape] = [null, null];
+    document.removeEventListener("keydown", escape, true);
+  };
+  const escape = (event) => { if (event.key === "Escape") end(); };
+  const boxOf = (now) => ({ left: Math.min(start.x, now.x), right: Math.max(start.x, now.x),
+    top: along ? 0 : Math.min(start.y, now.y), bottom: along ? now.frame.height : Math.max(start.y, now.y) });
+  node.classList.add("brushed");
+  node.addEventListener("pointerdown", (event) => {
+    dragged = false;
+    if (event.button === 0) start = place(event);
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (!start) return;
+    const now = place(event);
+    if (!shape) {
+      if (Math.abs(now.x - start.x) < FAR && (along || Math.abs(now.y - start.y) < FAR)) return;
+      dragged = true;
+      shape = el("div", { class: "brush" });
+      document.body.append(shape);
+      node.setPointerCapture(event.pointerId);
+      document.addEventListener("keydown", escape, true);
+    }
+    const { left, right, top, bottom } = boxOf(now);
+    Object.assign(shape.style, { left: `${now.frame.left + left}px`, top: `${now.frame.top + top}px`, width: `${right - left}px`, height: `${bottom - top}px` });
+  });
+  node.addEventListener("pointerup", (event) => {
+    const box = shape && boxOf(place(event));
+    end();
+    if (box) done(box);
+  });
+  node.addEventListener("pointercancel", end);
+  node.addEventListener("click", (event) => {
+    if (dragged) event.stopImmediatePropagation();
+    dragged = false;
+  }, true);
+}

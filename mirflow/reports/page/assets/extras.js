@@ -1,33 +1,24 @@
 /** Metrics with extra dims: a table for one of them, a map of the chosen system for two. */
 
-import { choice, colour, el, section, sharpen, table, th } from "./dom.js";
 import { tint } from "./colours.js";
-import { formatter } from "./format.js";
-import { readFloats } from "./data.js";
-import { endsOf } from "./reduce.js";
-import { drawClasses } from "./class_table.js";
+import { readFloats, readJson } from "./data.js";
+import { choice, colour, el, moveBy, onRequest, section, sharpen, sortHead, table, th } from "./dom.js";
+import { byName, byNumber, endsOf, formatter } from "./numbers.js";
 
-/** @returns {Promise<Node|null>} nothing where there are none */
+/** A card of them; null where there are none. */
 export async function drawExtras(state) {
   const { extras, systems } = state.now;
   if (!extras.length) return null;
   if (state.shown) return section("extras", extras[state.extra.metric].title, "Not shown with a filter: the page has these values of all tracks together only.");
   const { metric: at, system } = state.extra;
-  const again = (name, value) => state.change((one) => {
-    one.extra = { ...one.extra, [{ extra: "metric" }[name] ?? name]: Number(value), ...(name === "extra" && { rate: 0, sorted: "" }) };
-  }).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
-  const named = (name, made) => {
-    made.querySelector("select").setAttribute("name", name);
-    return made;
-  };
+  const choose = (name, label, names, value) => choice(label, names.map((own, place) => [place, own]), value, (picked) => state.change((now) => {
+    now.extra = { ...now.extra, [{ extra: "metric" }[name] ?? name]: Number(picked), ...(name === "extra" && { rate: 0, sorted: "" }) };
+  }), name);
   const one = extras[at];
-  const bar = [];
-  if (extras.length > 1) bar.push(named("extra", choice("Metric", extras.map((extra, place) => [place, extra.name]), at,
-    (value) => again("extra", value))));
   const known = one.value !== undefined;
-  const classes = one.classes.length ? await drawClasses(state, one.classes, named, (value) => again("rate", value)) : null;
-  if (known && one.dims.length === 2) bar.push(named("system", choice("System", systems.map((name, place) => [place, name]), system,
-    (value) => again("system", value))));
+  const classes = one.classes.length ? await drawClasses(state, one.classes, choose) : null;
+  const bar = [extras.length > 1 ? choose("extra", "Metric", extras.map(({ name }) => name), at) : null,
+    known && one.dims.length === 2 ? choose("system", "System", systems, system) : null].filter(Boolean);
   const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.why;
   const made = known ? await drawValues(state, one, system) : null;
   return section("extras", one.title, note, classes, bar.length ? el("div", { class: "bar" }, bar) : null, made);
@@ -153,10 +144,48 @@ function listen(canvas, { cell, left, top }, rows, columns, at, say) {
     put(Math.floor((event.clientY - box.top - top) / cell), Math.floor((event.clientX - box.left - left) / cell));
   });
   canvas.addEventListener("focus", () => put(at[0], at[1]));
-  canvas.addEventListener("keydown", (event) => {
-    const step = new Map([["ArrowLeft", [0, -1]], ["ArrowRight", [0, 1]], ["ArrowUp", [-1, 0]], ["ArrowDown", [1, 0]]]).get(event.key);
-    if (!step) return;
-    event.preventDefault();
-    put(at[0] + step[0], at[1] + step[1]);
+  moveBy(canvas, (x, y) => put(at[0] + y, at[1] + x));
+}
+
+/** Columns by which rows can be sorted before those of systems. */
+const [LABEL, NUMBER] = ["class", "n"];
+
+const capitalised = (text) => text.replaceAll("_", " ").replace(/^./, (first) => first.toUpperCase());
+const writeRate = (value) => (value === null ? "–" : value.toFixed(3));
+const many = (value) => (Number.isInteger(value) ? value.toLocaleString("en") : value.toFixed(1));
+
+async function drawClasses(state, classes, choose) {
+  const at = Math.min(state.extra.rate, classes.length - 1);
+  const [kind, words, part] = classes[at];
+  const holder = await onRequest(part, "Compute the intervals", async () => {
+    const found = await readJson(part);
+    return found.why ? [el("p", { class: "note" }, found.why)] : classTable(state, found);
   });
+  const bar = classes.length > 1 ? el("div", { class: "bar" }, choose("rate", "Value", classes.map(([name]) => capitalised(name)), at)) : null;
+  return el("div", { id: "classes" }, el("h3", {}, "By class"), el("p", { class: "note" }, `${capitalised(kind)}: ${words}.`), bar, holder);
+}
+
+function classTable(state, { dim, labels, n, count, how, value, low, high }) {
+  const { systems } = state.now;
+  const [column, turned] = state.extra.sorted.startsWith("-") ? [state.extra.sorted.slice(1), true] : [state.extra.sorted, false];
+  const place = systems.indexOf(column);
+  const sign = turned ? 1 : -1;
+  const rows = labels.map((_, row) => row).filter((row) => value.some((own) => own[row] !== null) || n[row] > 0);
+  if (column === LABEL) rows.sort((a, b) => -sign * byName(labels[a], labels[b]));
+  else if (column === NUMBER) rows.sort((a, b) => byNumber(n[a], n[b], sign));
+  else if (place >= 0) rows.sort((a, b) => byNumber(value[place][a], value[place][b], sign));
+  const sorter = (name, text, cell) => {
+    const current = name === column;
+    return sortHead(name, text, cell, current ? (turned !== (name === LABEL) ? "ascending" : "descending") : "",
+      () => state.change((now) => { now.extra = { ...now.extra, sorted: current && !turned ? `-${name}` : name }; }));
+  };
+  const heads = [sorter(LABEL, capitalised(dim), "who"), sorter(NUMBER, count, "number"),
+    state.shownSystems.map((system) => sorter(systems[system], systems[system], "number"))];
+  const body = rows.map((row) => el("tr", {}, el("th", { scope: "row", title: labels[row] }, labels[row]), el("td", { class: "number quiet" }, many(n[row])),
+    state.shownSystems.map((system) => {
+      const [own, from, to] = [value[system][row], low[system][row], high[system][row]];
+      return el("td", { class: "number", "data-value": own ?? NaN, title: own === null ? null : `${own}${from === null ? "" : ` [${from}, ${to}]`}` }, writeRate(own),
+        from === null ? null : el("span", { class: "interval" }, ` [${writeRate(from)}, ${writeRate(to)}]`));
+    })));
+  return [table(heads, body, { label: "Values by class", box: rows.length > 20 ? "scroll tall" : "scroll" }), how ? el("p", { class: "note" }, how) : null].filter(Boolean);
 }

@@ -1,24 +1,17 @@
 /** All scores at a glance: tracks across, systems down, with the values of the systems and the means of the tracks. */
 
-import { choice, colour, el, section, sharpen, tip } from "./dom.js";
-import { formatter, shortName, titleOf } from "./format.js";
-import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
-import { acrossSystems, endsOf } from "./reduce.js";
-import { letBrush } from "./brush.js";
-import { rankSystems, valuesOf } from "./leaderboard.js";
-import { orderColumns } from "./tracks.js";
-import { legendOf, scaleOf } from "./tones.js";
 import { shade } from "./colours.js";
+import { choice, colour, el, hover, letBrush, moveBy, section, sharpen } from "./dom.js";
+import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
+import { rankSystems, valuesOf } from "./leaderboard.js";
+import { acrossSystems, endsOf, formatter, quantile, shortName, titleOf } from "./numbers.js";
+import { orderColumns } from "./tracks.js";
 
 const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"], ["pattern", "pattern of strong systems"]]);
 const TONES = [["value", "value"], ["rank", "rank"]];
 /** Heights of the bars of tracks and of the band of groups, width of the bars of systems. */
 const [BARS, BAND, SIDE] = [34, 18, 56];
 
-/**
- * @param {import("./state.js").State} state
- * @param {(track: number, list: string) => void} open shows a track
- */
 export async function drawHeatmap(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readShown(state);
@@ -193,37 +186,64 @@ function listen(map, cell, open) {
     const chips = chipsOf(map, right - left < 4 ? [0, map.columns.length - 1] : [column(left), column(right - 0.01)], [row(above), row(bottom - 0.01)]);
     if (chips.length) state.change((now) => addChips(now, ...chips));
   });
-  canvas.addEventListener("pointermove", (event) => {
-    locate(event);
-    mark(map);
-    tip(linesOf(map), event.clientX, event.clientY);
-  });
-  canvas.addEventListener("pointerleave", () => tip(null));
-  canvas.addEventListener("click", (event) => { locate(event); tip(null); look(); });
+  hover(canvas, (event) => { locate(event); mark(map); return linesOf(map); }, (event) => { locate(event); look(); });
   const groupAt = (event) => map.bands.find(({ end }) => end > column(event.offsetX));
-  top.addEventListener("pointermove", (event) => {
+  hover(top, (event) => {
     const found = groupAt(event);
-    top.style.cursor = found ? "pointer" : "default";
-    tip(found && [`${state.by}: ${found.value}`, `${found.end - found.start} tracks`], event.clientX, event.clientY);
-  });
-  top.addEventListener("pointerleave", () => tip(null));
-  top.addEventListener("click", (event) => {
+    return found && [`${state.by}: ${found.value}`, `${found.end - found.start} tracks`];
+  }, (event) => {
     const found = groupAt(event);
-    tip(null);
     if (found) state.change((now) => addChips(now, groupChip(now.by, found.value)));
   });
   canvas.addEventListener("focus", show);
-  canvas.addEventListener("keydown", (event) => {
-    const steps = new Map([["ArrowLeft", [-1, 0]], ["ArrowRight", [1, 0]], ["ArrowUp", [0, -1]], ["ArrowDown", [0, 1]],
-      ["PageDown", [20, 0]], ["PageUp", [-20, 0]], ["Home", [-1e6, 0]], ["End", [1e6, 0]]]);
-    const step = steps.get(event.key);
-    if (event.key === "Enter") look();
-    if (!step) return;
-    event.preventDefault();
-    map.at = [Math.max(0, Math.min(map.columns.length - 1, map.at[0] + step[0])),
-      Math.max(0, Math.min(map.rows.length - 1, map.at[1] + step[1]))];
+  canvas.addEventListener("keydown", (event) => { if (event.key === "Enter") look(); });
+  moveBy(canvas, (right, down) => {
+    map.at = [Math.max(0, Math.min(map.columns.length - 1, map.at[0] + right)), Math.max(0, Math.min(map.rows.length - 1, map.at[1] + down))];
     const x = (map.at[0] * map.wide) / map.columns.length;
     if (x < frame.scrollLeft || x > frame.scrollLeft + frame.clientWidth - 8) frame.scrollLeft = x - frame.clientWidth / 2;
     show();
   });
+}
+
+/** Scores from which on a few far ones do not take most of the colours; share of the scores at either end that have the first or the last colour. */
+const [MANY, CAP] = [200, 0.05];
+
+/** A share from 0 to 1 of the colours; the ends of the scale, and whether there are scores beyond them. */
+function scaleOf(scores, ranked) {
+  const known = scores.filter(Number.isFinite).sort();
+  const [least, most] = endsOf(known);
+  if (least > most || least === most) {
+    const [low, high] = least > most || (least >= 0 && least <= 1) ? [0, 1] : [least - 1, least + 1];
+    return { low, high, capped: [false, false], shareOf: (score) => (score - low) / (high - low) };
+  }
+  if (ranked) return { low: least, high: most, capped: [false, false], shareOf: (score) => rankOf(known, score) };
+  let [low, high] = known.length >= MANY ? [quantile(known, CAP), quantile(known, 1 - CAP)] : [least, most];
+  if (low === high) [low, high] = [least, most];
+  return { low, high, capped: [low > least, high < most], shareOf: (score) => (score - low) / (high - low) };
+}
+
+/** The share of sorted numbers below one, those equal to it counted half. */
+function rankOf(sorted, one) {
+  const before = (isBefore) => {
+    let [from, to] = [0, sorted.length];
+    while (from < to) {
+      const middle = (from + to) >> 1;
+      if (isBefore(sorted[middle])) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  };
+  return (before((own) => own < one) + before((own) => own <= one)) / (2 * sorted.length);
+}
+
+/** The colours with the ends of their scale. */
+function legendOf({ low, high, capped }, write, ranked) {
+  const canvas = el("canvas", { "aria-hidden": "true", width: 120, height: 10 });
+  const context = canvas.getContext("2d");
+  for (let x = 0; x < 120; x++) {
+    context.fillStyle = shade(x / 119);
+    context.fillRect(x, 0, 1, 10);
+  }
+  return [`${capped[0] ? "≤ " : ""}${write(low)}`, canvas, `${capped[1] ? "≥ " : ""}${write(high)}`,
+    ranked ? el("span", {}, "(as many scores in each colour)") : "", el("span", { class: "none" }), "no score"];
 }

@@ -2,14 +2,11 @@
 
 import { isMoments, pitchName, signOf, valueAt, verdictAt } from "./annotations.js";
 import { colour, el, sharpen, still } from "./dom.js";
-import { drawLane, laneHeight } from "./lanes.js";
-import { clock } from "./format.js";
-import { listen, press } from "./gestures.js";
 import { evidenceOf } from "./evidence.js";
-import { noteAt, pitchRange, rowNames } from "./pitches.js";
-import { drawWaveform } from "./recording.js";
-import { semitoneAt } from "./spectrum.js";
-import { TimeSpan } from "./timespan.js";
+import { drawLane, laneHeight, noteAt, pitchRange, rowNames } from "./lanes.js";
+import { clock } from "./numbers.js";
+import { drawWaveform, semitoneAt } from "./recording.js";
+import { TimeSpan, listen, press } from "./timespan.js";
 
 const AXIS = 26;
 /** Heights of the waveform and of the spectrum of a recording. */
@@ -20,16 +17,6 @@ const INKS = ["accent", "ink", "faint", "good", "bad", "none", "curve", "paper",
  * The axis and the reference that judges stay in sight above the lanes, which scroll; each part has its canvas.
  */
 export class LanesView extends TimeSpan {
-  /**
-   * @param {any[]} lanes references, then systems from above
-   * @param {import("./recording.js").Recording|null} recording
-   * @param {number} whole length of the longest lane
-   * @param {string} unit of time; empty for seconds
-   * @param {string} heading of the scores
-   * @param {{ear: number, rule: number, reference: number}} chosen as it is at the time
-   * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number, note: string) => void, announce: (text: string) => void,
-   *   moved: () => void, sought: () => void, keys?: Map<string, () => void>, mark?: (span: number[]) => void}} does
-   */
   constructor(lanes, recording, whole, unit, heading, chosen, does) {
     super(whole, unit);
     Object.assign(this, { lanes, recording, chosen, does, cursor: 0, pointer: null, note: "", numbers: new Map() });
@@ -89,16 +76,11 @@ export class LanesView extends TimeSpan {
     below.names.append(...below.lanes.map((lane) => this.labels.get(lane)));
   }
 
-  get judge() {
-    return this.references[Math.min(this.chosen.reference, this.references.length - 1)];
-  }
+  get judge() { return this.references[Math.min(this.chosen.reference, this.references.length - 1)]; }
 
   /** Height of the waveform and the spectrum above the lanes. */
-  get soundHeight() {
-    return this.recording ? WAVE + (this.recording.spectrum ? SPECTRUM : 0) : 0;
-  }
+  get soundHeight() { return this.recording ? WAVE + (this.recording.spectrum ? SPECTRUM : 0) : 0; }
 
-  /** @param {{time: number, seen: number[]|null, high?: number}} at what is looked at first; the height of lanes where it is not what the window has room for */
   start({ time, seen, high = 0 }) {
     const box = this.canvas.parentElement;
     const measure = () => {
@@ -162,9 +144,7 @@ export class LanesView extends TimeSpan {
   }
 
   /** How far from a time something may be to be meant by it. */
-  get nearness() {
-    return Math.min(0.5, ((this.to - this.from) / this.width) * 6);
-  }
+  get nearness() { return Math.min(0.5, ((this.to - this.from) / this.width) * 6); }
 
   moved() {
     this.does.moved();
@@ -214,9 +194,7 @@ export class LanesView extends TimeSpan {
     this.does.announce([time, ...spoken].join("; "));
   }
 
-  evidence(lane) {
-    return evidenceOf(this.chosen, lane.evidence);
-  }
+  evidence(lane) { return evidenceOf(this.chosen, lane.evidence); }
 
   request() {
     this.pending ||= requestAnimationFrame(() => {

@@ -1,12 +1,13 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
-import { build, detailsOf, el, named, section, table, th, warningsOf } from "./dom.js";
-import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
-import { explainValues } from "./controls.js";
-import { include, quantile, reduce } from "./reduce.js";
+import { explainValues } from "./bars.js";
 import { CONTENTS, inferenceOf, readStatistic, readValues } from "./data.js";
+import { build, detailsOf, el, named, section, sortHead, table, th, warningsOf } from "./dom.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
-import { standingsOfShown, writePercent } from "./standings.js";
+import { byName, byNumber, count, formatter, include, quantile, reduce, tickFormatter, titleOf, unitOf } from "./numbers.js";
+
+/** Systems over which some can be pinned: those that the chart has. */
+const PINNED = 12;
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
@@ -45,18 +46,21 @@ export function fittingInference(state, arrived) {
   return found && found.aggregate !== state.aggregate ? null : found;
 }
 
-/** @param {() => void} again called when there is more to be drawn */
 export async function drawLeaderboard(state, again) {
   const { now, about } = state;
   const rows = await valuesOf(state, state.metric, state.aggregate);
   const inference = fittingInference(state, again);
   const others = now.main.filter((metric) => metric !== state.metric);
   const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
-  const entries = state.shownSystems.map((system) => ({ name: now.systems[system], system, ...rows[system],
-    low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
-    letters: inference && inference.letters.length ? inference.letters[system] : "",
-    ranks: inference && inference.letters.length ? inference.ranks[system] : "", first: inference?.first?.length ? inference.first[system] : null, percent: inference?.percent?.[system], others: columns.map((one) => one[system].value) }));
-  rank(entries, about.sign);
+  // Ends of intervals are null where there are none, and words where they are infinite.
+  const [low, high] = ["low", "high"].map((end) => inference?.[end].map((own) => (own === null ? null : Number(own))) ?? []);
+  const entries = state.shownSystems.map((system) => ({ name: now.systems[system], system, ...rows[system], low: low[system] ?? null, high: high[system] ?? null,
+    letters: inference?.letters[system] ?? "", ranks: inference?.letters.length ? inference.ranks[system] : "", first: inference?.first?.[system] ?? null,
+    percent: inference?.percent?.[system], others: columns.map((one) => one[system].value) }));
+  // Places, the same for those with the same value.
+  for (const entry of entries) {
+    entry.rank = Number.isNaN(entry.value) || !about.sign ? null : 1 + entries.filter(({ value }) => about.sign * value > about.sign * entry.value).length;
+  }
   const { column, turned } = state.ranking;
   const turn = turned ? -1 : 1;
   entries.sort((a, b) => (column === "system" ? turn * byName(a.name, b.name) :
@@ -67,13 +71,40 @@ export async function drawLeaderboard(state, again) {
   // A table that is read already is not folded when the chart arrives.
   if (inference === undefined) state.unfolded = true;
   const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
-  const standings = nodes ? standingsOf(state, nodes) : null;
+  const standings = nodes ? el("div", { id: "standings" }, ...build(nodes)) : null;
+  if (standings && state.percent && about.unit === "" && !state.shown) writePercent(standings, about);
+  if (standings && !state.shown) pinIn(state, standings);
+  // The table is folded until it is asked for.
+  const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } }, el("summary", {}, "All systems and metrics"));
+  if (standings && !state.shown) box.append(...parts.filter(Boolean));
   const more = !state.shown && inference ? [["second", inference.beside], ["listens", inference.listen]] : [];
   const title = `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`;
   const board = section("leaderboard", title,
     state.shown ? `Shown: ${shownOf(state)}.` : null, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...warningsOf(now), standings && !state.shown ? fold(state, parts) : parts, state.shown ? noteOf(state, inference) : null);
+    ...warningsOf(now), standings && !state.shown ? box : parts, state.shown ? noteOf(state, inference) : null);
   return el("div", { id: "ranking" }, standings, more.filter(([, own]) => own?.length).map(([id, own]) => el("div", { id }, ...build(own))), board);
+}
+
+/** A button that pins a system, or lets it go. */
+function pinButton(state, name) {
+  const pinned = state.pinned.includes(name);
+  const press = () => state.change((now) => { now.pinned = pinned ? now.pinned.filter((own) => own !== name) : [...now.pinned, name]; });
+  return el("button", { type: "button", class: "pin", "aria-pressed": String(pinned), "aria-label": `Pin ${name}`, title: pinned ? "Let it go" : "Show it whatever its place", onclick: press }, pinned ? "★" : "☆");
+}
+
+/** In a chart that has some of the systems alone: the reader's own, whatever their place, and a field that finds one. */
+function pinIn(state, standings) {
+  const rest = standings.querySelector("tr.rest > th");
+  if (!rest) return;
+  const rows = new Map([...standings.querySelectorAll("tbody tr:not(.rest)")].map((row) => [row.querySelector("th").title, row]));
+  for (const [name, row] of rows) {
+    row.classList.toggle("pinned", state.pinned.includes(name));
+    if (state.pinned.includes(name)) row.querySelector("th").append(" ", pinButton(state, name));
+  }
+  const field = el("input", { type: "search", name: "find system", list: "names-of-systems", autocomplete: "off", placeholder: "Find a system", "aria-label": "Find a system and pin it", onchange: () => {
+    if (rows.has(field.value)) state.change((now) => { now.pinned = [...new Set([...now.pinned, field.value])]; }).then(() => document.querySelector("[name='find system']")?.focus());
+  } });
+  rest.append(" ", field, el("datalist", { id: "names-of-systems" }, [...rows.keys()].map((value) => el("option", { value }))));
 }
 
 /** Positions of the systems by the chosen values, the best first, as all parts of the page list them. */
@@ -83,26 +114,6 @@ export async function rankSystems(state) {
   return [...state.shownSystems].sort((a, b) =>
     byNumber(rows[a].value, rows[b].value, -(state.about.sign || 1)) || byName(systems[a], systems[b]));
 }
-
-/** Who leads, who is not told apart, and a chart, as they were written with the page. */
-function standingsOf(state, nodes) {
-  const made = el("div", { id: "standings" }, ...build(nodes));
-  if (state.percent && state.about.unit === "" && !state.shown) writePercent(made);
-  return made;
-}
-
-/** The table, folded until it is asked for. */
-function fold(state, parts) {
-  const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } },
-    el("summary", {}, "All systems and metrics, in a table"), parts);
-  return box;
-}
-
-/** The end of an interval: null where there is none, a word where it is infinite. */
-const endOf = (end) => (end === null ? null : Number(end));
-
-/** Whether any system has an interval: with very few tracks none has. */
-const bounded = (inference) => Boolean(inference) && inference.low.some((end) => end !== null);
 
 /** What a page says that has numbers of some tracks. */
 export const WHOLE = "Intervals and tests are of all tracks and systems; the command beside this computes those of what is shown.";
@@ -116,22 +127,10 @@ function noteOf(state, inference) {
   return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;
 }
 
-/** Places of the systems, the same for those with the same value. */
-function rank(entries, sign) {
-  for (const entry of entries) {
-    const better = entries.filter((other) => sign * other.value > sign * entry.value).length;
-    entry.rank = !Number.isNaN(entry.value) && sign ? better + 1 : null;
-  }
-}
-
 function sorter(state, column, text, kind) {
-  const current = state.ranking.column === column;
-  const { turned } = state.ranking;
-  const turn = () => state.change((one) => { one.ranking = { column, turned: current && !turned }; })
-    .then(() => document.querySelector(`#leaderboard [data-sort="${column}"]`)?.focus());
-  const direction = current ? (turned ? "↑" : "↓") : "";
-  return el("th", { scope: "col", class: kind, "aria-sort": current ? (turned ? "ascending" : "descending") : "none" },
-    el("button", { type: "button", "data-sort": column, onclick: turn }, `${text} ${direction}`));
+  const { turned, column: sorted } = state.ranking;
+  const current = sorted === column;
+  return sortHead(column, text, kind, current ? (turned ? "ascending" : "descending") : "", () => state.change((one) => { one.ranking = { column, turned: current && !turned }; }));
 }
 
 function tableOf(state, entries, others, inference) {
@@ -139,25 +138,24 @@ function tableOf(state, entries, others, inference) {
   const write = formatter(about, state.percent);
   const metrics = others.map((metric) => th(el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
     onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
+  const [bounded, tested, first] = [entries.some(({ low }) => low !== null), inference?.letters.length > 0, inference?.first?.length > 0];
+  const told = (text, kind = null) => el("th", { scope: "col", class: kind, title: inference.how }, text);
   const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
-    sorter(state, "value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded(inference) ? th("95 % interval") : null,
-    inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Not told apart") : null,
-    inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Ranks") : null,
-    inference?.first?.length ? el("th", { scope: "col", class: "number", title: inference.how }, "First") : null,
+    sorter(state, "value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded ? th("95 % interval") : null,
+    tested ? [told("Not told apart"), told("Ranks")] : null, first ? told("First", "number") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
-    el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics];
+    el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), metrics];
   const leaders = entries.filter((entry) => entry.rank === 1);
   const alike = (entry) => entry.rank === 1 || [...entry.letters].some((letter) => leaders.every(({ letters }) => letters.includes(letter)));
   const body = entries.map((entry) => el("tr", { class: alike(entry) ? null : "plain" }, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
-    el("th", { scope: "row", title: entry.name }, named(now, "systems", entry.system), el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
+    el("th", { scope: "row", title: entry.name }, named(now, "systems", entry.system), entries.length > PINNED ? [" ", pinButton(state, entry.name)] : null,
+      el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
-    bounded(inference) ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high, title: entry.low === null ? null : `${entry.low} to ${entry.high}` }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
-    inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
-    inference && inference.letters.length ? el("td", {}, entry.ranks) : null,
-    inference?.first?.length ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${entry.percent} %`) : null,
+    bounded ? el("td", { class: "number interval", "data-low": entry.low, "data-high": entry.high, title: entry.low === null ? null : `${entry.low} to ${entry.high}` }, entry.low === null ? "" : `[${write(entry.low)}, ${write(entry.high)}]`) : null,
+    tested ? [el("td", { class: "letters" }, entry.letters), el("td", {}, entry.ranks)] : null,
+    first ? el("td", { class: "number", title: entry.first }, entry.first === null ? "–" : `${entry.percent} %`) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
-    ...others.map((metric, place) => el("td", { class: "number", title: entry.others[place] },
-      formatter(now.metrics[metric], state.percent)(entry.others[place])))));
+    others.map((metric, place) => el("td", { class: "number", title: entry.others[place] }, formatter(now.metrics[metric], state.percent)(entry.others[place])))));
   return table(heads, body, { label: "Systems", class: "board" });
 }
 
@@ -174,4 +172,44 @@ async function groupTable(state, entries) {
     el("td", { class: sign * column[system].value === best[place] && about.sign ? "number strong" : "number",
       title: `${column[system].value}, n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
   return table(heads, body, { label: `Systems by ${state.by}`, id: "groups", class: "board" });
+}
+
+const SPOKEN = 4;
+
+const listed = (names) => (names.length > SPOKEN ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
+
+/** Write the ratios of standings that came with the page as percentages. */
+function writePercent(made, about) {
+  const [marks, write] = [[...made.querySelectorAll("[data-tick]")], formatter(about, true)];
+  const tick = tickFormatter(about, true, marks.map((mark) => Number(mark.dataset.tick)));
+  for (const mark of marks) mark.textContent = tick(Number(mark.dataset.tick));
+  for (const number of made.querySelectorAll("[data-value]")) number.textContent = `${write(Number(number.dataset.value))}${number.closest("td.number") ? "" : " %"}`;
+  for (const cell of made.querySelectorAll("td[data-low]")) cell.textContent = `[${[cell.dataset.low, cell.dataset.high].map((end) => write(Number(end))).join(", ")}]`;
+}
+
+/** What is known without a test. */
+function sentenceOf(state, entries, write) {
+  const { about, shown } = state;
+  const [known, without] = [entries.filter(({ value }) => !Number.isNaN(value)), entries.filter(({ value }) => Number.isNaN(value))];
+  const value = (one) => `${write(one)}${about.unit ? ` ${about.unit}` : unitOf(about, state.percent) && " %"}`;
+  const tracks = `these ${count(shown.tracks.length, "track")}`.replace("these 1 ", "this ");
+  if (!known.length) return [`No system has a score of ${tracks}.`, ""];
+  const best = known.filter((one) => one.value === known[0].value).map(({ name }) => name);
+  const [low, high] = [Math.min(...known.map((one) => one.value)), Math.max(...known.map((one) => one.value))];
+  const lead = known.length === 1 ? `${known[0].name} reaches ${value(known[0].value)} on ${tracks}.` : about.sign ?
+    `${listed(best)} ${best.length === 1 ? "has" : "have"} the best value of ${tracks}, ${value(known[0].value)}.` :
+    `The systems have ${value(low)} to ${value(high)} on ${tracks}; neither high nor low is better.`;
+  const numbers = new Set(known.map(({ n }) => n));
+  const [n] = numbers;
+  const rest = [`Shown: ${shownOf(state)}.`,
+    state.missing === "common" && numbers.size === 1 && n < shown.tracks.length ? `${n} of ${count(shown.tracks.length, "track")} count: those that every one of these systems has.` : "",
+    without.length ? `${listed(without.map(({ name }) => name))} ${without.length === 1 ? "has" : "have"} no score.` : ""];
+  return [lead, rest.filter(Boolean).join(" ")];
+}
+
+function standingsOfShown(state, entries) {
+  const { about } = state;
+  const ordered = [...entries].sort((a, b) => (Number.isNaN(a.value) ? 1 : 0) - (Number.isNaN(b.value) ? 1 : 0) || about.sign * (b.value - a.value) || 0);
+  const [lead, rest] = sentenceOf(state, ordered, formatter(about, state.percent));
+  return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]]];
 }

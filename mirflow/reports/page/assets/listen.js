@@ -1,19 +1,17 @@
 /** The track on which the best two systems differ most, alive on the first screen. */
 
-import { copyButton, el } from "./dom.js";
 import { linkTo } from "./address.js";
+import { copyButton, el } from "./dom.js";
 import { chosenOf, evidenceOf, worstOf } from "./evidence.js";
-import { clock } from "./format.js";
 import { LanesView } from "./lanesview.js";
+import { clock } from "./numbers.js";
 import { recordingOf } from "./recording.js";
-import { BEGINNING, MIX } from "./state.js";
+import { CLOSED, MIX } from "./state.js";
 import { lanesOf, readTrack, scoresOf } from "./timeline.js";
 import { playButton } from "./toolbar.js";
 
-/** Lanes besides the reference, and their height. */
-const [LANES, HIGH] = [3, 44];
-/** Seconds that are seen, and those before the place. */
-const [SEEN, BEFORE] = [40, 2];
+/** On the first screen: lanes besides the reference, their height, seconds that are seen, and those before the place. */
+const [FEW_LANES, HIGH, SEEN, BEFORE] = [3, 44, 40, 2];
 
 /** Add its lanes, what plays, and a link to the moment. */
 export async function drawListen(state) {
@@ -21,14 +19,14 @@ export async function drawListen(state) {
   const track = box ? state.now.tracks.indexOf(box.dataset.track) : -1;
   if (track < 0) return;
   // The page's own timeline is another one.
-  const timeline = { ...BEGINNING, track, list: "tracks", mix: [...MIX], slow: false, ear: -1, beside: -1, rule: -1, reference: 0 };
+  const timeline = { ...CLOSED, track, mix: [...MIX] };
   const own = Object.create(state, { timeline: { value: timeline }, remember: { value: () => {} } });
   const [found, scores] = await Promise.all([readTrack(own, track), scoresOf(own, track)]);
   if (!found || !box.isConnected) return;
   const [of, against] = [box.dataset.of, box.dataset.against].map((name) => state.now.systems.indexOf(name));
   // What sounds is the one of the two that is wrong.
   const pair = scores.order.filter((system) => system === of || system === against);
-  const order = [...new Set([...pair, ...scores.order])].slice(0, LANES);
+  const order = [...new Set([...pair, ...scores.order])].slice(0, FEW_LANES);
   timeline.ear = pair.at(-1);
   timeline.beside = pair[0];
   found.estimates = order.map((system) => found.estimates[system]);
@@ -41,8 +39,7 @@ export async function drawListen(state) {
   timeline.time = worst ? Math.max(0, worst.time) : 0;
   const from = Math.max(0, Math.min(timeline.time - BEFORE, whole - SEEN));
   const view = new LanesView(lanes, null, whole, state.now.timeline.form === "patterns" ? "quarter notes" : "", "", chosen, {
-    aside: true, keys: new Map(), mark: () => {}, announce: () => {}, toggle: () => stage.toggle(),
-    say: () => {},
+    aside: true, keys: new Map(), mark: () => {}, announce: () => {}, say: () => {}, toggle: () => stage.toggle(),
     choose: (system) => { timeline.ear = system; stage.restart(); view.draw(); },
     moved: () => { Object.assign(timeline, { time: view.cursor, seen: [view.from, view.to] }); name(); },
     sought: () => stage.restart(),

@@ -1,33 +1,27 @@
 /** The page: made once, and again in the parts that a choice changes. */
 
-import { el, section } from "./dom.js";
-import { count } from "./format.js";
+import { drawCoverage, drawProvenance } from "./about.js";
 import { follow, keepAddress } from "./address.js";
-import { drawAlike } from "./alike.js";
-import { drawCauses } from "./causes.js";
-import { drawControls } from "./controls.js";
-import { drawCoverage } from "./coverage.js";
-import { drawDifficulty } from "./difficulty.js";
-import { drawDistributions } from "./distributions.js";
-import { drawDoubts } from "./doubts.js";
-import { drawErrors } from "./error_places.js";
+import { drawControls, showTab } from "./bars.js";
+import { drawAlike, drawGains } from "./compare.js";
+import { CONTENTS } from "./data.js";
+import { el, section } from "./dom.js";
+import { drawErrors, drawLosses } from "./errors.js";
 import { drawExtras } from "./extras.js";
 import { applyFilter, labelOf, shownOf } from "./filter.js";
-import { drawGains } from "./gains.js";
 import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
 import { drawListen } from "./listen.js";
-import { drawLosses } from "./losses.js";
-import { drawOverview } from "./overview.js";
-import { drawProvenance } from "./provenance.js";
+import { count } from "./numbers.js";
+import { offerCopies } from "./offers.js";
+import { drawCauses, drawDoubts } from "./references.js";
+import { drawOverview } from "./scorecard.js";
+import { FETCHED } from "./source.js";
+import { drawDifficulty, drawDistributions } from "./spreads.js";
+import { State } from "./state.js";
+import { openTrack, settleTimeline } from "./timeline.js";
 import { drawTolerance } from "./tolerance.js";
 import { drawTracks } from "./tracks.js";
-import { openTrack, settleTimeline } from "./timeline.js";
-import { offerCopies } from "./offers.js";
-import { CONTENTS } from "./data.js";
-import { FETCHED } from "./source.js";
-import { State } from "./state.js";
-import { showTab } from "./tabs.js";
 
 const began = performance.now();
 const state = new State(CONTENTS);
@@ -38,8 +32,7 @@ function headline() {
   if (!lead) return el("h1", {}, state.failed ? "Nothing was scored" : state.contents.title);
   const others = document.querySelectorAll("#standings tr.alike").length;
   const parts = [...lead.childNodes];
-  const last = parts.at(-1);
-  if (last instanceof Text) last.textContent = last.textContent.replace(/\.$/, "");
+  if (parts.at(-1) instanceof Text) parts.at(-1).textContent = parts.at(-1).textContent.replace(/\.$/, "");
   lead.remove();
   return el("h1", {}, ...parts, others ? el("span", { class: "quiet" }, ` — and ${others === 1 ? "another one" : `${others} others`} could be first`) : null);
 }

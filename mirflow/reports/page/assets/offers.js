@@ -1,18 +1,15 @@
-/** What each part of the report gives to take away. */
+/** What each part of the report gives to take away: its table, a picture, the specification of its chart, and the command that makes it. */
 
-import { alikeSpec, classesSpec, errorsSpec, groupsSpec, lossesSpec, matrixSpec, readBoard, toleranceSpec } from "./cell_specs.js";
-import { readMap } from "./extras.js";
-import { lossOf } from "./losses.js";
-import { forestSpec, difficultySpec, gainsSpec, mapSpec, readForest, spreadSpec } from "./specs.js";
-import { titleOf, unitOf } from "./format.js";
-import { acrossSystems, include } from "./reduce.js";
-import { expressionOf, labelOf, readShown, shownOf } from "./filter.js";
 import { linkTo } from "./address.js";
-import { FETCHED } from "./source.js";
-import { changesOf, pairOf } from "./gains.js";
-import { orderTracks } from "./tracks.js";
+import { changesOf, pairOf } from "./compare.js";
+import { lossOf } from "./errors.js";
+import { readMap } from "./extras.js";
+import { expressionOf, labelOf, readShown, shownOf } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
-import { takeMenu } from "./take.js";
+import { acrossSystems, include, titleOf, unitOf } from "./numbers.js";
+import { FETCHED } from "./source.js";
+import { SYSTEM, difficultySpec, forestSpec, gainsSpec, mapSpec, readForest, scale, specOf, spreadSpec, takeMenu } from "./take.js";
+import { orderTracks } from "./tracks.js";
 
 const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
@@ -140,7 +137,6 @@ const CHARTS = ".forest, .ridges, .heatframe, canvas, .board, .curves, svg.losse
 /** What a filter leaves, in words. */
 const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
 
-/** @param {import("./state.js").State} state */
 export function offerCopies(state) {
   const { contents, now } = state;
   const axis = state.metric < 0 ? "" : `${titleOf(state.about)}${unitOf(state.about, false)}`;
@@ -148,7 +144,7 @@ export function offerCopies(state) {
     part.querySelector(":scope > details.take")?.remove();
     const heading = part.querySelector("h2")?.textContent || axis;
     // What can be clicked in a page cannot in a picture.
-    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead")].map((note) => [...note.childNodes].map((one) => (one instanceof Element && one.matches(".hint") ? "" : one.textContent)).join("").trim());
+    const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead, :scope > .forest > caption")].map((note) => [...note.childNodes].map((one) => (one instanceof Element && one.matches(".hint") ? "" : one.textContent)).join("").trim());
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
     const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
@@ -169,3 +165,63 @@ export function timelineMenu({ state, track, found, chosen }, view) {
   return takeMenu(view.node, { title: `${name}: ${now.name}, ${contents.name}`, caption: "", source: `mirflow ${contents.mirflow}`,
     name: fileOf(now.name, name), command, citation: citationOf(state) });
 }
+
+/** The numbers of a table, as rows of what its rows are, what its columns are, and `value`. */
+function cellsOf(table, [down, across]) {
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.replace(/ [↑↓]$/, "").trim());
+  return [...table.tBodies[0].rows].flatMap((row) => [...row.cells].flatMap((cell, place) =>
+    (Number.isFinite(Number(cell.dataset.value ?? NaN)) && cell.dataset.value !== "" ?
+      [{ [down]: row.cells[0].title || row.querySelector("th").title || row.querySelector("th").textContent, [across]: heads[place], value: Number(cell.dataset.value) }] : [])));
+}
+
+/** The rows of the table of systems, as a chart of values and intervals has them. */
+const readBoard = (board) => [...board.tBodies[0].rows].map((row) => {
+  const number = (text) => (text !== undefined && Number.isFinite(Number(text)) ? Number(text) : null);
+  const { low, high } = row.querySelector(".interval")?.dataset ?? {};
+  const relation = row.className ? "worse" : row.querySelector(".rank").textContent === "1" ? "leader" : "not told apart";
+  return { system: row.querySelector("th").title, value: number(row.querySelector(".strong").dataset.value), low: number(low), high: number(high),
+    relation: row.querySelector(".letters") ? relation : "" };
+});
+
+const nominal = (field) => ({ field, type: "nominal", sort: null, title: null });
+const tableIn = (part) => document.querySelector(`#${part} table`);
+const tinted = (title, axis, rows, [x, y], rest = {}) => specOf(title, rows, { width: { step: 28 }, height: { step: 28 }, mark: "rect",
+  encoding: { x: nominal(x), y: nominal(y), color: { field: "value", type: "quantitative", title: axis, scale: { scheme: "cividis", ...rest } } } });
+
+/** Values over a parameter that was swept. */
+function toleranceSpec(title, axis) {
+  const cells = cellsOf(tableIn("tolerance"), ["system", "head"]);
+  const words = cells[0].head.replace(/ \S+$/, "");
+  const rows = cells.map(({ system, head, value }) => ({ system, parameter: Number(head.split(" ").at(-1)), value }));
+  return specOf(title, rows, { width: 560, height: 260, mark: { type: "line", point: true }, encoding: { x: { field: "parameter", type: "quantitative", title: words },
+    y: scale("value", axis), color: SYSTEM } });
+}
+
+/** Scores and what is lost by each kind of errors. */
+const lossesSpec = (title) => specOf(title, cellsOf(tableIn("losses"), ["system", "part"]), { height: { step: 24 }, mark: "bar",
+  encoding: { y: SYSTEM, x: { field: "value", type: "quantitative", title: null }, color: nominal("part"), order: { field: "index", type: "quantitative" } },
+  transform: [{ window: [{ op: "row_number", as: "index" }] }] });
+
+/** Kinds of errors. */
+const errorsSpec = (title) => {
+  const rows = cellsOf(tableIn("errors"), ["kind", "unit"]);
+  return specOf(title, rows, { height: { step: 20 }, mark: { type: "bar", color: "#b84508" },
+    encoding: { y: { ...nominal("kind"), axis: { labelLimit: 300 } }, x: { field: "value", type: "quantitative", title: rows[0].unit } } });
+};
+
+/** Correlations of systems. */
+const alikeSpec = (title) => tinted(title, "Pearson’s correlation", cellsOf(tableIn("alike"), ["system", "other"]), ["other", "system"]);
+
+/** Values of groups of tracks, whose heads have their number of tracks. */
+function groupsSpec(title, axis) {
+  const numbers = new Map([...document.querySelectorAll("#groups thead th")].map((cell) => [cell.textContent.trim(), cell.querySelector("button")?.firstChild.textContent]));
+  const rows = cellsOf(document.querySelector("#groups"), ["system", "group"]).map((row) => ({ ...row, group: numbers.get(row.group) }));
+  return specOf(title, rows, { height: { step: 24 }, mark: { type: "point", filled: true, size: 70 }, encoding: { y: nominal("group"), x: scale("value", axis), color: SYSTEM } });
+}
+
+/** Values of a metric with extra dims: of two, `value`s of rows and columns. */
+const matrixSpec = (title, { rows, down, across, unit }) => tinted(title, unit, rows, [across, down], { type: "sqrt" });
+
+/** Values with one extra dim, or of classes. */
+const classesSpec = (title) => specOf(title, cellsOf(document.querySelector("#extras table"), ["class", "system"]), { height: { step: 20 }, mark: { type: "point", filled: true },
+  encoding: { y: nominal("class"), x: scale("value", null), color: SYSTEM } });

@@ -1,18 +1,13 @@
 /** A part of a page as a picture: its text, lines, shapes and canvases where they are, in the colours that are seen. */
 
+import { fitText } from "./dom.js";
+
 const GAP = 12;
 const FONT = "system-ui, sans-serif";
-/** Pixels of PNG for each pixel of the page. */
-const SCALE = 2;
-/** Pixels between the lines of a hatched ground. */
-const HATCH = 10;
+/** Pixels of PNG for each pixel of the page, and between the lines of a hatched ground. */
+const [SCALE, HATCH] = [2, 10];
 /** What a part has beside its chart or table. */
-const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .shown, .lead, h2, summary, script";
-
-/**
- * @typedef {{kind: string, text?: string, x?: number, y?: number, font?: string, anchor?: string, path?: string, matrix?: DOMMatrix,
- *   fill?: string, stroke?: string, width?: number, opacity?: number, canvas?: HTMLCanvasElement, box: DOMRect}} Mark
- */
+const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .forest > caption, .told, .shown, .lead, h2, summary, script";
 
 const measuring = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 const resolved = new Map();
@@ -87,15 +82,8 @@ function markText(node, marks) {
     const anchor = ["right", "end"].includes(style.textAlign) ? "end" : style.textAlign === "center" ? "middle" : "start";
     const x = anchor === "end" ? right : anchor === "middle" ? (box.left + right) / 2 : box.left;
     const room = style.textOverflow === "ellipsis" ? parent.clientWidth : Infinity;
-    marks.push({ kind: "text", text: shortened(text, room), x, y: box.top + ascent, font: fontOf(style), anchor, fill: plain(style.color), box });
+    marks.push({ kind: "text", text: fitText(measuring, text, room + 1), x, y: box.top + ascent, font: fontOf(style), anchor, fill: plain(style.color), box });
   }
-}
-
-function shortened(text, room) {
-  if (measuring.measureText(text).width <= room + 1) return text;
-  let size = text.length;
-  while (size > 1 && measuring.measureText(`${text.slice(0, size)}…`).width > room) size -= 1;
-  return `${text.slice(0, size)}…`;
 }
 
 /** Lines across a box, from the lower left to the upper right. */
@@ -149,11 +137,7 @@ function wrap(text, font, width) {
   return lines.filter(Boolean);
 }
 
-/**
- * Take a picture of nodes, one below the other, with a title and a caption above.
- * @param {Element[]} nodes
- * @param {{title: string, caption: string, source: string}} about
- */
+/** Take a picture of nodes, one below the other, with a title and a caption above. */
 export function takePicture(nodes, { title, caption, source }) {
   const folded = nodes.flatMap((node) => [...node.querySelectorAll("details:not([open], .take)")]);
   const boxes = nodes.flatMap((node) => [...node.querySelectorAll(".scroll, .table")]).map((box) => [box, box.scrollLeft, box.scrollTop]);

@@ -1,33 +1,33 @@
 /** Systems by evaluations, as they were written with the page, and differences to a system that is chosen. */
 
-import { build, choice, el } from "./dom.js";
-import { byName } from "./format.js";
+import { readJson } from "./data.js";
+import { build, choice, el, section } from "./dom.js";
+import { byName } from "./numbers.js";
 
 /** Steps of colour on each side, as in the written table. */
 const SHADES = 4;
 
-/** @param {import("./state.js").State} state */
-export function drawScorecard(state, nodes) {
+function drawScorecard(state, nodes) {
   const [card] = build(nodes);
   const cells = [...card.querySelectorAll("td[data-system]")];
   const names = [...new Set(cells.map((cell) => cell.dataset.system))].sort(byName);
   const baseline = names.includes(state.baseline) ? state.baseline : "";
-  if (baseline || state.percent) compare(card, cells, baseline, state.percent);
+  if (baseline || state.percent) compareWith(card, cells, baseline, state.percent);
   const chosen = `[data-evaluation="${CSS.escape(state.now.name)}"]`;
   card.querySelector(`th${chosen} a, ${chosen} th a`)?.setAttribute("aria-current", "true");
-  const take = (name) => state.change((one) => { one.baseline = name; }).then(() => document.querySelector("#overview select").focus());
-  return [el("div", { class: "bar" }, choice("Differences to", [["", "the best of each evaluation"], ...names.map((name) => [name, name])], baseline, take)),
+  const take = (name) => state.change((one) => { one.baseline = name; });
+  return [el("div", { class: "bar" }, choice("Differences to", [["", "the best of each evaluation"], ...names.map((name) => [name, name])], baseline, take, "baseline")),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Systems by evaluations" }, card)];
 }
 
 /** Colour the cells of each evaluation by their differences to a system, or to the best one. */
-function compare(card, cells, baseline, percent) {
+function compareWith(card, cells, baseline, percent) {
   const explained = card.querySelector("caption");
   if (baseline) explained.textContent = explained.textContent.replace("the gap to it", `the gap to ${baseline}`);
   for (const about of new Set(cells.map((cell) => aboutOf(card, cell)))) {
     const own = cells.filter((cell) => aboutOf(card, cell) === about);
     const best = own.reduce((one, other) => (about.sign * scoreOf(other) > about.sign * scoreOf(one) ? other : one));
-    shade(own, baseline ? own.find((cell) => cell.dataset.system === baseline) : own.length > 1 && Number(about.sign) ? best : undefined, about, baseline, percent);
+    shadeCells(own, baseline ? own.find((cell) => cell.dataset.system === baseline) : own.length > 1 && Number(about.sign) ? best : undefined, about, baseline, percent);
   }
 }
 
@@ -37,7 +37,7 @@ const aboutOf = (card, cell) => (cell.parentElement.dataset.evaluation === undef
 
 const scoreOf = ({ dataset: { score } }) => ({ inf: Infinity, "-inf": -Infinity })[score] ?? Number(score);
 
-function shade(cells, other, about, baseline, percent) {
+function shadeCells(cells, other, about, baseline, percent) {
   const gaps = cells.map((cell) => (other ? scoreOf(cell) - scoreOf(other) : NaN));
   const widest = Math.max(0, ...gaps.map(Math.abs).filter(Number.isFinite));
   const factor = percent && !about.unit ? 100 : 1;
@@ -61,4 +61,16 @@ function differenceOf(gap, { unit, decimals }, factor, unsure) {
   const text = !Number.isFinite(size) ? "∞" : !unit ? size.toFixed(factor > 1 ? 1 : decimals) : size >= 1000 ? size.toFixed(0) : String(Number(size.toPrecision(4)));
   const signed = `${gap > 0 ? "+" : gap < 0 ? "−" : ""}${text}`;
   return unsure ? `(${signed})` : signed;
+}
+
+export function drawOverview(state) {
+  const { scorecard } = state.contents;
+  const fetched = typeof scorecard === "string";
+  if (!fetched && !scorecard.length) return null;
+  // It is about all tracks.
+  if (state.shown) return section("overview", "All evaluations", "Results of all evaluations are shown without a filter only.");
+  const card = el("div", { id: "scorecard" }, fetched ? null : drawScorecard(state, scorecard));
+  // What is fetched is drawn when it comes.
+  if (fetched) readJson(scorecard).then((nodes) => { if (nodes.length) card.replaceChildren(...drawScorecard(state, nodes)); });
+  return section("overview", "All evaluations", null, card);
 }

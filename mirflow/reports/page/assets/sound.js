@@ -7,22 +7,15 @@ const PENTATONIC = [0, 2, 4, 7, 9];
 /** Hz of the clicks in the left and in the right ear, a fifth apart, as of `mirflow sonify`. */
 const CLICKS = [1000, 1500];
 /** Seconds of a click, and those in which it dies away to 1/e. */
-const CLICK = 0.1;
-const DECAY = 0.01;
+const [CLICK, DECAY] = [0.1, 0.01];
 /** The bell that weighs the octaves of Shepard tones: its centre and width as MIDI numbers, and the least weight. */
 const BELL = { centre: 72, width: 6, least: 0.01 };
-
-/**
- * @typedef {{time: number, length: number, tones: number[][], click: boolean, until?: number}} Sound
- * `tones`: frequency in Hz and weight of each; `until`: when its item ends, so that listening that begins within the
- * item starts with it.
- */
 
 /** A tone of a MIDI number. */
 const tone = (midi, weight = 1) => [440 * 2 ** ((midi - 69) / 12), weight];
 
 /** A chord as Shepard tones: its pitch classes in all octaves, those in the middle the loudest. */
-export function chordTones({ root, pitches, bass }) {
+function chordTones({ root, pitches, bass }) {
   if (root < 0) return [];
   const classes = new Set(Array.from({ length: 12 }, (_, step) => step)
     .filter((step) => (pitches & (1 << step)) || step === bass).map((step) => (root + step) % 12));
@@ -49,11 +42,7 @@ function joinFrames({ start, pitch, voiced, hop }) {
   return notes;
 }
 
-/**
- * @param {any} annotation
- * @param {number} ear 0 for the left one, 1 for the right one
- * @returns {Sound[]} in order of time
- */
+/** In order of time. */
 export function soundsOf(annotation, ear = 0) {
   const { form, start, end, labels, pitch, row, values } = annotation;
   const click = (time) => ({ time, length: CLICK, tones: [[CLICKS[ear], 1]], click: true });
@@ -86,27 +75,15 @@ export function soundsOf(annotation, ear = 0) {
 const EAR = 0.5;
 
 /** Plays lists of sounds, one in each ear, and perhaps a recording, whose time is then that of everything. */
-export class Player {
+class Player {
   constructor() {
     this.context = null;
     this.timer = 0;
     this.playing = false;
-    /** @type {import("./recording.js").Recording|null} */
     this.recording = null;
     this.loop = null;
   }
 
-  /**
-   * @param {object} heard
-   * @param {Sound[][]} heard.ears left and right
-   * @param {number} heard.from seconds
-   * @param {number} heard.to seconds
-   * @param {import("./recording.js").Recording|null} [heard.recording]
-   * @param {number[]} heard.mix volumes of the recording and of both ears in percent
-   * @param {number} heard.speed 1, or less to play slower at the same pitch
-   * @param {number[]|null} heard.loop what is repeated
-   * @param {() => void} heard.onend
-   */
   play({ ears, from, to, recording = null, mix, speed, loop, onend }) {
     this.stop();
     const context = new AudioContext();
@@ -161,10 +138,7 @@ export class Player {
   schedule() {
     if (this.recording && !this.inStep()) return;
     const { loop, time } = this;
-    if (loop && time >= loop[1]) {
-      this.begin(loop[0]);
-      return;
-    }
+    if (loop && time >= loop[1]) return void this.begin(loop[0]);
     const until = Math.min(time + AHEAD * this.speed, loop ? loop[1] : Infinity);
     for (const ear of this.ears) {
       while (ear.next < ear.sounds.length && ear.sounds[ear.next].time < until) {
@@ -176,10 +150,7 @@ export class Player {
   }
 
   end() {
-    if (this.loop) {
-      this.begin(this.loop[0]);
-      return;
-    }
+    if (this.loop) return void this.begin(this.loop[0]);
     this.stop();
     this.onend();
   }

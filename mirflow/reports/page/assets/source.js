@@ -15,11 +15,7 @@ function complain(text) {
   document.getElementById("head").before(box);
 }
 
-/**
- * @param {string} address relative to that of the contents
- * @param {string} what is loaded, for people
- * @returns {Promise<Response|null>} null where there is no such thing
- */
+/** What is at an address; null where there is no such thing. */
 async function load(address, what) {
   let response;
   try {
@@ -44,11 +40,7 @@ export async function loadContents() {
   throw new Error("no contents");
 }
 
-/**
- * One of the compressed parts.
- * @param {number|string} part number of a block in the page, or an address
- * @param {Object<string, string>} ahead parts that came with the contents
- */
+/** One of the compressed parts. */
 export async function loadPart(part, ahead) {
   const text = FETCHED ? ahead[part] : document.getElementById(`block-${part}`).textContent;
   let packed;
@@ -71,10 +63,7 @@ export async function loadTrack(address) {
   return response && response.json();
 }
 
-/**
- * Peaks that a server computed of a recording, or null where it could not.
- * @returns {Promise<import("./spectrum.js").Peaks|null>}
- */
+/** Peaks that a server computed of a recording, or null where it could not. */
 export async function loadPeaks(address) {
   const found = await load(address, "The waveform").then((response) => response && response.json(), () => null);
   if (!found) return null;

@@ -1,6 +1,6 @@
 /** Tables and charts to take away: as text, as pictures, as a specification, or by the command that makes them. */
 
-import { el, linkNote, notice } from "./dom.js";
+import { el, linkNote, notice, save } from "./dom.js";
 import { takePicture, toPng, toSvg } from "./picture.js";
 
 /** Rows above which a table has no picture. */
@@ -13,66 +13,54 @@ function textOf(cell, exact) {
   if (cell.matches("[data-name]")) return cell.dataset.name;
   const copy = cell.cloneNode(true);
   for (const part of copy.querySelectorAll("[data-name]")) part.textContent = part.dataset.name;
-  for (const part of copy.querySelectorAll("svg, small, select")) part.remove();
+  for (const part of copy.querySelectorAll("svg, small, select, .often")) part.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
 
 /** The rows of a table without columns that only draw, each as [cell, text]. */
-function rowsOf(table, exact = false) {
+function cellRows(table, exact = false) {
   const rows = [...table.querySelectorAll("tr")].map((row) => [...row.children].filter((cell) => !cell.classList.contains("chart"))
     .map((cell) => [cell, textOf(cell, exact)]));
   // An arrow in a head says which way it is sorted.
   return rows.map((row, place) => (place ? row : row.map(([cell, text]) => [cell, text.replace(/ [↑↓]$/, "")])));
 }
 
-const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quotedCsv = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** The ends of an interval have a column each. */
 function csv(table) {
-  const [head, ...body] = rowsOf(table, true);
+  const [head, ...body] = cellRows(table, true);
   const bounded = head.map((_, place) => body.some((row) => row[place]?.[0].dataset.low !== undefined));
   const heads = head.flatMap(([, text], place) => (bounded[place] ? [`${text}, low`, `${text}, high`] : [text]));
   const rows = body.map((row) => row.flatMap(([{ dataset }, text], place) => (bounded[place] ? [dataset.low ?? "", dataset.high ?? ""] : [text])));
-  return [heads, ...rows].map((row) => row.map(quoted).join(",")).join("\n");
+  return [heads, ...rows].map((row) => row.map(quotedCsv).join(",")).join("\n");
 }
 
 function markdown(table) {
-  const [head, ...body] = rowsOf(table).map((row) => `| ${row.map(([, text]) => text.replaceAll("|", "\\|")).join(" | ")} |`);
+  const [head, ...body] = cellRows(table).map((row) => `| ${row.map(([, text]) => text.replaceAll("|", "\\|")).join(" | ")} |`);
   return [head, head.replace(/[^|]+/g, "---"), ...body].join("\n");
 }
 
 const SPECIAL = new Map([["\\", "\\textbackslash{}"], ["~", "\\textasciitilde{}"], ["^", "\\textasciicircum{}"], ["–", "--"], ["−", "$-$"], ["∞", "$\\infty$"]]);
-const escaped = (text) => text.replace(/[\\~^–−∞]|[&%$#_{}]/g, (one) => SPECIAL.get(one) || `\\${one}`);
+const escapedLatex = (text) => text.replace(/[\\~^–−∞]|[&%$#_{}]/g, (one) => SPECIAL.get(one) || `\\${one}`);
 
 const isBold = ([cell, text]) => text !== "" && cell.matches("td") && Number(getComputedStyle(cell).fontWeight) >= 600;
 
 function latex(table, caption) {
-  const rows = rowsOf(table);
+  const rows = cellRows(table);
   // A column that is bold throughout tells no row from another.
   const telling = rows[0].map((_, place) => rows.slice(1).some((row) => row[place] && !isBold(row[place])));
-  const write = (one, place) => (telling[place] && isBold(one) ? `\\textbf{${escaped(one[1])}}` : escaped(one[1]));
+  const write = (one, place) => (telling[place] && isBold(one) ? `\\textbf{${escapedLatex(one[1])}}` : escapedLatex(one[1]));
   const [head, ...body] = rows.map((row) => `${row.map(write).join(" & ")} \\\\`);
   const columns = [...table.querySelectorAll("thead tr:first-child > *")].filter((cell) => !cell.classList.contains("chart"))
     .map((cell) => (cell.classList.contains("number") ? "r" : "l")).join("");
-  return ["\\begin{table}", "\\centering", `\\caption{${escaped(caption)}}`, `\\begin{tabular}{${columns}}`, "\\toprule", head, "\\midrule", ...body,
+  return ["\\begin{table}", "\\centering", `\\caption{${escapedLatex(caption)}}`, `\\begin{tabular}{${columns}}`, "\\toprule", head, "\\midrule", ...body,
     "\\bottomrule", "\\end{tabular}", "\\end{table}"].join("\n");
 }
 
 const FORMS = [["CSV", csv], ["Markdown", markdown], ["LaTeX", latex]];
 
-/** Save a file that was made here. */
-function save(data, name, type) {
-  const address = URL.createObjectURL(new Blob([data], { type }));
-  el("a", { href: address, download: name }).click();
-  window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
-}
-
-/**
- * The menu of what can be taken of a part of a page.
- * @param {Element} part
- * @param {{title: string, caption: string, source: string, name: string, spec?: (() => string|Promise<string>)|null, command?: string|(() => string), citation?: string, frame?: (() => string)|null}} about
- * @returns {Element|null} null where there is nothing to take
- */
+/** The menu of what can be taken of a part of a page; null where there is nothing to take. */
 export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "", frame = null }) {
   const tables = () => [...part.querySelectorAll("table")];
   const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
@@ -107,3 +95,50 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX", "Copied as BibTeX")];
   return el("details", { class: "take" }, el("summary", { title: "Copy or save" }, el("span", { class: "unseen" }, "Copy or save"), el("span", { "aria-hidden": "true" }, "⤓")), el("span", { class: "bar" }, items.filter(Boolean), status), field);
 }
+
+const SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json";
+export const SYSTEM = { field: "system", type: "nominal", sort: null, title: null };
+const TRACK = { field: "track", type: "nominal", sort: null, title: null };
+
+/** Numbers that JSON has no word for are null. */
+export const specOf = (title, values, rest) => JSON.stringify({ $schema: SCHEMA, title, data: { values }, ...rest }, null, 1);
+export const scale = (field, title) => ({ field, type: "quantitative", title, scale: { zero: false } });
+
+/** Values with intervals, as rows of `system`, `value`, `low`, `high`, `relation`. */
+export function forestSpec(title, axis, rows) {
+  const relation = { field: "relation", type: "nominal", title: null, sort: ["leader", "not told apart", "worse"] };
+  return specOf(title, rows, { height: { step: 24 }, encoding: { y: SYSTEM, color: relation }, layer: [
+    { mark: "rule", encoding: { x: scale("low", axis), x2: { field: "high" } } },
+    { mark: { type: "point", filled: true, size: 70 }, encoding: { x: scale("value", axis) } }] });
+}
+
+/** The rows of a chart of standings in a page. */
+export function readForest(table) {
+  const number = (text) => (text === undefined || text === "" ? null : Number(text));
+  return [...table.querySelectorAll("tbody tr:not(.rest)")].map((row) => {
+    const [value, ends] = [row.querySelector("td.strong data"), row.querySelector("td.ends")];
+    const shown = value ? value.dataset.value ?? value.textContent : row.querySelector("td.strong").textContent;
+    // Ends of differences are drawn from the leader's value on.
+    const end = (text) => (number(text) === null ? null : number(text) + Number(ends.dataset.from ?? 0));
+    return { system: row.querySelector("th").title || row.querySelector("th").textContent, value: Number.isNaN(Number(shown)) ? null : number(shown),
+      low: end(ends?.dataset.low), high: end(ends?.dataset.high), relation: row.querySelector("td.test")?.firstChild?.textContent || "" };
+  });
+}
+
+/** Scores as rows of `system`, `track`, `value`: their spread. */
+export const spreadSpec = (title, axis, rows) => specOf(title, rows, { height: { step: 28 }, mark: { type: "boxplot", extent: "min-max" },
+  encoding: { y: SYSTEM, x: scale("value", axis) } });
+
+/** The same as a map of colours. */
+export const mapSpec = (title, axis, rows) => specOf(title, rows, { width: 900, height: { step: 20 }, mark: "rect", encoding: {
+  x: { ...TRACK, axis: { labels: false, ticks: false } }, y: SYSTEM,
+  color: { field: "value", type: "quantitative", title: axis, scale: { scheme: "cividis" } } } });
+
+/** Gains of tracks, as rows of `track`, `gain`. */
+export const gainsSpec = (title, axis, rows) => specOf(title, rows, { width: 900, mark: "bar", encoding: {
+  x: { ...TRACK, axis: { labels: false, ticks: false } }, y: { field: "gain", type: "quantitative", title: axis },
+  color: { condition: { test: "datum.gain > 0", value: "#0067a3" }, value: "#b84508" } } });
+
+/** Tracks by mean and spread. */
+export const difficultySpec = (title, axis, rows) => specOf(title, rows, { width: 640, height: 320, mark: "point", encoding: {
+  x: scale("mean", `Mean of ${axis} over the systems`), y: scale("spread", "Spread"), tooltip: [{ field: "track", type: "nominal" }] } });

@@ -1,22 +1,19 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
-import { endOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
-import { detailsOf, el, table, th, tr } from "./dom.js";
-import { byNumber, clock, formatter, shortName, titleOf } from "./format.js";
-import { chosenOf, evidenceOf } from "./evidence.js";
-import { timelineMenu } from "./offers.js";
-import { BEGINNING } from "./state.js";
-import { acceptFiles } from "./mixer.js";
-import { causesOf, withoutCauses } from "./corrected.js";
-import { player } from "./sound.js";
-import { recordingOf } from "./recording.js";
-import { toolbar } from "./toolbar.js";
-import { WAYS, orderColumns, orderTracks } from "./tracks.js";
-import { drawItems, explainItems } from "./items.js";
-import { listPlaces } from "./error_places.js";
+import { endOf, readVocabulary, unpackAnnotation, unpackEvidence } from "./annotations.js";
 import { readFloats, readScores, readTimeline } from "./data.js";
-import { FETCHED } from "./source.js";
+import { detailsOf, el, table, th, tr } from "./dom.js";
+import { listPlaces } from "./errors.js";
+import { chosenOf, drawItems, evidenceOf, explainItems } from "./evidence.js";
 import { LanesView } from "./lanesview.js";
+import { byNumber, clock, formatter, shortName, titleOf } from "./numbers.js";
+import { timelineMenu } from "./offers.js";
+import { recordingOf } from "./recording.js";
+import { player } from "./sound.js";
+import { FETCHED } from "./source.js";
+import { BEGINNING } from "./state.js";
+import { acceptFiles, toolbar } from "./toolbar.js";
+import { WAYS, orderColumns, orderTracks } from "./tracks.js";
 
 /** How long a cursor rests before its place is announced. */
 const REST = 250;
@@ -48,14 +45,8 @@ export function openTrack(state, track, list, at = {}) {
 /** Show the timeline that is chosen, or none. */
 export async function settleTimeline(state) {
   const open = /** @type {HTMLDialogElement|null} */ (document.getElementById("timeline"));
-  if (state.timeline.track < 0) {
-    if (open) open.close();
-    return;
-  }
-  if (open) {
-    await showTrack(state, open);
-    return;
-  }
+  if (state.timeline.track < 0) return open?.close();
+  if (open) return showTrack(state, open);
   const back = document.activeElement;
   const dialog = el("dialog", { id: "timeline", "aria-labelledby": "timeline-title" }, el("div", { class: "inner" }));
   dialog.addEventListener("keydown", (event) => {
@@ -116,10 +107,9 @@ async function showTrack(state, dialog) {
   try {
     found = await readTrack(state, track);
   } catch {
-    content.replaceChildren(el("h2", { id: "timeline-title" }, state.now.tracks[track]),
+    return content.replaceChildren(el("h2", { id: "timeline-title" }, state.now.tracks[track]),
       el("p", { class: "warning", role: "alert" }, "The timeline could not be loaded; close it and open it again."),
       el("button", { type: "button", onclick: () => dialog.close() }, "Close"));
-    return;
   }
   const list = await listOf(state);
   // Another track may have been chosen before this one was there.
@@ -145,9 +135,9 @@ async function showTrack(state, dialog) {
   if (!drawn) {
     const { note } = state.now.timeline;
     const sound = found && el("audio", { controls: true, preload: "metadata", src: found.audio, "aria-label": "The recording" });
-    content.replaceChildren(head, ...[sound, el("p", { class: "note" }, `This track has no timeline. ${note}`.trim()),
-      await scoresTable(state, track)].filter(Boolean));
-    return;
+    const { texts, order } = await scoresOf(state, track);
+    const values = table([th("System"), th(state.metric < 0 ? "" : titleOf(state.about), "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")));
+    return content.replaceChildren(head, sound || "", el("p", { class: "note" }, `This track has no timeline. ${note}`.trim()), values);
   }
   // A row of one annotator shows what that one says.
   const annotator = (state.now.trackCoords.find(([name]) => name === "annotator") || [])[1];
@@ -177,12 +167,6 @@ export async function scoresOf(state, track) {
   const { sign } = state.about;
   if (sign) order.sort((a, b) => byNumber(own[a], own[b], -sign) || a - b);
   return { texts: own.map(write), order };
-}
-
-async function scoresTable(state, track) {
-  const { texts, order } = await scoresOf(state, track);
-  const name = state.metric < 0 ? "" : titleOf(state.about);
-  return table([th("System"), th(name, "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")));
 }
 
 /** The lanes of a track, and how long the longest is. */
@@ -229,11 +213,7 @@ function drawLanes(stage) {
       state.remember(false);
     },
     // What plays goes on from there.
-    sought: () => {
-      if (!player.playing) return;
-      player.stop();
-      stage.toggle();
-    },
+    sought: () => { if (player.playing) { player.stop(); stage.toggle(); } },
   });
   content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, () => {
     view.arrange();
@@ -287,4 +267,31 @@ function drawTexts(stage) {
     content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), marks ? el("p", { class: "note" }, marks) : "", made);
   };
   draw();
+}
+
+const NAMES = ["C", "Db", "D", "Eb", "E", "F", "Gb", "G", "Ab", "A", "Bb", "B"];
+
+function transposed(label, by) {
+  if (label.root < 0) return label;
+  const root = (((label.root + by) % 12) + 12) % 12;
+  return { ...label, root, text: label.text.replace(/^[A-G][#b]*/, NAMES[root]) };
+}
+
+const CHANGES = new Map([
+  ["displacement", ({ start, end, ...rest }, by) => ({ ...rest, start: start.map((time) => time + by), end: end?.map((time) => time + by) })],
+  ["transposition", ({ labels, pitch, ...rest }, by) => ({ ...rest, labels: labels?.map((label) => transposed(label, by)), pitch: pitch?.map((one) => one + by) })],
+]);
+
+/** The causes of a track's low scores without which its lanes can be drawn. */
+const causesOf = ({ now }, track) => (now.causes ? now.causes.rows : []).filter(([name, , , , , , cause]) => name === now.tracks[track] && CHANGES.has(cause));
+
+/** Lanes without these causes; what is judged of the ones that change is not known. */
+function withoutCauses(lanes, rows, systems) {
+  const moved = rows.some(([, , side]) => side === "reference");
+  return lanes.map((lane) => {
+    const own = rows.find(([, system, side]) => (side === "reference") === (lane.system < 0) && (lane.system < 0 || system === "*" || system === systems[lane.system]));
+    const changed = own && typeof lane.annotation !== "string" && lane.annotation.start;
+    const annotation = changed ? CHANGES.get(own[6])(lane.annotation, own[7]) : lane.annotation;
+    return { ...lane, annotation, evidence: changed || moved ? [] : lane.evidence };
+  });
 }

@@ -1,32 +1,22 @@
-/** The span of time that is seen: zoom, pan, its axis, and what marks times. */
+/** The span of time that is seen: zoom, pan, its axis, and what fingers, mouse and keys do to it. */
 
-import { clock } from "./format.js";
-import { EDGE } from "./gestures.js";
+import { stroke } from "./dom.js";
+import { clock } from "./numbers.js";
 
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
 /** Whoever extends it has `request`, which draws again, and `moved`, which remembers what is seen. */
 export class TimeSpan {
-  /**
-   * @param {number} whole length of the longest lane
-   * @param {string} unit of time; empty for seconds
-   */
   constructor(whole, unit) {
     Object.assign(this, { whole, unit, from: 0, to: whole, width: 600 });
   }
 
   /** Pixels between the edges. */
-  get inner() {
-    return Math.max(1, this.width - 2 * EDGE);
-  }
+  get inner() { return Math.max(1, this.width - 2 * EDGE); }
 
-  x(time) {
-    return EDGE + ((time - this.from) / (this.to - this.from)) * this.inner;
-  }
+  x(time) { return EDGE + ((time - this.from) / (this.to - this.from)) * this.inner; }
 
-  timeAt(x) {
-    return this.from + ((x - EDGE) / this.inner) * (this.to - this.from);
-  }
+  timeAt(x) { return this.from + ((x - EDGE) / this.inner) * (this.to - this.from); }
 
   look([from, to]) {
     const length = Math.min(this.whole * 1.02, Math.max(0.05, to - from));
@@ -100,13 +90,9 @@ export class TimeSpan {
   /** A dashed line, and its time on the axis. */
   drawPointer(context, time, axis, height) {
     const x = this.x(time);
-    context.strokeStyle = this.ink.get("ink");
-    context.lineWidth = 1;
+    Object.assign(context, { strokeStyle: this.ink.get("ink"), lineWidth: 1 });
     context.setLineDash([3, 3]);
-    context.beginPath();
-    context.moveTo(x, Math.max(0, axis - 8));
-    context.lineTo(x, height);
-    context.stroke();
+    stroke(context, [x, Math.max(0, axis - 8), x, height]);
     context.setLineDash([]);
     if (!axis) return;
     const text = this.unit ? time.toFixed(2) : clock(time, 2);
@@ -118,4 +104,103 @@ export class TimeSpan {
     context.textBaseline = "alphabetic";
     context.fillText(text, left + 3, axis - 9);
   }
+}
+
+/** Room beside the first and the last moment, so that marks there are whole; pixels between two fingers below which they are no measure of anything. */
+const [EDGE, NEAR] = [5, 12];
+
+/** The wheel, a mouse, one finger or two. */
+export function listen(view, canvas) {
+  const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
+  const at = (event) => view.timeAt(placeOf(event));
+  canvas.addEventListener("wheel", (event) => {
+    // Among other parts of a page the wheel scrolls it.
+    if (view.does.aside && !event.ctrlKey) return;
+    event.preventDefault();
+    const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+    if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) view.pan((sideways / view.inner) * (view.to - view.from));
+    else view.zoom(Math.exp(-event.deltaY / 400), at(event));
+  }, { passive: false });
+  const fingers = new Map();
+  let held = null;
+  let pinch = null;
+  const heightOf = (event) => event.clientY - canvas.getBoundingClientRect().top;
+  canvas.addEventListener("pointerdown", (event) => {
+    view.point(null);
+    fingers.set(event.pointerId, placeOf(event));
+    canvas.setPointerCapture(event.pointerId);
+    if (fingers.size === 2) {
+      held = null;
+      pinch = Array.from(fingers, ([finger, place]) => ({ finger, time: view.timeAt(place) }));
+    } else if (fingers.size === 1) {
+      held = { x: event.clientX, y: event.clientY, from: view.from, to: view.to, scroll: view.node.scrollTop, moved: false, marks: event.shiftKey ? at(event) : null };
+    }
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (fingers.has(event.pointerId)) fingers.set(event.pointerId, placeOf(event));
+    if (pinch) pinchTo(view, pinch, fingers);
+    else if (held) drag(view, held, event);
+    else if (!fingers.size) view.point(at(event), view.noteAt(canvas, heightOf(event)));
+  });
+  const release = (event) => {
+    fingers.delete(event.pointerId);
+    if (event.type === "pointerup" && held && !held.moved) {
+      view.pick(canvas, heightOf(event));
+      view.moveTo(at(event));
+      view.does.sought();
+    }
+    held = null;
+    // The finger that stays is no click and does not pan: it is on its way up.
+    if (pinch && !pinch.every(({ finger }) => fingers.has(finger))) pinch = null;
+  };
+  canvas.addEventListener("pointerup", release);
+  canvas.addEventListener("pointercancel", release);
+  canvas.addEventListener("pointerleave", () => view.point(null));
+  // One finger up or down scrolls, which the browser does; two are ours.
+  for (const kind of ["touchstart", "touchmove"]) {
+    canvas.addEventListener(kind, (event) => { if (event.touches.length > 1) event.preventDefault(); }, { passive: false });
+  }
+}
+
+/** The times that were under two fingers stay under them. */
+function pinchTo(view, [a, b], fingers) {
+  const [first, second] = fingers.get(a.finger) < fingers.get(b.finger) ? [a, b] : [b, a];
+  const [left, right] = [fingers.get(first.finger), fingers.get(second.finger)];
+  if (right - left < NEAR || second.time <= first.time) return;
+  const length = ((second.time - first.time) * view.inner) / (right - left);
+  const from = first.time - ((left - EDGE) / view.inner) * length;
+  view.show(from, from + length);
+}
+
+function drag(view, held, event) {
+  const by = event.clientX - held.x;
+  held.moved = held.moved || Math.abs(by) > 3 || Math.abs(event.clientY - held.y) > 3;
+  if (!held.moved) return;
+  if (held.marks !== null) return void view.does.mark([held.marks, view.timeAt(event.clientX - event.target.getBoundingClientRect().left)]);
+  const shift = (-by / view.inner) * (held.to - held.from);
+  view.show(held.from + shift, held.to + shift);
+  if (event.pointerType === "mouse") view.node.scrollTop = held.scroll - (event.clientY - held.y);
+}
+
+/** A key: what it does is in the note below the lanes. */
+export function press(view, event) {
+  // On some keyboards brackets need a modifier.
+  if ((event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph")) return;
+  const length = view.to - view.from;
+  const forth = new Map([["ArrowRight", 1], ["ArrowLeft", -1]]).get(event.key) || 0;
+  const go = (time) => {
+    view.moveTo(time);
+    view.announce();
+  };
+  const actions = new Map([
+    ["ArrowRight", () => (event.shiftKey ? view.pan(length / 10) : go(view.cursor + forth * length / 100))],
+    ["ArrowLeft", () => (event.shiftKey ? view.pan(-length / 10) : go(view.cursor + forth * length / 100))],
+    ["PageDown", () => go(view.cursor + length)], ["PageUp", () => go(view.cursor - length)],
+    ["Home", () => go(0)], ["End", () => go(view.whole)],
+    ["+", () => view.zoom(1.5, view.cursor)], ["=", () => view.zoom(1.5, view.cursor)], ["-", () => view.zoom(1 / 1.5, view.cursor)],
+    ["0", () => view.fit()], [" ", () => view.does.toggle()], ["ArrowDown", () => view.turn(1)], ["ArrowUp", () => view.turn(-1)]]);
+  const action = actions.get(event.key) || view.does.keys.get(event.key.toLowerCase());
+  if (!action) return;
+  event.preventDefault();
+  action();
 }

@@ -1,10 +1,9 @@
 /** A metric over a parameter that was swept, such as the tolerance of a hit: a line for each system, and its values. */
 
-import { el, section, svg, table, th } from "./dom.js";
 import { dotColour } from "./colours.js";
-import { formatter, niceTicks, tickFormatter, titleOf, unitOf } from "./format.js";
-import { endsOf } from "./reduce.js";
+import { el, section, svg, table, th } from "./dom.js";
 import { rankSystems, valuesOf } from "./leaderboard.js";
+import { endsOf, formatter, niceTicks, tickFormatter, titleOf, unitOf } from "./numbers.js";
 
 const [LEAST, COLOURED] = [3, 6];
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [720, 260, 56, 150, 8, 34];
@@ -26,10 +25,7 @@ function sweepOf({ now, about }) {
   return null;
 }
 
-/**
- * @param {import("./state.js").State} state
- * @returns {Promise<Node|null>} nothing where the chosen metric was not swept
- */
+/** A card of a metric over a parameter; null where the chosen one was not swept. */
 export async function drawTolerance(state) {
   const sweep = sweepOf(state);
   if (!sweep) return null;

@@ -1,8 +1,9 @@
-/** The bar of a timeline: what plays, what judges, zoom, and a link. */
+/** The bars of a timeline: what plays and judges, zoom, a link, volumes, speed, a loop, the recording, and the way to the worst place. */
 
 import { choice, copyButton, el } from "./dom.js";
-import { explainMarks, legendOf, ruleTitle } from "./evidence.js";
-import { mixer } from "./mixer.js";
+import { evidenceOf, explainMarks, legendOf, ruleTitle, worstOf } from "./evidence.js";
+import { clock } from "./numbers.js";
+import { giveRecording } from "./recording.js";
 import { player, soundsOf } from "./sound.js";
 import { linkTo } from "./address.js";
 
@@ -20,8 +21,7 @@ export function playButton(stage, view) {
     if (!sounding) return;
     if (player.playing) {
       player.stop();
-      rest();
-      return;
+      return rest();
     }
     const { mix, slow, loop } = timeline;
     const cursor = view ? view.cursor : 0;
@@ -35,7 +35,14 @@ export function playButton(stage, view) {
     const first = heard ? from : Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
     play.textContent = "Stop";
     player.play({ ears, from: Math.max(from, first), to: end, recording: heard, mix, speed: slow ? 0.5 : 1, loop, onend: rest });
-    if (view) follow(view, rest);
+    // The cursor goes with the sound.
+    const go = () => {
+      if (!player.playing) return rest();
+      if (!view.canvas.isConnected) return;
+      view.moveTo(player.time, true);
+      requestAnimationFrame(go);
+    };
+    if (view) requestAnimationFrame(go);
   };
   play.addEventListener("click", toggle);
   stage.toggle = toggle;
@@ -48,17 +55,6 @@ export function playButton(stage, view) {
   return sounding || view ? play : null;
 }
 
-/** The cursor goes with the sound. */
-function follow(view, rest) {
-  const go = () => {
-    if (!player.playing) return rest();
-    if (!view.canvas.isConnected) return;
-    view.moveTo(player.time, true);
-    requestAnimationFrame(go);
-  };
-  requestAnimationFrame(go);
-}
-
 /** The bar with what plays and what is judged; `redraw` when that changes. */
 export function toolbar(stage, redraw, view) {
   const { state, found, chosen } = stage;
@@ -66,17 +62,13 @@ export function toolbar(stage, redraw, view) {
   const { rules } = found;
   const play = playButton(stage, view);
   const note = el("p", { class: "note marks" }, explainMarks(stage));
-  const choosing = (name, label, options, value) => {
-    const made = choice(label, options, value, (picked) => {
-      timeline[name] = Number(picked);
-      state.remember(true);
-      note.textContent = explainMarks(stage);
-      if (name !== "rule") stage.restart();
-      redraw();
-    });
-    made.querySelector("select").setAttribute("name", name);
-    return made;
-  };
+  const choosing = (name, label, options, value) => choice(label, options, value, (picked) => {
+    timeline[name] = Number(picked);
+    state.remember(true);
+    note.textContent = explainMarks(stage);
+    if (name !== "rule") stage.restart();
+    redraw();
+  }, name);
   const ear = choosing("ear", "System", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
   ear.title = "The system that is chosen: it sounds in the right ear";
   const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
@@ -91,4 +83,141 @@ export function toolbar(stage, redraw, view) {
   });
   return [el("div", { class: "bar tools" }, play, left, play && ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
     copy, legendOf(found), el("span", { class: "clock", "aria-live": "off" })), ...(view ? mixer(stage, view) : []), note].filter(Boolean);
+}
+
+const PARTS = [["music", "Music", "m"], ["reference", "Reference", "r"], ["system", "System", "s"]];
+/** Seconds by which a recording may be longer or shorter than its annotations, and those that are seen around the worst place, at least. */
+const [ALIKE, AROUND] = [1, 2];
+
+/** The bar below that of what is shown, and the keys that it has in the timeline. */
+function mixer(stage, view) {
+  const { state, recording } = stage;
+  const { timeline } = state;
+  // A link may have been made for another length.
+  if (timeline.loop && timeline.loop[0] >= view.whole) timeline.loop = null;
+  const remember = () => state.remember(false);
+  const before = [...timeline.mix].map((volume) => volume || 100);
+  const sliders = PARTS.map(([name, text], part) => {
+    const input = el("input", { type: "range", name, min: 0, max: 100, step: 5, value: timeline.mix[part], disabled: !part && !recording,
+      oninput: () => turn(part, Number(input.value)) });
+    return el("label", { class: "choice volume" }, el("span", {}, text), input);
+  });
+  const turn = (part, volume) => {
+    const silent = timeline.mix[part] === 0;
+    timeline.mix[part] = volume;
+    if (volume) before[part] = volume;
+    sliders[part].querySelector("input").value = String(volume);
+    remember();
+    // A silent recording is not played, so that sounds need not wait for it.
+    if (!part && silent !== (volume === 0)) stage.restart();
+    else player.turn(timeline.mix);
+  };
+  const toggle = (part) => { if (part || recording) turn(part, timeline.mix[part] ? 0 : before[part]); };
+  const loop = el("button", { type: "button", name: "loop", title: "Repeat the selected span, or what is seen (L)", onclick: () => repeat() }, "Loop");
+  const slow = el("button", { type: "button", name: "slow", title: "Half speed, same pitch (H)", onclick: () => brake() }, "Half speed");
+  const label = () => {
+    loop.setAttribute("aria-pressed", String(timeline.loop !== null));
+    loop.textContent = timeline.loop ? `Loop ${timeline.loop.map((time) => clock(time, 1)).join("–")}` : "Loop";
+    slow.setAttribute("aria-pressed", String(timeline.slow));
+  };
+  const mark = (span) => {
+    const [from, to] = (span || [0, 0]).map((time) => Math.max(0, Math.min(view.whole, time))).sort((a, b) => a - b);
+    timeline.loop = to - from >= 0.05 ? [from, to] : null;
+    player.loop = timeline.loop;
+    label();
+    remember();
+    view.request();
+  };
+  const repeat = () => mark(timeline.loop ? null : [view.from, view.to]);
+  /** Put an end of the loop under the cursor. */
+  const bound = (end) => {
+    const span = timeline.loop || [view.from, view.to];
+    mark(end ? [Math.min(span[0], view.cursor), view.cursor] : [view.cursor, Math.max(span[1], view.cursor)]);
+  };
+  const brake = () => {
+    timeline.slow = !timeline.slow;
+    label();
+    remember();
+    stage.restart();
+  };
+  const worst = el("button", { type: "button", name: "worst", title: "Where the chosen system is worst (W)", onclick: () => seek() }, "Worst place");
+  const told = el("span", { class: "status", role: "status" });
+  stage.forget = () => { told.textContent = ""; };
+  const seek = () => {
+    const { found, chosen } = stage;
+    const own = found.estimates.find(({ system }) => system === chosen.ear);
+    const place = own && worstOf(evidenceOf(chosen, own.evidence));
+    const name = state.now.systems[chosen.ear];
+    told.textContent = place ? `${name}: ${place.text}` : `${name}: nothing here is judged wrong`;
+    if (!place) return;
+    mark([place.time, place.end]);
+    const around = Math.max(AROUND, (place.end - place.time) / 4);
+    view.show(place.time - around, place.end + around);
+    view.moveTo(place.time);
+    view.does.sought();
+  };
+  view.does.mark = mark;
+  view.does.keys = new Map([["l", repeat], ["h", brake], ["w", seek], ["[", () => bound(0)], ["]", () => bound(1)],
+    ...PARTS.map(([, , key], part) => [key, () => toggle(part)])]);
+  label();
+  return [el("div", { class: "bar mixer" }, sliders, loop, slow, worst, told, recordingTools(stage)), recordingNote(stage, view)];
+}
+
+/** Choose a file, or have the recording of a server drawn. */
+function recordingTools(stage) {
+  const { recording } = stage;
+  const input = el("input", { type: "file", accept: "audio/*,video/mp4,.flac,.opus", hidden: true, onchange: () => { if (input.files[0]) take(stage, input.files[0]); } });
+  const choose = el("button", { type: "button", name: "recording", title: "It stays on this machine; it can be dropped on the timeline, too", onclick: () => input.click() },
+    recording && recording.own ? "Another recording …" : "Recording …");
+  const draw = recording && !recording.own && !recording.samples && !recording.trouble ? el("button", { type: "button", name: "spectrum", onclick: (event) => {
+    event.target.remove();
+    choose.focus();
+    recording.look();
+  } }, "Spectrum") : null;
+  return [choose, input, draw];
+}
+
+/** Take a file of the visitor's as the recording of the track. */
+function take(stage, file) {
+  const made = giveRecording(stage.state.now.tracks[stage.track], file);
+  stage.renew();
+  made.look();
+}
+
+/** Files that are dropped on a timeline. */
+export function acceptFiles(stage, node) {
+  const over = (event) => {
+    if (![...event.dataTransfer.types].includes("Files")) return;
+    event.preventDefault();
+    node.classList.toggle("dropping", event.type !== "drop");
+    if (event.type === "drop" && event.dataTransfer.files[0]) take(stage, event.dataTransfer.files[0]);
+  };
+  Object.assign(node, { ondragover: over, ondrop: over, ondragleave: () => node.classList.remove("dropping") });
+}
+
+/** What is to be known about a recording: where it is, whether it is as long as the track, and when it begins. */
+function recordingNote({ recording, length }, view) {
+  if (!recording) return null;
+  const told = el("span", { role: "status" });
+  const begin = el("input", { type: "number", step: 0.01, name: "begin", value: recording.begin, "aria-label": "The recording begins at, in seconds",
+    onchange: () => {
+      recording.begin = Number(begin.value) || 0;
+      view.request();
+      player.stop();
+    } });
+  const wordsOf = ({ own, name, duration, trouble }) => [own ? `“${name}” stays on this machine: nothing of it is sent.` : "",
+    trouble ? `The recording ${trouble}; what sounds is made of the annotations.` : duration && Math.abs(duration - length) > ALIKE ?
+      `It lasts ${clock(duration, 1)}, ${Math.abs(duration - length).toFixed(1)} s ${duration > length ? "more" : "less"} than this track (${clock(length, 1)}).` : ""].filter(Boolean).join(" ");
+  const note = el("p", { class: "note recorded" }, told, " ", el("label", {}, "It begins at ", begin, " s."));
+  note.hidden = !recording.own;
+  recording.changed = () => {
+    const words = wordsOf(recording);
+    if (told.textContent !== words) told.textContent = words;
+    view.whole = Math.max(view.whole, recording.begin + recording.duration);
+    note.hidden = !told.textContent;
+    view.request();
+  };
+  recording.node.addEventListener("loadedmetadata", recording.changed);
+  recording.changed();
+  return note;
 }

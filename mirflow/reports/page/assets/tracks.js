@@ -1,13 +1,11 @@
 /** The tracks as a table: the worst, those whose scores spread most over the systems, all; each opens its timeline. */
 
-import { becauseOf } from "./causes.js";
-import { choice, el, named, section, svg, table, th } from "./dom.js";
-import { byName, byNumber, count, formatter, titleOf } from "./format.js";
-import { FETCHED } from "./source.js";
-import { acrossSystems, endsOf } from "./reduce.js";
+import { choice, el, moreButton, named, opener, section, svg, table, th, walk } from "./dom.js";
 import { readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
-import { componentOf } from "./pattern.js";
+import { acrossSystems, byName, byNumber, count, endsOf, formatter, titleOf } from "./numbers.js";
+import { becauseOf } from "./references.js";
+import { FETCHED } from "./source.js";
 
 const shown = { most: 15 };
 /** Systems that the strip of a track names. */
@@ -21,34 +19,22 @@ export async function orderTracks(state, by) {
   const names = (a, b) => byName(tracks[a], tracks[b]) || a - b;
   if (by === "name" || state.metric < 0) return places.sort(names);
   const numbers = await readShown(state);
-  const across = acrossSystems(numbers, systems.length, tracks.length);
-  const worst = state.about.sign || 1;
-  if (by === "pattern") {
-    const component = componentOf(numbers.score, await rankSystems(state), places, tracks.length);
-    return places.map((track, place) => ({ track, one: component[place] })).sort((a, b) => byNumber(a.one, b.one) || names(a.track, b.track)).map(({ track }) => track);
-  }
-  const compare = { mean: (a, b) => byNumber(across.mean[a], across.mean[b], worst),
-    spread: (a, b) => byNumber(across.spread[a], across.spread[b], -1) }[by] ||
-    ((a, b) => byNumber(numbers.score[by * tracks.length + a], numbers.score[by * tracks.length + b], worst));
-  return places.sort((a, b) => compare(a, b) || names(a, b));
+  const values = by === "pattern" ? componentOf(numbers.score, await rankSystems(state), places, tracks.length) :
+    typeof by === "number" ? numbers.score.subarray(by * tracks.length) : acrossSystems(numbers, systems.length, tracks.length)[by];
+  const sign = { pattern: 1, spread: -1 }[by] ?? (state.about.sign || 1);
+  return places.sort((a, b) => byNumber(values[a], values[b], sign) || names(a, b));
 }
 
 /** The shown tracks as the heat map has them, group by group where they are grouped; where each group starts and ends. */
 export async function orderColumns(state) {
-  const ordered = await orderTracks(state, state.across);
-  const { groups } = state;
+  const [ordered, { groups }] = [await orderTracks(state, state.across), state];
   if (!groups.length) return { columns: ordered, bands: [] };
-  const groupOf = new Map(groups.flatMap(([, members], group) => members.map((track) => [track, group])));
-  const columns = groups.flatMap((_, group) => ordered.filter((track) => groupOf.get(track) === group));
+  const places = new Map(ordered.map((track, place) => [track, place]));
   let start = 0;
   const bands = groups.map(([value, members]) => ({ value: String(value), start, end: start += members.length }));
-  return { columns, bands };
+  return { columns: groups.flatMap(([, members]) => [...members].sort((a, b) => places.get(a) - places.get(b))), bands };
 }
 
-/**
- * @param {import("./state.js").State} state
- * @param {(track: number, list: string) => void} open
- */
 export async function drawTracks(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readShown(state);
@@ -94,13 +80,10 @@ function tableOf(state, matching, open, redraw) {
   const heads = [th("Track", "who"), (several ? ["Mean", "Spread"] : ["Score"]).map((text) => th(text, "number")),
     several ? th("Systems", "chart") : null, coords.map(([name]) => th(name))];
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
-    el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
-      onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
-      onkeydown: (event) => walk(event) }, named(state.now, "tracks", row.track)), becauseOf(state, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
+    el("th", { scope: "row" }, opener(named(state.now, "tracks", row.track), row.name, () => open(row.track, "tracks"), { "data-track": row.track, onkeydown: walk }), becauseOf(state, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
     el("td", { class: "number", title: row.mean }, write(row.mean)), several ? [el("td", { class: "number", title: row.spread }, write(row.spread)),
       el("td", { class: "chart" }, row.strip())] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
-  const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
-    onclick: () => { shown.most += 50; redraw(); } }, `Show more (${drawn.length} of ${matching.length})`) :
+  const more = moreButton(drawn.length, matching.length, () => { shown.most += 50; redraw(); }) ??
     el("p", { class: "note" }, `${count(matching.length, "track")} of ${tracks.length}`);
   const tied = state.listing.by === "name" || !drawn.length ? 0 :
     matching.filter((row) => row[state.listing.by] === drawn[drawn.length - 1][state.listing.by]).length;
@@ -117,16 +100,6 @@ function drawnOf({ contents, now }) {
   return number && number < now.tracks.length ? names : null;
 }
 
-/** Up and down go from track to track. */
-function walk(event) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  const buttons = [...document.querySelectorAll("#tracks button.link")];
-  const next = buttons[buttons.indexOf(event.target) + step];
-  event.preventDefault();
-  if (next) next.focus();
-}
-
 /** A field for the name of a track, which opens it. */
 function offerTracks(state, open) {
   const names = new Map(state.shownTracks.map((track) => [state.now.tracks[track], track]));
@@ -138,4 +111,36 @@ function offerTracks(state, open) {
     } });
   return el("label", { class: "choice" }, el("span", {}, "Open a track"), field,
     el("datalist", { id: "names-of-tracks" }, [...names.keys()].map((name) => el("option", { value: name }))));
+}
+
+/** Squarings of a matrix after which its first eigenvector stands alone, unless the second one is as large. */
+const SQUARINGS = 14;
+
+/** The component of each track: what systems are above or below what is expected of the track and of themselves. */
+function componentOf(score, systems, tracks, count) {
+  const rows = systems.map((system) => Float64Array.from(tracks, (track) => score[system * count + track]));
+  const mean = (values) => {
+    const known = values.filter(Number.isFinite);
+    return known.length ? known.reduce((sum, one) => sum + one, 0) / known.length : 0;
+  };
+  const ofTracks = Float64Array.from(tracks, (_, place) => mean(rows.map((row) => row[place])));
+  const centred = rows.map((row) => {
+    const above = row.map((one, place) => (Number.isFinite(one) ? one - ofTracks[place] : NaN));
+    const own = mean(above);
+    return above.map((one) => (Number.isNaN(one) ? 0 : one - own));
+  });
+  const dot = (a, b) => a.reduce((sum, one, place) => sum + one * b[place], 0);
+  let matrix = centred.map((a) => Float64Array.from(centred, (b) => dot(a, b)));
+  for (let time = 0; time < SQUARINGS; time++) {
+    const largest = Math.max(...matrix.map((row, place) => row[place]));
+    if (!(largest > 0)) return new Float64Array(count);
+    const scaled = matrix.map((row) => row.map((one) => one / largest));
+    matrix = scaled.map((a) => Float64Array.from(scaled, (b) => dot(a, b)));
+  }
+  const [first] = [...matrix].sort((a, b) => dot(b, b) - dot(a, a));
+  // An eigenvector has no sign of its own: tracks on which the first system is strong come last.
+  const sign = first[0] < 0 ? -1 : 1;
+  const found = new Float64Array(count);
+  tracks.forEach((track, place) => { found[track] = sign * centred.reduce((sum, row, system) => sum + first[system] * row[place], 0); });
+  return found;
 }

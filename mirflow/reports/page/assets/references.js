@@ -1,0 +1,186 @@
+/** Why scores are low, where the systems agree against the reference, what the reader says of it, and patches made of that. */
+
+import { readJson } from "./data.js";
+import { el, moreButton, named, onRequest, opener, save, section, table, th } from "./dom.js";
+import { clock, count, formatter } from "./numbers.js";
+import { FETCHED } from "./source.js";
+
+const ALL = "*";
+const VERDICTS = [["", "–"], ["wrong", "wrong reference"], ["other", "other recording"], ["fine", "fine"]];
+
+const rowsOf = ({ now }) => now.causes?.rows ?? [];
+const shownNames = ({ now, shownTracks }) => new Set(shownTracks.map((track) => now.tracks[track]));
+
+/** What is known of the scores of a track, in small letters; nothing of most. */
+export function becauseOf(state, track) {
+  const own = rowsOf(state).filter(([name]) => name === track);
+  if (!own.length) return null;
+  const [[, system, , statement]] = own;
+  return el("small", { class: "cause" }, `${system === ALL ? "" : `${own.map(([, name]) => name).join(", ")}: `}${statement}`);
+}
+
+/** Whether a whole reference seems wrong: its places are not worth a look one by one. */
+const isSuspect = (state, track) => rowsOf(state).some(([name, system, side]) => name === track && system === ALL && side === "reference");
+
+/** The findings about tracks that are shown, and about whole systems; null where there are none. */
+export function drawCauses(state, open) {
+  const names = shownNames(state);
+  const rows = rowsOf(state).filter(([track]) => !state.shown || track === ALL || names.has(track));
+  if (!rows.length) return null;
+  const { systems, tracks, trackCount } = state.now;
+  const write = formatter({ unit: "" }, state.percent);
+  const body = rows.map(([track, system, side, statement, score, better]) => {
+    const place = tracks.indexOf(track);
+    const ear = systems.indexOf(system);
+    const judged = side === "reference" ? verdictOn(`reference of ${track}`, `Verdict on the reference of ${track}`, VERDICTS) : el("td", {});
+    return el("tr", {}, el("th", { scope: "row" }, place < 0 ? `all (${trackCount})` : opener(named(state.now, "tracks", place), track,
+      () => open(place, "tracks", ear < 0 ? {} : { ear }))), el("td", {}, system === ALL ? "most systems" : named(state.now, "systems", ear)),
+      el("td", { class: "prose" }, statement),
+      [score, better].map((value) => el("td", { class: "number", "data-value": value }, write(value))), judged);
+  });
+  return section("causes", "Why scores are low", `${count(rows.length, "cause")} that would explain low scores: a side displaced, transposed, ` +
+    "in another unit or of another track. The score is what it is, and what it would be without the cause; nothing was changed.",
+    table([th("Track", "who"), th("System"), th("Cause"), th("Score", "number"), th("Would be", "number"), th("Verdict")], body, { id: "caused" }));
+}
+
+const STORED = "mirflow verdicts";
+
+const kept = { author: "", verdicts: {} };
+try {
+  Object.assign(kept, JSON.parse(localStorage.getItem(STORED) || "{}"));
+} catch {
+  // Nothing is kept.
+}
+
+function keep() {
+  try {
+    localStorage.setItem(STORED, JSON.stringify(kept));
+  } catch {
+    // The page works all the same until it is closed.
+  }
+}
+
+/** A choice of a verdict, by the key of what it is about; its cell copies as what is chosen. */
+function verdictOn(key, label, options) {
+  const chosen = kept.verdicts[key] || "";
+  const cell = el("td", { "data-name": chosen && options.find(([value]) => value === chosen)?.[1] });
+  const select = el("select", { "aria-label": label, onchange: () => {
+    kept.verdicts[key] = select.value;
+    cell.dataset.name = select.value && select.selectedOptions[0].textContent;
+    keep();
+  } }, options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
+  cell.append(select);
+  return cell;
+}
+
+const shown = { most: 10 };
+const PLACE_VERDICTS = [["", "–"], ["reference", "reference right"], ["consensus", "consensus right"], ["unclear", "unclear"]];
+/** Seconds that are seen before and after a place. */
+const AROUND = 4;
+/** A place is the same in another report if the file of the reference and the consensus are the same. */
+const keyOf = ({ track, digest, start, end, consensus }) => JSON.stringify([track, digest, start, end, consensus]);
+
+const NOTE = "The systems agree with each other and not with the reference, the heaviest places first. A click opens the timeline " +
+  "there, with the reference in the left ear and a system in the right. Verdicts are kept in this browser.";
+
+/** A card of places of references that the systems contradict; null where the page has none. */
+export async function drawDoubts(state, open) {
+  const { doubts } = state.now;
+  if (doubts === undefined) return null;
+  if (!FETCHED && !ofShown(state, await readJson(doubts))?.rows.length) return null;
+  const holder = await onRequest(doubts, "Find these places", async () => {
+    const found = ofShown(state, await readJson(doubts));
+    return found && found.rows.length ? placesList(state, found, open) : [el("p", { role: "status" }, "There are none.")];
+  });
+  return section("doubts", "References to check", NOTE, holder);
+}
+
+/** The places on the tracks that the filter leaves, without those that one cause explains together. */
+function ofShown(state, found) {
+  if (!found) return found;
+  const names = shownNames(state);
+  const rows = found.rows.filter(({ track }) => names.has(track) && !isSuspect(state, track));
+  const left = new Set(found.rows.map(({ track }) => track).filter((track) => isSuspect(state, track))).size;
+  return { ...found, rows, left, total: state.shown ? rows.length : found.total - (found.rows.length - rows.length) };
+}
+
+/** The places, and the way to a patch. */
+function placesList(state, found, open) {
+  const holder = el("div", {});
+  const status = el("span", { class: "status", role: "status" });
+  const redraw = () => holder.replaceChildren(placesTable(state, found, open, redraw));
+  const author = el("input", { type: "text", name: "author", value: kept.author, autocomplete: "name",
+    oninput: () => { kept.author = author.value; keep(); } });
+  const download = () => {
+    const rows = found.rows.filter((row) => kept.verdicts[keyOf(row)] === "consensus");
+    const { patch, left } = mend(found.task, rows, kept.author.trim());
+    const sayings = [[!rows.length, "Choose “consensus right” for a place first."], [!kept.author.trim(), "Enter your name first: a patch says who answers for it."],
+      [!patch, "Rows of these places have to be edited by hand."]];
+    const [, why] = sayings.find(([lacking]) => lacking) || [];
+    status.textContent = why || `${count(rows.length - left, "place")} exported${left ? `, ${left} left to be edited by hand` : ""}.`;
+    if (!why) save(`${JSON.stringify(patch, null, 1)}\n`, `${patch.task}-patch.json`, "application/json");
+  };
+  redraw();
+  return [holder, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Your name"), author),
+    el("button", { type: "button", class: "export", onclick: download }, "Export patch"), status)];
+}
+
+function placesTable(state, { rows, total, left }, open, redraw) {
+  const { tracks } = state.now;
+  const timed = rows.some(({ start }) => start !== null);
+  const several = rows.some(({ annotator }) => annotator);
+  const heads = [th("Track", "who"), several ? th("Annotator") : null, timed ? th("From", "number") : null, timed ? th("To", "number") : null,
+    th("Reference"), th("Systems"), th("Agree", "number"), th("Weight", "number"), th("Verdict")];
+  const body = rows.slice(0, shown.most).map((row) => {
+    const track = tracks.indexOf(row.track);
+    const at = row.start === null ? {} : { time: row.start, seen: [Math.max(0, row.start - AROUND), row.end + AROUND] };
+    const look = () => open(track, "tracks", { ...at, ear: row.system });
+    return el("tr", {}, el("th", { scope: "row" }, opener(track < 0 ? row.track : named(state.now, "tracks", track), row.track, look), becauseOf(state, row.track)),
+      several ? el("td", {}, row.annotator) : null,
+      timed ? [row.start, row.end].map((time) => el("td", { class: "number" }, clock(time, 2))) : null,
+      el("td", {}, row.reference || "nothing"), el("td", {}, row.consensus || "nothing"),
+      el("td", { class: "number" }, `${row.systems} of ${row.of}`),
+      el("td", { class: "number", "data-value": row.weight }, row.weight.toFixed(2)), verdictOn(keyOf(row), `Verdict on ${row.track}`, PLACE_VERDICTS));
+  });
+  const more = moreButton(shown.most, rows.length, () => { shown.most += 50; redraw(); }) ??
+    el("p", { class: "note" }, total > rows.length ? `The ${rows.length} heaviest of ${count(total, "place")}` : count(total, "place"));
+  return el("div", {}, table(heads.filter(Boolean), body, { id: "doubted" }), more,
+    left ? el("p", { class: "note" }, `Places of ${count(left, "track")} are left out: above is what would make their references right as a whole.`) : null);
+}
+
+/** A patch, null without any correction, and how many places have to be edited by hand. */
+function mend(task, rows, author) {
+  const able = rows.filter(({ old }) => old);
+  const date = new Date().toISOString().slice(0, 10);
+  const tracks = [...Map.groupBy(able, ({ track, annotator }) => JSON.stringify([track, annotator])).values()].map((own) => {
+    const [{ track, annotator, digest }] = own;
+    const said = own.map(({ systems, of, reference, consensus, start }) => `${systems} of ${of} systems agree on ${consensus || "nothing"}, ` +
+      `not ${reference || "nothing"}${start === null ? "" : `, at ${start.toFixed(2)} s`}`);
+    return { track, digest, rows: editsOf(own), author, reason: said.join("; "), date, ...(annotator && { annotator }) };
+  });
+  return { patch: tracks.length ? { task, tracks } : null, left: rows.length - able.length };
+}
+
+/** The edits of one reference. Several places may touch the same row, which is then edited once. */
+function editsOf(places) {
+  const [{ old: [first] = [{}] }] = places;
+  if (places.some((place) => place.new)) {
+    return places.flatMap((place) => [...place.old.map((row) => ({ old: [row] })), ...(place.new.length ? [{ new: place.new }] : [])]);
+  }
+  if (first.start === undefined) return places.map(({ old, consensus }) => ({ old, new: [{ label: consensus }] }));
+  const touched = new Map(places.flatMap(({ old }) => old).map((row) => [JSON.stringify(row), row]));
+  return [...touched.values()].sort((a, b) => a.start - b.start).map((row) => ({ old: [row], new: cut(row, places) }));
+}
+
+/** A row of the reference, cut at the places and with what the systems say there. */
+function cut(row, places) {
+  const bounds = [row.start, ...places.flatMap(({ start, end }) => [start, end]).filter((time) => time > row.start && time < row.end), row.end].sort((a, b) => a - b);
+  const pieces = [];
+  bounds.slice(1).forEach((end, at) => {
+    const [start, middle, last] = [bounds[at], (bounds[at] + end) / 2, pieces.at(-1)];
+    const { consensus: label } = places.find((place) => place.start < middle && middle < place.end) || { consensus: row.label };
+    if (last && last.label === label) last.end = end;
+    else if (end > start) pieces.push({ start, end, label });
+  });
+  return pieces;
+}
