@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
-from ..ragged import Bool, Float, Int, Ragged
-from ..theory.keys import FIFTH_DOWN, FIFTH_UP, PARALLEL, RELATIVE, SAME, UNNAMED, parse_key, relation_table
+from ..ragged import Float, Int, Ragged
+from ..theory.keys import FIFTH_DOWN, FIFTH_UP, PARALLEL, RELATIVE, SAME, key_codes, relation_table
 from .edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows
 from .measures import Measure
 
@@ -50,7 +50,20 @@ def align_pieces(
     start, end = cuts[:-1], cuts[1:]
     left, right = own.at(start), other.at(start)
     kind = classify(own.code[left], other.code[right])
-    kind[(kind == RIGHT) | _displaced(own, other, start, end, left, right)] = boundaries
+    # A piece at an end of an interval of the reference is displaced if the estimate has the label beyond that end, its
+    # interval goes beyond the end, and the piece does not fill the reference's interval: the label would not be found.
+    displaced = np.zeros(len(start), dtype=np.bool_)
+    for step in (-1, 1):
+        inside = (left >= 0) & (right >= 0) & (left + step >= 0) & (left + step < len(own.start))
+        piece = np.flatnonzero(inside)
+        interval, item = left[piece], right[piece]
+        part = (start[piece] > own.start[interval]) | (end[piece] < own.end[interval])
+        if step < 0:
+            at_end = (start[piece] == own.start[interval]) & (other.start[item] < start[piece])
+        else:
+            at_end = (end[piece] == own.end[interval]) & (other.end[item] > end[piece])
+        displaced[piece] |= part & at_end & (own.code[interval + step] == other.code[item])
+    kind[(kind == RIGHT) | displaced] = boundaries
     same = (left >= 0) & (right >= 0) & (own.code[left] == other.code[right])
     same[same] = (own.start[left[same]] == other.start[right[same]]) & (own.end[left[same]] == other.end[right[same]])
     kind[same] = RIGHT
@@ -62,27 +75,6 @@ def align_pieces(
         kinds.append(kind[mask])
         origins.append(item[mask])
     return Edits(pieces[0], pieces[1], kinds[0], kinds[1], origin=(origins[0], origins[1]))
-
-
-def _displaced(own: LabelSpans, other: LabelSpans, start: Float, end: Float, left: Int, right: Int) -> Bool:
-    """Whether a piece is at an end of an interval of the reference, and the estimate has the label beyond that end.
-
-    The estimate's interval goes beyond the end, and the piece does not fill the reference's interval: that would be a
-    label which is not found.
-    """
-    mask = np.zeros(len(start), dtype=np.bool_)
-    for step in (-1, 1):
-        beyond = left + step
-        inside = (left >= 0) & (right >= 0) & (beyond >= 0) & (beyond < len(own.start))
-        piece = np.flatnonzero(inside)
-        interval, next_one, item = left[piece], beyond[piece], right[piece]
-        partial_piece = (start[piece] > own.start[interval]) | (end[piece] < own.end[interval])
-        if step < 0:
-            at_end = (start[piece] == own.start[interval]) & (other.start[item] < start[piece])
-        else:
-            at_end = (end[piece] == own.end[interval]) & (other.end[item] > end[piece])
-        mask[piece] |= partial_piece & at_end & (own.code[next_one] == other.code[item])
-    return mask
 
 
 _RELATIONS = (
@@ -97,12 +89,7 @@ _BOUNDARIES = len(_RELATIONS)
 
 def _codes_of(rows: Ragged) -> Int:
     """The key of each label of a row, and that of no label."""
-    codes: Int = _number_keys((*rows.labels, "X"))[np.append(rows.columns["label"], -1)]
-    return codes
-
-
-def _number_keys(labels: Sequence[str]) -> Int:
-    return np.array([(parse_key(label) or UNNAMED).code for label in labels], dtype=np.int64)
+    return np.asarray(key_codes((*rows.labels, "X"))[np.append(rows.columns["label"], -1)])
 
 
 def _relate(reference: Int, estimate: Int) -> Int:
@@ -131,6 +118,6 @@ KEYS = ErrorBudget(_RELATIONS, _align_keys)
 LOCAL_KEYS = ErrorBudget(
     (*_RELATIONS, ErrorKind("boundaries", "a change of keys that is early or late")),
     _align_local_keys,
-    LabelRows(_number_keys, (("C:maj", "C major"), ("G:maj", "G major"), ("A:min", "A minor"))),
+    LabelRows(key_codes, (("C:maj", "C major"), ("G:maj", "G major"), ("A:min", "A minor"))),
     version=2,
 )

@@ -47,7 +47,7 @@ from ..theory.keys import (
     RELATIVE_OF_FIFTH_DOWN,
     RELATIVE_OF_FIFTH_UP,
     SAME,
-    UNNAMED,
+    key_codes,
     lower_case_key,
     not_a_key,
     parse_key,
@@ -56,16 +56,10 @@ from ..theory.keys import (
 from .base import Convention, Doubt, Pairs, Task, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
 from .interval_errors import KEYS
-from .measures import Measure, Parameter, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 
 __all__ = ["KEY_TO_SEMITONE", "TASK", "evaluate", "split_key_string", "validate", "validate_key", "weighted_score"]
-
-
-def _keys(rows: Ragged, row: Int) -> Int:
-    of_label = np.array([_code(label) for label in rows.labels], dtype=np.int64)
-    codes: Int = of_label[rows.columns["label"][rows.offsets[row]]]
-    return codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,9 @@ class KeyPairs:
         known, estimated = (counts > 0 for counts in pairs.counts)
         relation = np.full(len(pairs), OTHER, dtype=np.int64)
         both = known & estimated
-        reference, estimate = (_keys(rows, row[both]) for rows, row in pairs.sides)
+        reference, estimate = (
+            key_codes(rows.labels)[rows.columns["label"][rows.offsets[row[both]]]] for rows, row in pairs.sides
+        )
         relation[both] = relation_table()[reference, estimate]
         return cls(relation, known)
 
@@ -99,25 +95,23 @@ _DESCENDING = Parameter(
     help="whether a fifth below the reference counts as a fifth",
     mir_eval="allow_descending_fifths",
 )
-_declared = partial(
-    metric,
-    weight=Weight("number of tracks with a key", "tracks"),
-    pooling="micro",
-    literature="equation 3 of @downie2010; @raffel2014",
-)
-_of_class = partial(_declared, default=False)
-_OF_FIFTH = "a class of madmom's evaluation of keys"
+_TRACKS = Weight("number of tracks with a key", "tracks")
+_COMMON: Mapping[str, Any] = {"pooling": "micro", "literature": "equation 3 of @downie2010; @raffel2014"}
 
 
-def _points(name: str, default: float) -> Parameter:
-    return Parameter(name, default, least=0.0, help=f"points for class {name}")
-
-
-@_declared(
+@metric(
     "Weighted score",
+    _TRACKS,
     key="Weighted Score",
     aliases=("hierarchical_accuracy", "WeightedKeyScore"),
-    parameters=(_DESCENDING, _points("fifth", 0.5), _points("relative", 0.3), _points("parallel", 0.2)),
+    parameters=(
+        _DESCENDING,
+        *(
+            Parameter(name, default, least=0.0, help=f"points for class {name}")
+            for name, default in (("fifth", 0.5), ("relative", 0.3), ("parallel", 0.2))
+        ),
+    ),
+    **_COMMON,
 )
 def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
     """1 point for the right key, fewer for a related one."""
@@ -126,46 +120,57 @@ def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
     return keys.weigh({SAME: 1.0, FIFTH_UP: fifth, FIFTH_DOWN: down, RELATIVE: relative, PARALLEL: parallel})
 
 
-@_of_class("Same key", aliases=("correct", "accuracy"))
-def _same(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is the key of the reference, in any spelling."""
-    return keys.weigh({SAME: 1.0})
-
-
-@_of_class("Fifth", orientation="none", perfect=0.0, parameters=(_DESCENDING,))
-def _fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is a perfect fifth from the reference, in the same mode."""
-    return keys.weigh({FIFTH_UP: 1.0, FIFTH_DOWN: float(measure["allow_descending_fifths"])})
-
-
-@_of_class("Relative", orientation="none", perfect=0.0)
-def _relative(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is the relative major or minor of the reference."""
-    return keys.weigh({RELATIVE: 1.0})
-
-
-@_of_class("Parallel", orientation="none", perfect=0.0)
-def _parallel(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate has the tonic of the reference in another mode."""
-    return keys.weigh({PARALLEL: 1.0})
-
-
-@_of_class("Other", orientation="lower", perfect=0.0, parameters=(_DESCENDING,))
-def _other(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is wrong and not related."""
-    down = float(not measure["allow_descending_fifths"])
-    return keys.weigh({OTHER: 1.0, FIFTH_DOWN: down, RELATIVE_OF_FIFTH_UP: 1.0, RELATIVE_OF_FIFTH_DOWN: 1.0})
-
-
-@_of_class("Relative of the fifth", orientation="none", perfect=0.0, parameters=(_DESCENDING,), literature=_OF_FIFTH)
-def _relative_of_fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the estimate is the relative of the key a perfect fifth from the reference; `other` includes it."""
-    return keys.weigh({RELATIVE_OF_FIFTH_UP: 1.0, RELATIVE_OF_FIFTH_DOWN: float(measure["allow_descending_fifths"])})
+@family(
+    _TRACKS,
+    {
+        name: {"title": title, "summary": summary, "orientation": "none", "perfect": 0.0, **about}
+        for name, title, summary, about in (
+            (
+                "same",
+                "Same key",
+                "1 if the estimate is the key of the reference, in any spelling",
+                {"aliases": ("correct", "accuracy"), "orientation": "higher", "perfect": 1.0},
+            ),
+            (
+                "fifth",
+                "Fifth",
+                "1 if the estimate is a perfect fifth from the reference, in the same mode",
+                {"parameters": (_DESCENDING,)},
+            ),
+            ("relative", "Relative", "1 if the estimate is the relative major or minor of the reference", {}),
+            ("parallel", "Parallel", "1 if the estimate has the tonic of the reference in another mode", {}),
+            (
+                "other",
+                "Other",
+                "1 if the estimate is wrong and not related",
+                {"orientation": "lower", "parameters": (_DESCENDING,)},
+            ),
+            (
+                "relative_of_fifth",
+                "Relative of the fifth",
+                "1 if the estimate is the relative of the key a perfect fifth from the reference; `other` includes it",
+                {"parameters": (_DESCENDING,), "literature": "a class of madmom's evaluation of keys"},
+            ),
+        )
+    },
+    default=False,
+    **_COMMON,
+)
+def _classes(name: str, keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the keys have a relation of a class."""
+    descending = bool(measure.parameters.get("allow_descending_fifths"))
+    relations = {
+        "same": {SAME},
+        "fifth": {FIFTH_UP, FIFTH_DOWN} if descending else {FIFTH_UP},
+        "relative": {RELATIVE},
+        "parallel": {PARALLEL},
+        "other": {OTHER, RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN} | (set() if descending else {FIFTH_DOWN}),
+        "relative_of_fifth": {RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN} if descending else {RELATIVE_OF_FIFTH_UP},
+    }
+    return keys.weigh(dict.fromkeys(relations[name], 1.0))
 
 
 METRICS = metrics_in(globals())
-
-
 _score = partial(score_by, KeyPairs.of)
 
 _TONICS = "c c# db d d# eb e f f# gb g g# ab a a# bb b"
@@ -189,12 +194,8 @@ class KeyPair:
 
 
 def _score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> list[float]:
-    pair = KeyPair(int(relation_table()[_code(reference), _code(estimate)]))
+    pair = KeyPair(int(relation_table()[tuple(key_codes([reference, estimate]))]))
     return [measure.read(pair)[0] for measure in measures]
-
-
-def _code(label: str) -> int:
-    return (parse_key(label) or UNNAMED).code
 
 
 _documented = documented(
@@ -342,7 +343,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         if not len(rows.columns["label"]):
             raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
         labels.append(rows.labels[int(rows.columns["label"][0])])
-    relation = RELATIONS[relation_table()[_code(labels[0]), _code(labels[1])]]
+    relation = RELATIONS[relation_table()[tuple(key_codes(labels))]]
     columns = {"reference": labels[0], "estimate": labels[1], "relation": relation}
     return {name: np.array([text], dtype=str) for name, text in columns.items()}
 

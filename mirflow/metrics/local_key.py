@@ -42,7 +42,7 @@ from ..theory.keys import (
     RELATIONS,
     RELATIVE_OF_FIFTH_DOWN,
     SAME,
-    UNNAMED,
+    key_codes,
     not_a_key,
     parse_key,
     relation_table,
@@ -81,14 +81,21 @@ class KeyStretches:
     @classmethod
     def of(cls, references: Ragged, estimates: Ragged) -> KeyStretches:
         """Make stretches from clean rows, one row per pair on each side."""
-        common = np.minimum(_first(references), _first(estimates))
+        common = np.full(len(references), np.inf)
+        for rows in (references, estimates):
+            filled = rows.counts[0] > 0
+            begins = rows.columns["start"][rows.offsets[:-1][filled]]
+            common[filled] = np.minimum(common[filled], begins)
         common[np.isinf(common)] = 0.0
         (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
         times, (left, right) = rank(own, others)
         line = merge(left, counts, right, other_counts)
         chosen = np.flatnonzero((steps_between(times[line.rank], line.counts) > 0) & (items[line.left] >= 0))
         reference, estimate = items[line.left[chosen]], other_items[line.right[chosen]]
-        relation = relation_table()[_codes(references)[reference], _codes(estimates)[estimate]].astype(np.int64)
+        codes = [
+            key_codes((*side.labels, "X"))[np.append(side.columns["label"], -1)] for side in (references, estimates)
+        ]
+        relation = relation_table()[codes[0][reference], codes[1][estimate]].astype(np.int64)
         relation[estimate < 0] = OTHER
         time = times[line.rank]
         return cls(time[chosen], time[chosen + 1], reference, estimate, relation, line.pair[chosen], len(line.counts))
@@ -109,21 +116,6 @@ def _steps(rows: Ragged, start: Float) -> tuple[Float, Int, Int]:
     time = np.column_stack([rows.columns["start"], rows.columns["end"]]).ravel()
     items = np.column_stack([item, np.full(len(item), -1)]).ravel()
     return np.insert(time, lead, start), np.insert(items, lead, -1), 2 * rows.counts[0] + 1
-
-
-def _first(rows: Ragged) -> Float:
-    """Start of the first interval of each row, infinity if empty."""
-    filled = rows.counts[0] > 0
-    first = np.full(len(rows), np.inf)
-    first[filled] = rows.columns["start"][rows.offsets[:-1][filled]]
-    return first
-
-
-def _codes(rows: Ragged) -> Int:
-    """Key of each interval; the last one is for -1."""
-    of_label = np.array([(parse_key(label) or UNNAMED).code for label in (*rows.labels, "X")], dtype=np.int64)
-    codes: Int = of_label[np.append(rows.columns["label"], -1)]
-    return codes
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,21 +247,18 @@ TASK = Task(
 )
 
 
-def _row(side: tuple[npt.ArrayLike, Sequence[str]], name: str) -> Ragged:
-    intervals, labels = side
-    rows = row_of_intervals(np.asarray(intervals, dtype=np.float64), labels)
-    cleaned = clean(rows)
-    for flaw in cleaned.flaws.values():
-        raise AnnotationError(f"{name}: {flaw.message}")
-    return cleaned.rows
-
-
 def _score_pair(
     reference: tuple[npt.ArrayLike, Sequence[str]],
     estimate: tuple[npt.ArrayLike, Sequence[str]],
     measures: Sequence[Measure],
 ) -> Float:
-    return MIREX2017.score_pair(_row(reference, "reference"), _row(estimate, "estimate"), measures)
+    rows = []
+    for (intervals, labels), name in ((reference, "reference"), (estimate, "estimate")):
+        cleaned = clean(row_of_intervals(np.asarray(intervals, dtype=np.float64), labels))
+        for flaw in cleaned.flaws.values():
+            raise AnnotationError(f"{name}: {flaw.message}")
+        rows.append(cleaned.rows)
+    return MIREX2017.score_pair(rows[0], rows[1], measures)
 
 
 globals().update(

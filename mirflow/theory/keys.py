@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from types import MappingProxyType
@@ -72,6 +73,11 @@ def parse_key(label: str) -> Key | None:
         return None
     tonic = pitch_class_to_semitone(form["letter"].upper() + form["accidentals"])
     return Key(tonic, _CODES[form["mode"] or "major"])
+
+
+def key_codes(labels: Iterable[str]) -> npt.NDArray[np.int64]:
+    """Codes of the keys of labels: int64 (labels,); other labels count as keys that cannot be named."""
+    return np.array([(parse_key(label) or UNNAMED).code for label in labels], dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)
