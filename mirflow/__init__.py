@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from .metrics import display as display
     from .metrics import sonify as sonify
     from .metrics.base import declare_task as declare_task
+    from .metrics.base import pair_task as pair_task
     from .metrics.pair_metrics import pair_metric as pair_metric
-    from .metrics.user_tasks import pair_task as pair_task
     from .published.score_tables import import_scores as import_scores
     from .questions.agreement import agreement as agreement
     from .questions.best import best as best
@@ -116,7 +116,7 @@ _HOMES = {
     "open_store": "analysis.evaluations",
     "pack": "evaluation.loading",
     "pair_metric": "metrics.pair_metrics",
-    "pair_task": "metrics.user_tasks",
+    "pair_task": "metrics.base",
     "patch_effects": "workflows.corrections",
     "plot": "reports.figures.canvas",
     "publish": "engine.publishing",

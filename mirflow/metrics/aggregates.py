@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from importlib import import_module
 from operator import methodcaller
 from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, get_args
 
@@ -60,7 +62,12 @@ class ScoreAggregate(Aggregate):
     symbol recalls."""
 
     def __post_init__(self) -> None:
-        _demand_known(self.name, "requires", self.requires, get_args(Requirement))
+        self._demand_known("requires", get_args(Requirement))
+
+    def _demand_known(self, field: str, known: tuple[str, ...]) -> None:
+        if getattr(self, field) not in known:
+            value = getattr(self, field)
+            raise MetricError(f"aggregate {self.name!r}: unknown {field} {value!r}; known: {', '.join(known)}")
 
     @property
     def needs_duration(self) -> bool:
@@ -78,7 +85,7 @@ class RatioOfSums(ScoreAggregate):
     def __post_init__(self) -> None:
         ScoreAggregate.__post_init__(self)
         for name in ("above", "below"):
-            _demand_known(self.name, name, getattr(self, name), get_args(Factor))
+            self._demand_known(name, get_args(Factor))
 
     @property
     def needs_duration(self) -> bool:
@@ -93,10 +100,12 @@ class RatioOfSums(ScoreAggregate):
         """
         import numpy as np
 
-        below = _factor(self.below, weight, duration)
+        seconds = np.broadcast_to(duration[:, np.newaxis], weight.shape)
+        factors = {"duration": seconds, "weight": weight, "one": np.ones_like(weight)}
+        below = factors[self.below]
         if self.below == "weight" and (weight == NEGLIGIBLE).any():
             below = np.where(weight == NEGLIGIBLE, 0.0, weight)
-        return _factor(self.above, weight, duration), below
+        return factors[self.above], below
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,21 +171,8 @@ class RankingMeasure(Aggregate):
     affinities) each."""
 
 
-def _demand_known(aggregate: str, name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise MetricError(f"aggregate {aggregate!r}: unknown {name} {value!r}; known: {', '.join(known)}")
-
-
 NEGLIGIBLE = 2.0**-900
 """Weight of scores that have a numerator over a denominator of 0: the product is the numerator, to the bit."""
-
-
-def _factor(name: str, weight: Float, duration: Float) -> Float:
-    import numpy as np
-
-    if name == "duration":
-        return np.broadcast_to(duration[:, np.newaxis], weight.shape)
-    return weight if name == "weight" else np.ones_like(weight)
 
 
 CLASSES = "classes"
@@ -231,34 +227,10 @@ def _median_without_each(ordered: Float) -> Float:
     return _middle(ordered[low + (index <= low)], ordered[high + (index <= high)])
 
 
-def _information_gain(histogram: Float) -> Float:
-    from ..kernels.ratios import information_gain
-
-    return information_gain(histogram)
-
-
-def _standard_deviation(moments: Float) -> Float:
-    from ..kernels.ratios import standard_deviation
-
-    return standard_deviation(moments)
-
-
-def _matthews_correlation(margins: Float) -> Float:
-    from ..kernels.outcomes import matthews_correlation
-
-    return matthews_correlation(margins)
-
-
-def _roc_auc(having: Float, every: Float) -> Float:
-    from ..kernels.ranking import roc_auc
-
-    return roc_auc(having, every)
-
-
-def _average_precision(having: Float, every: Float) -> Float:
-    from ..kernels.ranking import average_precision
-
-    return average_precision(having, every)
+def _call(module: str, name: str, *arguments: Float) -> Float:
+    """Call a function of a kernel, which is only imported then."""
+    result: Float = getattr(import_module(f"..kernels.{module}", __package__), name)(*arguments)
+    return result
 
 
 for _one in (
@@ -319,21 +291,21 @@ for _one in (
     StatisticOfSums(
         "mcc",
         "Matthews correlation coefficient of the classes of both sides, over all tracks",
-        _matthews_correlation,
+        partial(_call, "outcomes", "matthews_correlation"),
         CLASSES,
         title="Matthews correlation coefficient",
     ),
     StatisticOfSums(
         "information_gain",
         "distance of the histogram of all tracks from a uniform one, in bits",
-        _information_gain,
+        partial(_call, "ratios", "information_gain"),
         "bin",
         unit="bit",
     ),
     StatisticOfSums(
         "standard_deviation",
         "standard deviation of the errors of all tracks",
-        _standard_deviation,
+        partial(_call, "ratios", "standard_deviation"),
         "moment",
         unit="s",
         lower=True,
@@ -342,14 +314,14 @@ for _one in (
         "roc_auc",
         "area under the ROC curve of all tracks in order of affinity",
         methodcaller("roc_auc"),
-        _roc_auc,
+        partial(_call, "ranking", "roc_auc"),
         title="area under the ROC curve",
     ),
     RankingMeasure(
         "average_precision",
         "average precision of all tracks in order of affinity",
         methodcaller("average_precision"),
-        _average_precision,
+        partial(_call, "ranking", "average_precision"),
     ),
 ):
     declare(_one)

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
 from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .cleaning import Cleaned
+from .cleaning import Cleaned, set_aside
 from .edits import KIND, LOST, OF, ErrorBudget
 from .measures import Measure, Metric, expand, parse, select
 from .user_metrics import installed_metrics, is_reference, load_metrics, metrics_from
@@ -236,21 +237,17 @@ class Convention:
         else:
             if FRAMES in self.grids and math.isfinite(hop) and hop > 0:
                 return hop
-        names = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
-        raise MetricError(
-            f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {names}{self._why_no_frames()}"
-        )
-
-    def _why_no_frames(self) -> str:
-        if FRAMES in self.grids or not has_task(self.task):
-            return ""
-        kind = kind_of(self.task)
-        if not kind.gridded_as:
-            return f" ({kind.name} have no form on a time grid)"
-        others = [name for name, other in get_task(self.task).conventions.items() if FRAMES in other.grids]
-        if others:
-            return f" (of the task {self.task}, {' and '.join(others)} {'is' if len(others) == 1 else 'are'})"
-        return f" (the task {self.task} compares {kind.name} by their times, not frame by frame)"
+        names, why = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids), ""
+        if FRAMES not in self.grids and has_task(self.task):
+            kind = kind_of(self.task)
+            others = [name for name, other in get_task(self.task).conventions.items() if FRAMES in other.grids]
+            if not kind.gridded_as:
+                why = f" ({kind.name} have no form on a time grid)"
+            elif others:
+                why = f" (of the task {self.task}, {' and '.join(others)} {'is' if len(others) == 1 else 'are'})"
+            else:
+                why = f" (the task {self.task} compares {kind.name} by their times, not frame by frame)"
+        raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {names}{why}")
 
     def with_classes(self, classes: Classes) -> Convention:
         """Restrict the convention to classes or tags; raise a MetricError if it does not use them."""
@@ -626,3 +623,55 @@ def score_by(
 ) -> Scores:
     """Read scores from the results of a kernel, which `compute` makes; a `Scorer` once that is bound."""
     return read_scores(measures, compute(pairs), len(pairs))
+
+
+def pair_task(
+    name: str,
+    *,
+    kind: str,
+    metrics: Sequence[Callable[..., Any]],
+    title: str = "",
+    headline: str = "",
+    clean: Callable[[Ragged], Cleaned] | None = None,
+) -> Task:
+    """Make a task from functions over one pair.
+
+    Parameters
+    ----------
+    name : str
+    kind : str
+        Kind of its annotations, as in :func:`mirflow.load`: ``events``, ``intervals``, ``notes``, ...
+    metrics : sequence of callable
+        Functions as for :func:`mirflow.pair_metric`; all of them are computed by default.
+    title : str
+        Title for tables; default: the name in words.
+    headline : str
+        Name of the metric that ranks systems; default: the first.
+    clean : callable or None
+        Rows of annotations -> `mirflow.metrics.cleaning.Cleaned`; None: rows are not cleaned.
+
+    Returns
+    -------
+    Task
+        Task with one convention, ``default``, for :func:`mirflow.declare_task`.
+
+    Examples
+    --------
+    >>> def count_error(reference_times, estimated_times):
+    ...     return abs(len(reference_times) - len(estimated_times))
+    >>> task = pair_task("claps", kind="events", metrics=[count_error])
+    >>> task.title, [metric.name for metric in task.convention().metrics]
+    ('Claps', ['count_error'])
+    """
+    records = tuple(replace(one, default=True) for function in metrics for one in metrics_from(function, ""))
+    convention = Convention(
+        "default", "functions over one pair", records, clean or (lambda rows: set_aside(rows, [])), _no_scores
+    )
+    first = headline or next((record.name for record in records), "")
+    words = title or name.replace("_", " ").capitalize()
+    return Task(name, words, MappingProxyType({"default": convention}), (first,), kind=kind)
+
+
+def _no_scores(pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    nothing = np.zeros((len(pairs), len(measures)))
+    return Scores(nothing, nothing)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -209,32 +209,32 @@ def to_record(metric: Metric) -> dict[str, Any]:
     >>> record["parameters"], record["range"], from_record(record) == hits
     ([{'name': 'window', 'default': 0.05, 'unit': 's'}], [0, None], True)
     """
-    return {"parameters": [_changed(parameter) for parameter in metric.parameters], **_changed(metric, "parameters")}
-
-
-def _changed(record: Metric | Parameter, *others: str) -> dict[str, Any]:
-    changed = {}
-    for one in fields(record):
-        value = getattr(record, one.name)
-        if one.compare and one.name not in others and (one.name == "default" or value != one.default):
-            if one.name == "range":
-                value = [end if math.isfinite(end) else None for end in value]
-            changed[one.name] = list(value) if isinstance(value, tuple) else value
-    return changed
+    records: list[dict[str, Any]] = []
+    described: Metric | Parameter
+    for described in (metric, *metric.parameters):
+        changed = {}
+        for one in fields(described):
+            value = getattr(described, one.name)
+            if one.compare and one.name != "parameters" and (one.name == "default" or value != one.default):
+                if one.name == "range":
+                    value = [end if math.isfinite(end) else None for end in value]
+                changed[one.name] = list(value) if isinstance(value, tuple) else value
+        records.append(changed)
+    return {"parameters": records[1:], **records[0]}
 
 
 def from_record(record: Mapping[str, Any]) -> Metric:
     """Restore a metric from its record; it cannot be computed."""
-    fields_of = _known(Metric, record)
+    restored: list[dict[str, Any]] = []
+    kinds: list[tuple[Any, Mapping[str, Any]]] = [(Metric, record)]
+    kinds += [(Parameter, one) for one in record.get("parameters", ())]
+    for kind, values in kinds:
+        names = {one.name for one in fields(kind)}
+        restored.append({name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in names})
     low, high = record.get("range", (0.0, 1.0))
-    fields_of["range"] = (-math.inf if low is None else low, math.inf if high is None else high)
-    fields_of["parameters"] = tuple(Parameter(**_known(Parameter, one)) for one in record.get("parameters", ()))
-    return Metric(**fields_of)
-
-
-def _known(kind: type[Metric | Parameter], record: Mapping[str, Any]) -> dict[str, Any]:
-    names = {one.name for one in fields(kind)}
-    return {name: tuple(v) if isinstance(v, list) else v for name, v in record.items() if name in names}
+    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+    parameters = tuple(Parameter(**values) for values in restored[1:])
+    return Metric(**{**restored[0], "range": bounds, "parameters": parameters})
 
 
 def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..., Any]], Metric]:
@@ -494,7 +494,12 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
     if form is None:
         raise MetricError(f"not a metric: {text!r}; write it like majmin, csr@root or f_measure@0.05(trim=true)")
     metric = find(form["name"], metrics)
-    pairs = list(_pairs(form["rest"] or "", text))
+    pairs = []
+    for item in filter(None, (part.strip() for part in (form["rest"] or "").split(","))):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise MetricError(f"{text}: write parameters as name=value, not {item!r}")
+        pairs.append((name.strip(), value.strip()))
     if form["primary"] is not None:
         if not metric.parameters:
             raise MetricError(f"{text}: {metric.name} has no parameters")
@@ -507,14 +512,6 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
         if name not in parameters:
             raise UnknownNameError(f"parameter of {metric.name}", name, parameters)
     return metric._measure(values_by_name, text)
-
-
-def _pairs(rest: str, text: str) -> Iterator[tuple[str, str]]:
-    for item in filter(None, (part.strip() for part in rest.split(","))):
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise MetricError(f"{text}: write parameters as name=value, not {item!r}")
-        yield name.strip(), value.strip()
 
 
 def expand(text: str) -> list[str]:
@@ -533,21 +530,18 @@ def expand(text: str) -> list[str]:
     sweep = _SWEEP.match(text.strip())
     if sweep is None:
         return [text]
-    inner = sweep["values"]
-    values = [value.strip() for value in inner.split(",")] if ":" not in inner else _steps(inner, text)
+    if ":" not in sweep["values"]:
+        values = [value.strip() for value in sweep["values"].split(",")]
+    else:
+        try:  # in decimal arithmetic, which keeps them short
+            first, last, step = (Decimal(part.strip()) for part in sweep["values"].split(":"))
+            count = int((last - first) / step) + 1
+        except (ValueError, ArithmeticError):
+            raise MetricError(f"{text}: write a sweep as [first:last:step], with a step above 0") from None
+        if step <= 0 or not 1 <= count <= _MOST_STEPS:
+            raise MetricError(f"{text}: a sweep has 1 to {_MOST_STEPS} values, with a step above 0")
+        values = [str(first + number * step) for number in range(count)]
     return [f"{sweep['name']}@{value}{sweep['rest']}" for value in values]
-
-
-def _steps(inner: str, text: str) -> list[str]:
-    """Values of ``first:last:step``, in decimal arithmetic to keep them short."""
-    try:
-        first, last, step = (Decimal(part.strip()) for part in inner.split(":"))
-        count = int((last - first) / step) + 1
-    except (ValueError, ArithmeticError):
-        raise MetricError(f"{text}: write a sweep as [first:last:step], with a step above 0") from None
-    if step <= 0 or not 1 <= count <= _MOST_STEPS:
-        raise MetricError(f"{text}: a sweep has 1 to {_MOST_STEPS} values, with a step above 0")
-    return [str(first + number * step) for number in range(count)]
 
 
 def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
@@ -568,49 +562,32 @@ STORED = frozenset(
 
 
 def describe(measures: Sequence[Measure]) -> dict[str, Column]:
-    """Make the coordinates along ``metric``.
+    """Make the coordinates along ``metric``, (measures,) each.
 
-    Parameters
-    ----------
-    measures : sequence of Measure
-
-    Returns
-    -------
-    dict of str to array (measures,)
-        ``metric`` (identity strings), the fields in ``DESCRIBED`` (``aggregates`` separated by spaces), mir_eval's key
-        (empty if there is none), and one coordinate for each parameter of any measure, with NaN or an empty string for
-        measures without it.
+    They are ``metric`` (identity strings), the fields in ``DESCRIBED`` (``aggregates`` separated by spaces), mir_eval's
+    key (empty if there is none), and one for each parameter of any measure, with NaN or an empty string for measures
+    without it.
     """
     columns: dict[str, Column] = {"metric": np.array([str(measure) for measure in measures], dtype=str)}
     for name in _FIELDS:
         values = [getattr(measure.metric, name) for measure in measures]
         columns[name] = np.array([" ".join(value) if isinstance(value, tuple) else value for value in values])
-    columns[KEY] = np.array([_key(measure) for measure in measures], dtype=str)
+    keys = []
+    for measure in measures:
+        metric = measure.metric
+        # The key contains the window, as in Precision@3.0, if mir_eval's evaluate does not take it as an argument.
+        windowed = any(one.name == "window" and not one.mir_eval for one in metric.parameters)
+        windowed = windowed and bool(metric.key) and not metric.dims
+        plain = metric.measure(window=measure["window"]) if windowed else metric.measure()
+        key = f"{metric.key}@{measure['window']}" if windowed else metric.key
+        keys.append(key if measure == plain else "")
+    columns[KEY] = np.array(keys, dtype=str)
     for name in dict.fromkeys(name for measure in measures for name in measure.parameters):
-        column = _parameter(name, measures)
+        values = [measure.parameters.get(name) for measure in measures]
+        if all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
+            column = np.array([np.nan if value is None else float(value) for value in values])
+        else:
+            column = np.array(["" if value is None else str(value) for value in values], dtype=str)
         # Parameters must not shadow dims or variables of stores, or fields of the record.
         columns[f"parameter_{name}" if name in columns or name in STORED else name] = column
     return columns
-
-
-def _key(measure: Measure) -> str:
-    """Key in the result of mir_eval's ``evaluate``; empty if there is none.
-
-    It contains the window, as in ``Precision@3.0``, if `evaluate` does not take the window as an argument.
-    """
-    metric = measure.metric
-    window = next(
-        (parameter for parameter in metric.parameters if parameter.name == "window" and not parameter.mir_eval), None
-    )
-    if metric.key and window is not None and not metric.dims:
-        plain = metric.measure(window=measure["window"])
-        return f"{metric.key}@{measure['window']}" if measure == plain else ""
-    return metric.key if measure == metric.measure() else ""
-
-
-def _parameter(name: str, measures: Sequence[Measure]) -> Column:
-    values = [measure.parameters.get(name) for measure in measures]
-    numbers = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
-    if numbers:
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return np.array(["" if value is None else str(value) for value in values], dtype=str)

@@ -7,7 +7,6 @@ import math
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -186,6 +185,8 @@ class PairFunctions:
         self.fixed = dict(fixed)
         self.keyed = tuple(metric for metric in self.metrics if metric.key)
         self.parameters = tuple(dict.fromkeys(p.mir_eval for one in self.keyed for p in one.parameters if p.mir_eval))
+        self._keyed_measures: tuple[Measure, ...] = ()  # those without parameters given, once they are needed
+        self._defaults: list[Measure] = []
         self._of: dict[str, list[tuple[Metric, list[tuple[str, Value]]]]] = {}
         for one in (*self.keyed, *(metric for metric in self.metrics if not metric.key)):
             defaults = [(p.name, p.default) for p in one.parameters]
@@ -204,17 +205,15 @@ class PairFunctions:
     def measures(self, given: Mapping[str, Value], *others: str) -> tuple[Measure, ...]:
         """Measures of `evaluate`, for parameters with mir_eval's names; a TypeError for unknown ones."""
         refuse_unknown("evaluate", given, (*others, *self.parameters))
-        return self._keyed if not given else self._keyed_measures(given)
-
-    @cached_property
-    def _keyed(self) -> tuple[Measure, ...]:
-        return self._keyed_measures({})
-
-    def _keyed_measures(self, given: Mapping[str, Value]) -> tuple[Measure, ...]:
-        return tuple(
-            Measure(one, tuple(self.fixed.get(p.name, given.get(p.mir_eval, p.default)) for p in one.parameters))
-            for one in self.keyed
-        )
+        if given or not self._keyed_measures:
+            measures = tuple(
+                Measure(one, tuple(self.fixed.get(p.name, given.get(p.mir_eval, p.default)) for p in one.parameters))
+                for one in self.keyed
+            )
+            if given:
+                return measures
+            self._keyed_measures = measures
+        return self._keyed_measures
 
     def evaluate(
         self, reference: Any, estimate: Any, given: Mapping[str, Value], *others: str
@@ -231,22 +230,19 @@ class PairFunctions:
         Parameters are named as in records and apply to all metrics that have them; a TypeError is raised for names that
         are unknown or have several meanings.
         """
-        measures = self._every(given) if given else self._defaults
+        measures = self._defaults
+        if given or not measures:
+            asked = [metric for metric in self.metrics if metric.default]
+            defaults: dict[str, set[Value]] = {}
+            for parameter in (parameter for one in asked for parameter in one.parameters):
+                defaults.setdefault(parameter.name, set()).add(parameter.default)
+            refuse_unknown("evaluate", given, [name for name, values in defaults.items() if len(values) == 1])
+            measures = [one.measure(**given) for one in asked]
+            if not given:
+                self._defaults = measures
         self.check(reference, estimate, measures)
         scores = self.score(reference, estimate, measures)
         return {measure.metric.name: float(value) for measure, value in zip(measures, scores, strict=True)}
-
-    @cached_property
-    def _defaults(self) -> list[Measure]:
-        return self._every({})
-
-    def _every(self, given: Mapping[str, Value]) -> list[Measure]:
-        asked = [metric for metric in self.metrics if metric.default]
-        defaults: dict[str, set[Value]] = {}
-        for parameter in (parameter for one in asked for parameter in one.parameters):
-            defaults.setdefault(parameter.name, set()).add(parameter.default)
-        refuse_unknown("evaluate", given, [name for name, values in defaults.items() if len(values) == 1])
-        return [one.measure(**given) for one in asked]
 
     def functions(self, sides: str) -> dict[str, Callable[..., float]]:
         """Make functions of the metrics that mir_eval does not have, under their names in mirflow.

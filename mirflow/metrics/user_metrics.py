@@ -8,6 +8,7 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -158,10 +159,20 @@ def installed_metrics(task: str, name: str | None = None) -> tuple[Metric, ...]:
             if point.name in (name, name.partition(".")[0]):
                 metrics += _of_entry_point(point, task)
             continue
+        fitting = []
         try:
-            metrics += [one for one in _of_entry_point(point, "") if _fits(one, task)]
+            for metric in _of_entry_point(point, ""):
+                if metric.tasks or metric.pair is None:
+                    fitting += [metric] if task in metric.tasks else []
+                    continue
+                function = function_of(metric.pair)
+                with suppress(MetricError):  # if it does not take the arrays of the task
+                    layout_of(function, task)
+                    fitting.append(metric)
         except (MetricError, PluginError) as error:
             warnings.warn(str(error), MirflowWarning, stacklevel=2)
+        else:
+            metrics += fitting
     return tuple(metrics)
 
 
@@ -174,12 +185,3 @@ def _of_entry_point(point: EntryPoint, task: str) -> tuple[Metric, ...]:
         if metric.pair is None and not metric.tasks:
             raise MetricError(f"{metric.origin}: {metric.name} does not declare its tasks")
     return metrics
-
-
-def _fits(metric: Metric, task: str) -> bool:
-    if metric.tasks or metric.pair is None:
-        return task in metric.tasks
-    try:
-        return bool(layout_of(function_of(metric.pair), task))
-    except MetricError:
-        return False
