@@ -54,22 +54,19 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
             source = source_at(source.thing, Reading.of(source.task, **(source.options or {})))
         if not isinstance(source, FileSource | TableSource | SelectedSource) or source.reading.selection is not None:
             continue
-        held = _has_positions(source) if isinstance(source, FileSource) else _has_labels(source)
+        if isinstance(source, FileSource):
+            held = _has_positions(source)
+        else:
+            try:
+                every = replace(source, reading=replace(source.reading, select="all"))
+                annotation = every.read()[0] if source.reading.kind == "events" else None
+            except (AnnotationError, OSError):
+                annotation = None
+            held = any(annotation.labels or ()) if annotation is not None and len(annotation) else None
         some |= held is True
         if held is False:
             bare[place] = replace(source, reading=replace(source.reading, select="downbeat"))
     return bare if some else {}
-
-
-def _has_labels(source: TableSource | SelectedSource) -> bool | None:
-    """Whether a track of a table or pack has labels; None for one without beats, and one that cannot be read."""
-    if source.reading.kind != "events":
-        return None
-    try:
-        annotation = replace(source, reading=replace(source.reading, select="all")).read()[0]
-    except (AnnotationError, OSError):
-        return None
-    return any(annotation.labels or ()) if len(annotation) else None
 
 
 def _has_positions(source: FileSource) -> bool | None:

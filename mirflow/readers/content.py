@@ -77,50 +77,36 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
         limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
         raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
     if data.startswith(_GZIP) and str(name or path).lower().endswith(_COMPRESSED):
-        data = _decompressed(data, max_bytes, name or path)
+        import gzip
+
+        try:
+            with gzip.open(BytesIO(data)) as file:
+                data = file.read(max_bytes + 1)  # which may be far larger than the file
+        except (OSError, EOFError, zlib.error) as error:
+            message = f"is not valid gzip: {error}; download the file again"
+            raise UnreadableError(message, path=name or path) from None
+        if len(data) > max_bytes:
+            limit = f"more than {max_bytes / 2**20:.0f} MB when decompressed"
+            raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
     _demand_unpacked(data, name or path)
     return data
-
-
-def _decompressed(data: bytes, max_bytes: int, name: str | Path) -> bytes:
-    """The contents of a file that is compressed with gzip, which may be far larger than it."""
-    import gzip
-
-    try:
-        with gzip.open(BytesIO(data)) as file:
-            content = file.read(max_bytes + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableError(f"is not valid gzip: {error}; download the file again", path=name) from None
-    if len(content) > max_bytes:
-        limit = f"more than {max_bytes / 2**20:.0f} MB when decompressed"
-        raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name)
-    return content
 
 
 def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:
     """The bytes of a file if it has at most `most`, otherwise the first of them; and a lower bound of its size."""
     number, size = _open(path, name)
     try:
-        data = b"" if size > most else _read_up_to(number, size, most + 1)
+        data = b"" if size > most else os.read(number, min(max(size, 4096), most) + 1)
+        if len(data) != size <= most:  # the size may be wrong while a file is being written, and under /proc
+            parts = [data]
+            while parts[-1] and (left := most + 1 - sum(map(len, parts))) > 0:
+                parts.append(os.read(number, min(2**20, left)))
+            data = b"".join(parts)
     except OSError as error:
         raise unreadable(path, error, name) from None
     finally:
         os.close(number)
     return data, max(size, len(data))
-
-
-def _read_up_to(number: int, size: int, most: int) -> bytes:
-    """The bytes of an open file of a reported size, which may be wrong while it is being written, and under /proc."""
-    data = os.read(number, min(max(size, 4096) + 1, most))
-    if len(data) == size:
-        return data
-    parts = [data]
-    read = len(data)
-    while data and read < most:
-        data = os.read(number, min(2**20, most - read))
-        parts.append(data)
-        read += len(data)
-    return b"".join(parts)
 
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:
@@ -317,6 +303,4 @@ def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
         raise UnreadableError(f"cannot be decoded: {reason}; declare its encoding, or convert it", path=name) from None
     if "\0" in text:
         raise UnreadableError("is binary, not text", path=name)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -185,8 +185,15 @@ class Layout:
         elif clock := CLOCK.fullmatch(text):
             hours, minutes, seconds = (float((part or "0").replace(",", ".")) for part in clock.groups())
             hint = f"; write times in seconds, such as {3600 * hours + 60 * minutes + seconds:g}"
-        elif column == "end" and "label" in self.places:
-            hint = _unlike_an_end(text, fields)
+        elif column == "end" and "label" in self.places:  # phrases of McGill Billboard, or starts and labels
+            from .billboard import SILENCE
+
+            phrase = any("|" in field for field in fields)
+            if phrase or text == SILENCE:
+                hint = "; if this is a McGill Billboard file, declare format: billboard (--input-format billboard)"
+            if not phrase:
+                hint += "; if rows hold a start and a label, declare columns: {start: 0, label: 1} (--columns "
+                hint += "start=0,label=1)"
         elif self.header is not None and list(fields) == list(self.header):
             hint = "; this row is the header again: were several files joined?"
         elif len(fields) > 1 and options.header is None and not options.columns and not any(map(is_number, fields)):
@@ -194,16 +201,6 @@ class Layout:
         elif options.columns and options.header is None and has_only_names(fields):
             hint = "; if this row is a header, declare header: true (--header), or the columns by its names"
         raise InvalidAnnotationError(f"{column} is not a number: {text!r}{hint}", path=self.name, line=line)
-
-
-def _unlike_an_end(text: str, fields: Sequence[str]) -> str:
-    """Hint for rows with text after their start: phrases of McGill Billboard, or starts and labels."""
-    from .billboard import SILENCE
-
-    phrase = any("|" in field for field in fields)
-    hint = "; if this is a McGill Billboard file, declare format: billboard (--input-format billboard)"
-    labels = "; if rows hold a start and a label, declare columns: {start: 0, label: 1} (--columns start=0,label=1)"
-    return (hint if phrase or text == SILENCE else "") + ("" if phrase else labels)
 
 
 def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
@@ -344,7 +341,11 @@ def _all_at_once(
     account: tuple[Remark, ...] = ()
     try:
         if place < held:
-            fields = _columns_of_fields(text, rows, layout)
+            separator = None if layout.separator == "whitespace" else layout.separator
+            if separator is None and " " not in text and "\t\t" not in text:
+                fields = list(zip(*[row.split("\t") for row in rows], strict=True))
+            else:
+                fields = list(zip(*[row.split(separator, layout.splits) for row in rows], strict=True))
             labels = list(fields[place])
             numbers = {
                 name: np.fromiter(map(float, fields[at]), np.float64, len(rows))
@@ -387,13 +388,6 @@ def annotation_of(
     return _as_annotation(layout, columns, labels, lines, attrs)
 
 
-def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[tuple[str, ...]]:
-    separator, splits = None if layout.separator == "whitespace" else layout.separator, layout.splits
-    if separator is None and " " not in text and "\t\t" not in text:
-        return list(zip(*[row.split("\t") for row in rows], strict=True))
-    return list(zip(*[row.split(separator, splits) for row in rows], strict=True))
-
-
 def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, Column], Float]:
     """Columns of rows that hold only numbers, or whose other columns are not read; and the numbers as a table."""
     names = [name for name in layout.places if name != "label"]
@@ -421,9 +415,7 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
 
 def _are_odd(labels: str, layout: Layout) -> bool:
     """True if a label, one per line, is quoted, padded, or followed by another column."""
-    if "\t" in labels or " \n" in labels or "\n " in labels or labels[:1] == " " or labels[-1:] == " ":
-        return True
-    if '"' in labels:
+    if any(text in labels for text in ("\t", " \n", "\n ", '"')) or " " in (labels[:1], labels[-1:]):
         return True
     if layout.separator != "whitespace" and f"{layout.separator}\n" in f"{labels}\n":
         return True
@@ -466,8 +458,13 @@ def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> An
     if layout.header is not None and has_numbers(reading):
         demand_numbers_read(lines, layout)
     rows = [(line, layout.split(row)) for line, row in lines[layout.header is not None :]]
-    if kind.followed_by == "position":
-        _demand_clear_commas(rows, layout)
+    if kind.followed_by == "position" and layout.separator == "," and reading.delimited.delimiter is None:
+        commas = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
+        alike = len({fields[0] for fields in commas}) < len(rows) == len(commas)
+        if alike and not reading.delimited.columns:
+            message = f"commas may be decimal or column separators: {','.join(commas[0])!r}; if they are decimal "
+            message += "separators, declare decimal: ',' (--decimal ,); if they separate columns, declare delimiter: "
+            raise InvalidAnnotationError(f"{message}comma (--delimiter comma)", path=name, line=rows[0][0])
     if not layout.usual:
         if reading.delimited.columns:
             return layout.annotation(rows, attrs)
@@ -494,18 +491,6 @@ def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> Non
         rows = (layout.split(line) for _, line in lines[1:])
         header = layout.split(lines[0][1])
         demand_read(layout.kind, header, rows, layout.places, layout.name, lines[0][0])
-
-
-def _demand_clear_commas(rows: Sequence[Row], layout: Layout) -> None:
-    """Raise if commas between times and labels may also be decimal separators."""
-    if layout.separator != "," or layout.reading.delimited.delimiter is not None or layout.reading.delimited.columns:
-        return
-    whole = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
-    if len(whole) == len(rows) and len({fields[0] for fields in whole}) < len(rows):
-        message = f"commas may be decimal or column separators: {','.join(whole[0])!r}; if they are decimal "
-        message += "separators, declare decimal: ',' (--decimal ,); if they separate columns, declare delimiter: comma "
-        message += "(--delimiter comma)"
-        raise InvalidAnnotationError(message, path=layout.name, line=rows[0][0])
 
 
 def _demand_one_sign(rows: Sequence[Row], layout: Layout) -> None:

@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -231,7 +231,7 @@ def _download_now(file: RemoteFile) -> Path:
             answer = patiently(lambda: obstore.get(client, file.key))
             now = file._replace(stamp=stamp_of(answer.meta))
             copy = _copy_of(now)
-            _keep(copy, _quick_enough(answer.stream(min_chunk_size=1)))
+            _keep(copy, answer.stream(min_chunk_size=1))
             if now != file and file.stamp.startswith(_UNKNOWN):
                 _other_stamps[file] = copy
                 while len(_other_stamps) > _MOST_OTHERS:
@@ -247,25 +247,22 @@ def _download_now(file: RemoteFile) -> Path:
     raise AssertionError
 
 
-def _quick_enough(chunks: BytesStream) -> Iterator[bytes]:
-    """The bytes of an answer, unless they come too slowly; a pause is an error of the library."""
-    pace = Pace()
-    for chunk in map(bytes, chunks):
-        pace.received(len(chunk))
-        if pace.left < 0:
-            raise UnreadableError(f"{_UNREAD}{TOO_SLOW}")
-        yield chunk
+def _keep(copy: Path, chunks: BytesStream) -> None:
+    """Write a copy, of which other processes see all or nothing.
 
-
-def _keep(copy: Path, chunks: Iterable[bytes]) -> None:
-    """Write a copy, of which other processes see all or nothing."""
+    Bytes that come too slowly are refused; a pause is an error of the library.
+    """
     global _written
+    pace = Pace()
     cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     copy.parent.mkdir(parents=True, exist_ok=True)
     partial = copy.with_name(f"{copy.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         with partial.open("wb") as file:
-            for chunk in chunks:
+            for chunk in map(bytes, chunks):
+                pace.received(len(chunk))
+                if pace.left < 0:
+                    raise UnreadableError(f"{_UNREAD}{TOO_SLOW}")
                 _written += file.write(chunk)
         partial.replace(copy)
     finally:

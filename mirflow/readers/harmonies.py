@@ -75,7 +75,17 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     if format == "kern":
         text = decode(data, name, reading.delimited.encoding)
         demand_spines(text, name)
-        text, spines = _number_staves(text, reading.task == "chord", name)
+        lines = text.rstrip("\n").split("\n")
+        start = next((place for place, line in enumerate(lines) if line.startswith("**")), None)
+        if start is not None:
+            # music21 needs numbers of staves to find harmonies. Unless chords are read they become text, as it fails at
+            # unknown ones.
+            kinds, chords = lines[start].split("\t"), reading.task == "chord"
+            every = "/".join(str(index + 1) for index, kind in enumerate(kinds) if kind == "**kern")
+            staves = (f"*staff{place + 1 if kind == '**kern' else every}" for place, kind in enumerate(kinds))
+            head = "\t".join(kinds if chords else (kind.replace("**harm", "**text") for kind in kinds))
+            spines = _count_harmonies(lines[start + 1 :], kinds, start + 2, name) if chords else 0
+            text = "\n".join([*lines[:start], head, "\t".join(staves), *lines[start + 1 :], ""])
         data, own = text.encode(), replace(reading, delimited=replace(reading.delimited, encoding="utf-8"))
     with reading_score(own, format, name):
         score = load_score(data, own, format, name)
@@ -93,23 +103,6 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     return Annotation("intervals", {"start": times[:-1], "end": times[1:]}, labels, lines=(), attrs=attrs)
 
 
-def _number_staves(text: str, with_chords: bool, name: str | Path) -> tuple[str, int]:
-    """Add staff numbers to the spines of kern, which music21 needs to find harmonies; and count the harmonies.
-
-    Unless chords are read, harmonies become text: music21 fails at unknown ones.
-    """
-    lines = text.rstrip("\n").split("\n")
-    start = next((place for place, line in enumerate(lines) if line.startswith("**")), None)
-    if start is None:
-        return text, 0
-    kinds = lines[start].split("\t")
-    every = "/".join(str(index + 1) for index, kind in enumerate(kinds) if kind == "**kern")
-    numbers = (f"*staff{place + 1}" if kind == "**kern" else f"*staff{every}" for place, kind in enumerate(kinds))
-    head = "\t".join(kinds if with_chords else (kind.replace("**harm", "**text") for kind in kinds))
-    count = _count_harmonies(lines[start + 1 :], kinds, start + 2, name) if with_chords else 0
-    return "\n".join([*lines[:start], head, "\t".join(numbers), *lines[start + 1 :], ""]), count
-
-
 def _count_harmonies(lines: Sequence[str], kinds: list[str], first: int, name: str | Path) -> int:
     """Count the harmonies in ``**harm`` spines; raise for an unsupported one."""
     count, minor = 0, False
@@ -122,42 +115,23 @@ def _count_harmonies(lines: Sequence[str], kinds: list[str], first: int, name: s
                 continue
             if token.startswith("*"):
                 minor = token[1:2].islower() if token.endswith(":") else minor
-            elif _is_clear(token, minor):
-                count += 1
-            else:
+                continue
+            count += 1
+            # music21 silently drops the figures of other tokens (V9, N), or reads them in the scale of another key.
+            form = _NUMERAL.fullmatch(token)
+            clear = form is not None and form["inversion"] != "d"
+            if form is not None and form["seventh"]:
+                numeral = f"{form['numeral']}{form['quality'] or ''}"
+                diatonic = numeral in (_SEVENTHS_MINOR if minor else _SEVENTHS_MAJOR)
+                clear = numeral == "V" if form["of"] else form["sign"] is None and diatonic
+            if not clear:
                 message = f"unsupported harmony {token!r}: Roman numerals must be triads or diatonic sevenths"
                 raise InvalidAnnotationError(message, path=name, line=number)
-        if line.startswith("*"):
-            kinds = _after_paths(tokens, kinds)
+        if line.startswith("*"):  # spines split by *^ and join by *v
+            paths = zip(["", *tokens], tokens, kinds, strict=False)
+            counts = [(kind, 2 if path == "*^" else int(not path == before == "*v")) for before, path, kind in paths]
+            kinds = [kind for kind, times in counts for _ in range(times)]
     return count
-
-
-def _after_paths(tokens: Sequence[str], kinds: Sequence[str]) -> list[str]:
-    """The kinds of the spines after some of them split (``*^``) or join (``*v``)."""
-    after: list[str] = []
-    joined = False
-    for token, kind in zip(tokens, kinds, strict=False):
-        joins = token == "*v"
-        if not (joins and joined):
-            after += [kind, kind] if token == "*^" else [kind]
-        joined = joins
-    return after
-
-
-def _is_clear(token: str, minor: bool) -> bool:
-    """True if music21 interprets a ``**harm`` token as the specification of the representation does.
-
-    It silently drops the figures of other tokens (``V9``, ``N``), or reads them in the scale of another key.
-    """
-    form = _NUMERAL.fullmatch(token)
-    if form is None:
-        return False
-    if form["seventh"] is None:
-        return form["inversion"] != "d"
-    numeral = f"{form['numeral']}{form['quality'] or ''}"
-    if form["of"] is not None:
-        return numeral == "V"
-    return form["sign"] is None and numeral in (_SEVENTHS_MINOR if minor else _SEVENTHS_MAJOR)
 
 
 Found = list[tuple[float, str]]

@@ -256,8 +256,10 @@ class Observations:
             return self._hierarchy(attrs, account)
         if kind == "patterns":
             return self._patterns(attrs)
-        if kind == "tempo":
-            return self._tempo(attrs, account)
+        if kind == "tempo":  # one that is null or NaN is none, as 0 in text
+            tempi = [0.0 if value is None or value != value else value for value in self.values]
+            tempo: dict[str, Column] = {"tempo": np.array(self._each(tempi, "value"))}
+            return Annotation("tempo", {**tempo, **self._strengths("salience", account)}, attrs=attrs)
         if kind in PITCHED:
             return self._pitched(kind, namespace, attrs)
         labels = self._texts(namespace)
@@ -284,33 +286,37 @@ class Observations:
         """The values as labels."""
         values = self.values
         if NAMESPACES[namespace].value == "json":
-            return [self._json(item, value) for item, value in enumerate(values)]
+            texts: list[Any] = []
+            for item, value in enumerate(values):
+                try:
+                    texts.append(msgspec.json.encode(value).decode())
+                except (TypeError, ValueError, OverflowError, RecursionError) as error:
+                    message = f"{self._at(item)}.value: cannot be written as JSON: {error}"
+                    raise InvalidAnnotationError(message, path=self.name) from None
+            return texts
         if NAMESPACES[namespace].value == "position":
             values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
         types = set(map(type, values))
         if types == {str}:
             return list(values)
         # Positions of beats, the most frequent values that are not text, are whole numbers.
-        texts: list[Any] = [*map(str, values)] if types == {int} else [*map(_text, values)]
+        texts = [*map(str, values)] if types == {int} else [*map(_text, values)]
         if None in texts:
             item = texts.index(None)
             message = f"{self._at(item)}.value: neither a text nor a number: {_shown(values[item])}"
             raise InvalidAnnotationError(message, path=self.name)
         return texts
 
-    def _json(self, item: int, value: Any) -> str:
-        try:
-            return msgspec.json.encode(value).decode()
-        except (TypeError, ValueError, OverflowError, RecursionError) as error:
-            message = f"{self._at(item)}.value: cannot be written as JSON: {error}"
-            raise InvalidAnnotationError(message, path=self.name) from None
-
     def _lengths(self, level: Float, account: Account) -> Float:
         """The durations; those that are missing last until the next observation of their level, or until the end."""
         missing = np.flatnonzero(np.isnan(self.duration))
         if not len(missing):
             return self.duration
-        lengths, last = self.duration.copy(), self._last()
+        lengths = self.duration.copy()
+        # The end of the annotation, otherwise of the track; NaN if unknown.
+        start, duration, last = map(_number_or_nan, self.extent)
+        if math.isfinite(own := (0.0 if math.isnan(start) else start) + duration):
+            last = own
         for item in missing.tolist():
             later = self.time[(level == level[item]) & (self.time > self.time[item])]
             lengths[item] = (later.min() if len(later) else last) - self.time[item]
@@ -320,12 +326,6 @@ class Observations:
         message = f"{counted(len(missing), 'observation')} without a duration (first {first}): until the next one"
         account.add("durations", message, count=len(missing))
         return lengths
-
-    def _last(self) -> float:
-        """End of the annotation, otherwise of the track; NaN if unknown."""
-        time, duration, length = map(_number_or_nan, self.extent)
-        last = (0.0 if math.isnan(time) else time) + duration
-        return last if math.isfinite(last) else length
 
     def _refuse_duration(self, item: int, why: str) -> None:
         message = f"{self._at(item)}.duration: missing, null or not a number, {why}"
@@ -353,12 +353,6 @@ class Observations:
         counts: tuple[Int, Int] = occurrences.astype(np.int64), notes.astype(np.int64)
         columns = {"onset": self.time[order], "pitch": pitch[order]}
         return Annotation("patterns", columns, inner_counts=counts, attrs=attrs)
-
-    def _tempo(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
-        # A tempo that is null or NaN is none, as 0 in text.
-        values = [0.0 if value is None or value != value else value for value in self.values]
-        columns: dict[str, Column] = {"tempo": np.array(self._each(values, "value"))}
-        return Annotation("tempo", {**columns, **self._strengths("salience", account)}, attrs=attrs)
 
     def _strengths(self, column: str, account: Account) -> dict[str, Column]:
         """The confidences as a column, if every observation has one."""
@@ -526,18 +520,11 @@ _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 def _decode_observations(header: _Header, name: str, where: str, length: Any) -> Observations:
     if not header.data:
         raise InvalidAnnotationError(f"{where}: missing", path=name)
-    try:
-        return _typed_observations(header, name, where, (header.time, header.duration, length))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
-        raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
-
-
-def _typed_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
-    form = NAMESPACES[header.namespace].value
-    if form in ("tag", "json"):  # the confidence of a tag is its affinity
-        return _odd_observations(header, name, where, extent).in_order()
+    form, extent = NAMESPACES[header.namespace].value, (header.time, header.duration, length)
     rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
     try:
+        if form in ("tag", "json"):  # the confidence of a tag is its affinity
+            return _odd_observations(header, name, where, extent)
         if form == "contour":  # unvoiced points have a negative frequency
             rows = points = _CONTOURS.decode(header.data)
             values: list[Any] = [p.frequency if p.voiced else -abs(p.frequency) for p in (row.value for row in points)]
@@ -545,7 +532,9 @@ def _typed_observations(header: _Header, name: str, where: str, extent: tuple[An
             rows = texts = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
             values = [row.value for row in texts]
     except msgspec.ValidationError:
-        return _odd_observations(header, name, where, extent).in_order()
+        return _odd_observations(header, name, where, extent)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
+        raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
     times, durations = [row.time for row in rows], [row.duration for row in rows]
     time, duration = np.array(times, dtype=np.float64), np.array(durations, dtype=np.float64)
     observations = Observations(time, duration, values, (), name, where, extent, complete=True)
@@ -555,7 +544,9 @@ def _typed_observations(header: _Header, name: str, where: str, extent: tuple[An
 def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
     try:
         rows = _OBSERVATIONS.decode(header.data)
-    except msgspec.ValidationError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if not isinstance(error, msgspec.ValidationError):
+            raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
         found = _PLACE.match(str(error))
         what, at = (found["what"], found["where"] or "") if found else (str(error), "")
         raise InvalidAnnotationError(f"{where}{at}: {what}", path=name) from None
@@ -574,7 +565,7 @@ def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any,
         message = f"{where}[{times.index(None)}].time: missing, null or not a number"
         raise InvalidAnnotationError(message, path=name)
     time, duration = (np.array(column, dtype=np.float64) for column in (times, durations))
-    return Observations(time, duration, values, confidence, name, where, extent)
+    return Observations(time, duration, values, confidence, name, where, extent).in_order()
 
 
 def annotators_of(path: str, reading: Reading, name: str) -> list[str]:
@@ -624,22 +615,21 @@ def _decode_file(data: bytes, name: str) -> _File:
     except msgspec.ValidationError as error:
         raise UnreadableError(f"is not a JAMS file: {error}", path=name) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        plain = _without_constants(data, name) if b"NaN" in data or b"Infinity" in data else data
-        if plain == data:
+        if not (b"NaN" in data or b"Infinity" in data):
             raise _broken(str(error), data, name) from None
-        return _decode_file(plain, name)
-
-
-def _without_constants(data: bytes, name: str) -> bytes:
-    """Replace NaN and infinities, which Python's encoder writes although JSON lacks them, with null."""
+        reason = str(error)
+    # NaN and infinities, which Python's encoder writes although JSON lacks them, become null.
     try:
-        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_parse_whole))
+        plain = msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_parse_whole))
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
     except (UnicodeDecodeError, UnicodeEncodeError) as error:  # lone surrogates cannot be encoded
         raise _broken(str(error), data, name) from None
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
+    if plain == data:
+        raise _broken(reason, data, name)
+    return _decode_file(plain, name)
 
 
 def _parse_whole(digits: str) -> int | float:
@@ -658,16 +648,10 @@ def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
 
 
 def _file_attrs(metadata: Any) -> dict[str, Attribute]:
-    attrs: dict[str, Attribute] = {}
-    if not isinstance(metadata, dict):
-        return attrs
-    duration = _number_or_nan(metadata.get("duration"))
-    if math.isfinite(duration):
-        attrs["duration"] = duration
-    for key in ("title", "artist"):
-        if isinstance(metadata.get(key), str) and metadata[key]:
-            attrs[key] = metadata[key]
-    return attrs
+    held = metadata if isinstance(metadata, dict) else {}
+    duration = _number_or_nan(held.get("duration"))
+    attrs: dict[str, Attribute] = {"duration": duration} if math.isfinite(duration) else {}
+    return attrs | {key: held[key] for key in ("title", "artist") if isinstance(held.get(key), str) and held[key]}
 
 
 def is_jams(thing: object) -> bool:
@@ -742,20 +726,15 @@ def _problems(document: Any) -> Iterator[Problem]:
     for index, one in enumerate(held):
         if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
             continue
-        where = f"annotations[{index}].data"
+        data = one["data"]
+        if isinstance(data, Mapping) and all(isinstance(column, list) for column in data.values()):
+            data = [dict(zip(data, values, strict=False)) for values in zip(*data.values(), strict=False)]
         try:
             schema = jams.schema.namespace_array(one["namespace"])
         except jams.NamespaceError:
             yield Problem(f"annotations[{index}].namespace", f"unknown to JAMS: {one['namespace']!r}")
         else:
-            yield from _breaches(_rows(one["data"]), schema, where)
-
-
-def _rows(data: Any) -> Any:
-    """Observations as a list, even if an old file stores them in columns."""
-    if not isinstance(data, Mapping) or not all(isinstance(column, list) for column in data.values()):
-        return data
-    return [dict(zip(data, values, strict=False)) for values in zip(*data.values(), strict=False)]
+            yield from _breaches(data, schema, f"annotations[{index}].data")
 
 
 def _breaches(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[Problem]:
@@ -763,10 +742,6 @@ def _breaches(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[
 
     for error in jams.schema.VALIDATOR.evolve(schema=schema).iter_errors(instance):
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
-        yield Problem((where + place).lstrip("."), _short(error))
-
-
-def _short(error: Any) -> str:
-    if error.validator == "pattern":
-        return f"not a valid value: {error.instance!r}"
-    return error.message if len(error.message) < 200 else f"violates the rule {error.validator!r}"
+        text = error.message if len(error.message) < 200 else f"violates the rule {error.validator!r}"
+        text = f"not a valid value: {error.instance!r}" if error.validator == "pattern" else text
+        yield Problem((where + place).lstrip("."), text)

@@ -79,6 +79,10 @@ ABOUT_TRACKS = (
 """Endings of the names of columns that describe the track of a row."""
 
 
+CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:[.,]\d+)?)(?::\d+)?")
+"""A time as of a clock, such as 1:02.5 or 00:01:02.5, perhaps with the number of a frame."""
+
+
 def is_number(text: str) -> bool:
     """True if a text is a number."""
     try:
@@ -86,10 +90,6 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:[.,]\d+)?)(?::\d+)?")
-"""A time as of a clock, such as 1:02.5 or 00:01:02.5, perhaps with the number of a frame."""
 
 
 def _is_any_number(text: str) -> bool:
@@ -265,7 +265,13 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
         options = {"columns": {column: {**named, **given}[column] for column in needed[0]}}
         if "label" in places:
             options["columns"]["label"] = header[places["label"]]
-    options |= _units_in(options["columns"])
+    # The units that the names of columns contain.
+    words = {column: _words_in(str(name)) for column, name in options["columns"].items()}
+    times = [words[column] for column in ("time", "start", "end", "duration") if column in words]
+    if times and all(not _THOUSANDTHS.isdisjoint(own) for own in times):
+        options["time_unit"] = "ms"
+    if any("midi" in words.get(column, ()) for column in ("pitch", "frequency")):
+        options["pitch_unit"] = "MIDI"
     return f"{message}; declare {spell(options)}; if the row is not a header, declare header: false (--no-header)"
 
 
@@ -301,20 +307,6 @@ def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]
 
 def _words_in(name: str) -> list[str]:
     return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-
-
-def _units_in(columns: Mapping[str, str]) -> dict[str, str]:
-    """The units that the names of columns contain.
-
-    Examples
-    --------
-    >>> _units_in({"start": "onset_ms", "end": "offsetMs", "pitch": "midi"})
-    {'time_unit': 'ms', 'pitch_unit': 'MIDI'}
-    """
-    times = [_words_in(name) for column, name in columns.items() if column in ("time", "start", "end", "duration")]
-    pitches = [_words_in(name) for column, name in columns.items() if column in ("pitch", "frequency")]
-    units = {"time_unit": "ms"} if times and all(not _THOUSANDTHS.isdisjoint(words) for words in times) else {}
-    return units | ({"pitch_unit": "MIDI"} if any("midi" in words for words in pitches) else {})
 
 
 _SYNONYMS = MappingProxyType(
@@ -410,7 +402,13 @@ if they are the numbers of the tags, declare columns: {label: tag, value: loudne
         left = [place for place in left if headings[place] in _DECISIONS]
     elif any(column in places for column in kind.ordered_by):
         return
-    place = next(iter(_places_of_numbers(left, rows)), None)
+    numbered = set[int]()
+    for row in rows:  # the columns of numbers, and of those the ones that hold any
+        if not left:
+            break
+        left = [place for place in left if is_number((row[place] if place < len(row) else "") or "0")]
+        numbered.update(place for place in left if place < len(row) and row[place])
+    place = next((place for place in left if place in numbered), None)
     if place is not None:
         named = {column: header[where] for column, where in places.items() if where < len(header)}
         message = f"the column {header[place]!r} holds numbers and would not be read: "
@@ -441,21 +439,6 @@ def is_beside(name: str, *, tracks: bool = False) -> bool:
     """
     usual = name in _BESIDE or name in _NEVER_READ or name.endswith("_id") or name.startswith("unnamed")
     return usual or (tracks and name.endswith(ABOUT_TRACKS))
-
-
-def _places_of_numbers(places: Sequence[int], rows: Iterable[Sequence[str]]) -> list[int]:
-    """The positions that hold only numbers, and at least one."""
-    left, filled = list(places), set()
-    for row in rows:
-        for place in list(left):
-            text = row[place] if place < len(row) else ""
-            if not is_number(text or "0"):
-                left.remove(place)
-            elif text:
-                filled.add(place)
-        if not left:
-            break
-    return [place for place in left if place in filled]
 
 
 def declare_columns(columns: Mapping[str, Any]) -> str:
@@ -747,20 +730,16 @@ def _guess_from_numbers(table: Float) -> str:
     bars = (third == np.floor(third)).all() and np.isin(np.diff(third), (0, 1)).all()
     if width < 4 and lasting and rows > 2 and np.isclose(other[:-1], time[1:]).all() and not counted:
         return "segment"
-    if width < 4 and _are_positions(time, other) and (width == 2 or bars):
+    # Positions of beats in their bars.
+    step = np.diff(time)
+    beats = rows > 3 and bool((step > 0).all()) and float(np.median(step)) >= _SLOWEST_FRAME
+    positions = (other == np.floor(other)).all() and other.min() >= 0 and other.max() <= _MOST_BEATS
+    if width < 4 and beats and positions and (other == 1).any() and (width == 2 or bars):
         return "beat"
     pitches = bool(((np.abs(other) >= _LOWEST) | (other == 0)).all())
     if pitches and _are_frames(time):
         return "melody" if width == 2 else "multipitch"
     return ""
-
-
-def _are_positions(time: Float, other: Float) -> bool:
-    """True if the second of two columns holds positions of beats in their bars."""
-    whole = bool((other == np.floor(other)).all()) and other.min() >= 0 and other.max() <= _MOST_BEATS
-    step = np.diff(time)
-    beats = len(time) > 3 and bool((step > 0).all()) and float(np.median(step)) >= _SLOWEST_FRAME
-    return whole and beats and bool((other == 1).any())
 
 
 def _are_frames(time: Float) -> bool:

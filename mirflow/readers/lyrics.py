@@ -143,20 +143,15 @@ def _demand_words(text: str, name: str | Path) -> None:
         raise InvalidAnnotationError(message, path=name, line=arrow)
     rows = [line.split() for line in lines if line.strip()]
     decimal = len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows)
-    if decimal or _begin_with_spans(rows):
+    spans: list[tuple[int, int]] = []  # a start and an end in whole numbers, such as milliseconds, and a word
+    if all(len(row) > 2 and row[0].isdecimal() and row[1].isdecimal() for row in rows):
+        spans = [(int(row[0]), int(row[1])) for row in rows]
+    rising = all(start < end for start, end in spans) and [start for start, _ in spans] == sorted(s for s, _ in spans)
+    if decimal or (spans and rising and spans[-1][1] >= _TIMES_FROM):
         hint = look(guess_task(rows), KINDS["text"]) or "; use the task of its contents"
         if not decimal:
             hint = "; remove the times, or save the text as .lrc, .srt or .TextGrid, whose times are read"
         raise InvalidAnnotationError(f"not lyrics: {' '.join(rows[0])!r}{hint}", path=name, line=1)
-
-
-def _begin_with_spans(rows: Sequence[Sequence[str]]) -> bool:
-    """True if all lines begin with a start and an end in whole numbers, such as milliseconds, and a word follows."""
-    if not rows or any(len(row) < 3 or not (row[0].isdecimal() and row[1].isdecimal()) for row in rows):
-        return False
-    spans = [(int(row[0]), int(row[1])) for row in rows]
-    starts = [start for start, _ in spans]
-    return all(start < end for start, end in spans) and starts == sorted(starts) and spans[-1][1] >= _TIMES_FROM
 
 
 _TIMES_FROM = 100

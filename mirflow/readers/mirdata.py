@@ -6,7 +6,7 @@ import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from time import time_ns
@@ -29,8 +29,6 @@ from .positions import select_beats
 Entry = str | int | float | bool | None
 """A value of a track's metadata."""
 PACKAGE = "mirdata"
-_SECONDS: Mapping[str, float] = MappingProxyType({"s": 1.0, "ms": 1000.0})
-"""Units of a second, by mirdata's names of units of time."""
 _PITCH_UNITS = MappingProxyType({"hz": "Hz", "midi": "MIDI"})
 _TASKS: Mapping[str, str] = MappingProxyType(
     {
@@ -46,7 +44,6 @@ _TASKS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Default task of each annotation class. Events have none, as they may belong to any task."""
-_PLAIN = (str, int, float, list, tuple)
 
 
 def is_mirdata(thing: object) -> bool:
@@ -77,10 +74,19 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     the track.
     """
     if type(value).__name__ == "MultiAnnotator":
-        value = _choose_annotator(value, annotator)
+        each = zip(value.annotators, value.annotations, strict=True)
+        held = {str(name): annotation for name, annotation in each if annotation is not None}
+        if annotator is None and len(held) == 1:
+            annotator = 0
+        if isinstance(annotator, int) and 0 <= annotator < len(held):
+            annotator = [*held][annotator]
+        if annotator not in held:
+            what = "choose an annotator" if annotator is None else f"has no annotator {annotator!r}"
+            raise InvalidAnnotationError(f"{what}: it holds {', '.join(held) or 'none'}")
+        value = held[str(annotator)]
     elif annotator is not None:
         raise InvalidAnnotationError(f"{type(value).__name__} has only one annotator: omit {annotator!r}")
-    if isinstance(value, _PLAIN):
+    if isinstance(value, str | int | float | list | tuple):
         return reading.with_labels(_from_plain(value, reading.kind))
     names = [one.__name__ for one in type(value).__mro__]
     made = next((_CLASSES[name] for name in names if name in _CLASSES), None)
@@ -90,8 +96,12 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     if reading.kind not in made:
         raise InvalidAnnotationError(f"{names[0]} holds {' or '.join(made)}, but the task compares {reading.kind}")
     annotation = made[reading.kind](value)
-    if names[0] == "BeatData":
-        annotation = _select_beats(annotation, value.position_unit, reading)
+    if names[0] == "BeatData":  # data without positions in the bar hold all beats, not only downbeats
+        unit, selection = value.position_unit, reading.selection or "downbeat"
+        if selection != "all" and annotation.labels is None:
+            what = f"positions are in {unit}" if unit not in (None, "bar_index") else "no positions are given"
+            raise InvalidAnnotationError(f"downbeats need positions in the bar (bar_index), but {what}")
+        annotation = select_beats(annotation, replace(reading, select=selection), "BeatData")
     elif annotation.kind == "events":
         annotation = select_beats(annotation, reading, names[0])
     if annotation.kind == "text":
@@ -99,23 +109,6 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     elif reading.notation != HARTE:
         annotation = in_harte(annotation, names[0])
     return reading.with_labels(annotation)
-
-
-def _choose_annotator(value: Any, annotator: str | int | None) -> Any:
-    """The annotation of one of the annotators of a track."""
-    held = {
-        str(name): annotation
-        for name, annotation in zip(value.annotators, value.annotations, strict=True)
-        if annotation is not None
-    }
-    if isinstance(annotator, int) and 0 <= annotator < len(held):
-        return list(held.values())[annotator]
-    if annotator is None and len(held) == 1:
-        return next(iter(held.values()))
-    if annotator not in held:
-        what = "choose an annotator" if annotator is None else f"has no annotator {annotator!r}"
-        raise InvalidAnnotationError(f"{what}: it holds {', '.join(held) or 'none'}")
-    return held[str(annotator)]
 
 
 def _from_plain(value: Any, kind: str) -> Annotation:
@@ -128,11 +121,10 @@ def _from_plain(value: Any, kind: str) -> Annotation:
 
 
 def _seconds(times: Any, unit: str) -> Float:
-    if unit not in _SECONDS:
+    if unit not in ("s", "ms"):
         raise InvalidAnnotationError(f"cannot convert times in {unit} to seconds; supported units are s and ms")
-    times = np.asarray(times, dtype=np.float64)
-    seconds: Float = times if unit == "s" else times / _SECONDS[unit]
-    return seconds
+    seconds: Float = np.asarray(times, dtype=np.float64)
+    return seconds if unit == "s" else seconds / 1000.0
 
 
 def _hertz(pitches: Any, unit: str, kind: str) -> Float:
@@ -150,20 +142,14 @@ def _spans(value: Any) -> dict[str, Column]:
     return {"start": intervals[:, 0].copy(), "end": intervals[:, 1].copy()}
 
 
-def _intervals(labels: str) -> Callable[[Any], Annotation]:
-    def make(value: Any) -> Annotation:
-        texts = getattr(value, labels)
-        if texts is None:
-            raise InvalidAnnotationError(f"{type(value).__name__} has no labels")
-        return Annotation("intervals", _spans(value), list(map(str, texts)), lines=())
-
-    return make
+def _intervals(value: Any, labels: str) -> Annotation:
+    if (texts := getattr(value, labels)) is None:
+        raise InvalidAnnotationError(f"{type(value).__name__} has no labels")
+    return Annotation("intervals", _spans(value), list(map(str, texts)), lines=())
 
 
-def _starts(labels: str) -> Callable[[Any], Annotation]:
-    return lambda value: Annotation(
-        "events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=()
-    )
+def _starts(value: Any, labels: str) -> Annotation:
+    return Annotation("events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=())
 
 
 def _lyrics(value: Any) -> Annotation:
@@ -176,19 +162,6 @@ def _beats(value: Any) -> Annotation:
     positions = value.positions if value.position_unit == "bar_index" else None
     labels = None if positions is None else [f"{float(position):g}" for position in positions]
     return Annotation("events", {"time": _seconds(value.times, value.time_unit)}, labels, lines=())
-
-
-def _select_beats(annotation: Annotation, unit: str | None, reading: Reading) -> Annotation:
-    """Select beats. Data without positions in the bar hold all beats, not only downbeats."""
-    selection = reading.selection or "downbeat"
-    if selection != "all" and annotation.labels is None:
-        what = f"positions are in {unit}" if unit not in (None, "bar_index") else "no positions are given"
-        raise InvalidAnnotationError(f"downbeats need positions in the bar (bar_index), but {what}")
-    return select_beats(annotation, replace(reading, select=selection), "BeatData")
-
-
-def _keys(value: Any) -> Annotation:
-    return Annotation("key", {}, list(map(str, value.keys)), lines=())
 
 
 def _notes(value: Any) -> Annotation:
@@ -242,15 +215,22 @@ def _tempi(value: Any) -> Annotation:
 _CLASSES: Mapping[str, Mapping[str, Callable[[Any], Annotation]]] = MappingProxyType(
     {
         "BeatData": {"events": _beats},
-        "ChordData": {"intervals": _intervals("labels")},
-        "SectionData": {"intervals": _intervals("labels")},
-        "KeyData": {"key": _keys, "intervals": _intervals("keys")},
+        "ChordData": {"intervals": partial(_intervals, labels="labels")},
+        "SectionData": {"intervals": partial(_intervals, labels="labels")},
+        "KeyData": {
+            "key": lambda value: Annotation("key", {}, list(map(str, value.keys)), lines=()),
+            "intervals": partial(_intervals, labels="keys"),
+        },
         "NoteData": {"notes": _notes},
         "F0Data": {"series": _melody, "multipitch": _voiced_pitches},
         "MultiF0Data": {"multipitch": _pitches},
         "TempoData": {"tempo": _tempi},
-        "LyricData": {"events": _starts("lyrics"), "intervals": _intervals("lyrics"), "text": _lyrics},
-        "EventData": {"events": _starts("events"), "intervals": _intervals("events")},
+        "LyricData": {
+            "events": partial(_starts, labels="lyrics"),
+            "intervals": partial(_intervals, labels="lyrics"),
+            "text": _lyrics,
+        },
+        "EventData": {"events": partial(_starts, labels="events"), "intervals": partial(_intervals, labels="events")},
     }
 )
 """Classes of `mirdata.annotations`, and the kinds that each can be converted to."""
@@ -280,7 +260,7 @@ class MirdataDataset:
         An initialized object already has a folder, a version and an index.
         """
         if isinstance(dataset, str):
-            dataset = _initialize(dataset, data_home, version)
+            dataset = _class_of(dataset, version)(data_home=data_home, version=version)
         elif not is_mirdata(dataset) or not hasattr(type(dataset), "track_ids"):
             raise AnnotationError(
                 f"expected the name of a mirdata data set or an initialized one, not {type(dataset).__name__}"
@@ -366,7 +346,17 @@ class MirdataDataset:
         files = tuple(file for source in found.values() for file in source.files)
         if files and not any(Path(file).exists() for file in files):
             raise UnreadableError(f"{self.name} has no file of {annotation} in {self.data_home!r}; {self.remedy}")
-        return _with_values(found)
+        # Sources without files whose value is None are dropped; those that cannot be read now fail when they are read.
+        absent, problems = set(), []
+        for name, source in found.items():
+            try:
+                if not source.files and source.value() is None:
+                    absent.add(name)
+            except AnnotationError as error:
+                problems.append(error)
+        if len(problems) == len(found):
+            raise problems[0]
+        return {name: source for name, source in found.items() if name not in absent}
 
     def metadata(
         self, tracks: Sequence[str], names: Sequence[str] | None = None
@@ -381,7 +371,7 @@ class MirdataDataset:
         for name in tracks:
             track = dataset.track(name)
             own = values.setdefault(name, {})
-            for one in _plain_names(track) if names is None else names:
+            for one in plain_names(track) if names is None else names:
                 if names is not None and not hasattr(type(track), one) and one not in vars(track):
                     raise UnknownNameError(f"attribute of tracks of {self.name}", one, annotations_of(track))
                 try:
@@ -397,20 +387,6 @@ class MirdataDataset:
         return values, problem
 
 
-def _with_values(sources: Mapping[str, MirdataSource]) -> dict[str, MirdataSource]:
-    """Drop sources without files whose value is None; those that cannot be read now fail when they are read."""
-    absent, problems = set(), []
-    for name, source in sources.items():
-        try:
-            if not source.files and source.value() is None:
-                absent.add(name)
-        except AnnotationError as error:
-            problems.append(error)
-    if len(problems) == len(sources):
-        raise problems[0]
-    return {name: source for name, source in sources.items() if name not in absent}
-
-
 _OPENED: dict[MirdataDataset, Any] = {}
 _MOST_OPENED = 8
 
@@ -421,7 +397,7 @@ def _keep(name: MirdataDataset, dataset: Any) -> None:
         _OPENED.pop(old, None)
 
 
-def _initialize(name: str, data_home: str | None, version: str) -> Any:
+def _class_of(name: str, version: str) -> Any:
     try:
         import mirdata
     except ImportError:
@@ -436,7 +412,7 @@ def _initialize(name: str, data_home: str | None, version: str) -> Any:
         raise AnnotationError(f"cannot import mirdata's loader of {name}: {error}") from None
     if version not in module.INDEXES:
         raise UnknownNameError(f"version of {name}", version, module.INDEXES)
-    return module.Dataset(data_home=data_home, version=version)
+    return module.Dataset
 
 
 def _code_of(track: Any, name: str) -> Any:
@@ -483,7 +459,7 @@ def annotations_of(track: Any) -> list[str]:
     return [name for name in names if not (name.startswith("_") or "path" in name or "audio" in name)]
 
 
-def _plain_names(track: Any) -> list[str]:
+def plain_names(track: Any) -> list[str]:
     """Names of the attributes that need no file other than the table of metadata."""
     names = annotations_of(track)
     plain = [name for name in names if name in vars(track) and name != "track_id"]
@@ -554,7 +530,11 @@ class MirdataSource(Source):
             annotation = convert(value, self.reading, self.annotator)
         except AnnotationError as error:
             raise InvalidAnnotationError(error.message, path=self.label) from None
-        return replace(annotation, attrs={**annotation.attrs, "source": self.label}), _digest(annotation)
+        parts = [annotation.kind.encode(), "\0".join(annotation.labels or ()).encode()]
+        parts += [counts.tobytes() for counts in annotation.inner_counts]
+        parts += [name.encode() + annotation.columns[name].tobytes() for name in sorted(annotation.columns)]
+        attrs = {**annotation.attrs, "source": self.label}
+        return replace(annotation, attrs=attrs), digest_of(b"\0".join(parts))
 
     def annotators(self) -> tuple[str, ...]:
         """Ids of the annotators of the track; empty for a single annotation."""
@@ -570,10 +550,3 @@ def _version() -> str:
     from importlib.metadata import version
 
     return version(PACKAGE)
-
-
-def _digest(annotation: Annotation) -> str:
-    parts = [annotation.kind.encode(), "\0".join(annotation.labels or ()).encode()]
-    parts += [counts.tobytes() for counts in annotation.inner_counts]
-    parts += [name.encode() + annotation.columns[name].tobytes() for name in sorted(annotation.columns)]
-    return digest_of(b"\0".join(parts))

@@ -6,6 +6,7 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -170,30 +171,21 @@ def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
             return found
     if is_path(thing, kind):
         return source_at(thing, _reading(task, options)).open()
-    if type(thing) is str and kind.written:
-        _refuse_file_name(thing, task)
+    if type(thing) is str and kind.written and "\n" not in thing and thing.lower().endswith((*SUFFIXES, ".json")):
+        with suppress(OSError):  # the text is too long for a file name
+            if Path(thing).is_file():
+                what = f"is a file, but in the task {task} a str is the annotation itself"
+                raise AnnotationError(f"{thing!r} {what}; pass pathlib.Path({thing!r}) to read the file")
     if not plain and is_table(thing):
         account = Account(None)
         columns = _known_columns(kind, table_columns(thing), account)
         return replace(of_columns(kind, columns), account=account.remarks)
     if type(thing) is dict or (not plain and isinstance(thing, Mapping)):
         return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
-    if isinstance(thing, tuple) and not _is_first_argument(thing, kind):
-        return of_arguments(kind, thing)
-    return of_arguments(kind, (thing,))
-
-
-def _refuse_file_name(text: str, task: str) -> None:
-    """Raise if a text that would be the annotation itself is the name of an existing annotation file."""
-    if not text.lower().endswith((*SUFFIXES, ".json")) or "\n" in text:
-        return
-    try:
-        exists = Path(text).is_file()
-    except OSError:  # the text is too long for a file name
-        exists = False
-    if exists:
-        message = f"{text!r} is a file, but in the task {task} a str is the annotation itself; pass pathlib.Path"
-        raise AnnotationError(f"{message}({text!r}) to read the file")
+    # A sequence of numbers or names is itself the first argument.
+    plain = isinstance(thing, tuple) and len(thing) > 0 and all(isinstance(one, Real | str) for one in thing)
+    several = isinstance(thing, tuple) and (kind.name == "tempo" or not plain)
+    return of_arguments(kind, thing if several else (thing,))
 
 
 def of_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
@@ -216,11 +208,6 @@ def _in_order(annotation: Annotation, label: Any) -> Annotation:
 
 def _reading(task: str, options: Mapping[str, Any]) -> Reading:
     return Reading.of(task, **options) if task in TASK_KINDS else Reading.of(None, kind=task, **options)
-
-
-def _is_first_argument(thing: tuple[Any, ...], kind: Kind) -> bool:
-    """True for a tuple that is itself the first argument: a sequence of numbers or names."""
-    return kind.name != "tempo" and len(thing) > 0 and all(isinstance(one, Real | str) for one in thing)
 
 
 def is_path(thing: object, kind: Kind) -> bool:
@@ -266,14 +253,8 @@ def is_annotation(thing: object, kind: Kind) -> bool:
     return are_numbers(thing, kind) or (columns and not any(isinstance(v, Mapping) for v in thing.values()))
 
 
-@converts(lambda thing: isinstance(thing, Annotation))
-def _as_it_is(thing: Annotation, reading: Reading) -> Annotation:
-    return thing
-
-
-@converts(lambda thing: isinstance(thing, Source))
-def _from_source(thing: Source, reading: Reading) -> Annotation:
-    return thing.open()
+converts(lambda thing: isinstance(thing, Annotation))(lambda thing, _: thing)
+converts(lambda thing: isinstance(thing, Source))(lambda thing, _: thing.open())
 
 
 @converts(lambda thing: hasattr(thing, "data_vars"))
@@ -294,14 +275,8 @@ def _from_dataset(thing: Any, reading: Reading) -> Annotation:
     return replace(annotation, account=(*annotation.account, *account.remarks))
 
 
-@converts(is_jams)
-def _from_jams(thing: Any, reading: Reading) -> Annotation:
-    return open_objects(thing).select(reading, None)
-
-
-@converts(is_mirdata)
-def _from_mirdata(thing: Any, reading: Reading) -> Annotation:
-    return from_mirdata_object(thing, reading)
+converts(is_jams)(lambda thing, reading: open_objects(thing).select(reading, None))
+converts(is_mirdata)(from_mirdata_object)
 
 
 @converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
@@ -366,7 +341,7 @@ def is_table(thing: object) -> bool:
     >>> is_table({"time": [0.5]})
     False
     """
-    if hasattr(thing, "__dataframe__") or _is_hugging_face(thing):
+    if hasattr(thing, "__dataframe__") or is_type(thing, "datasets", "Dataset"):
         return True
     return hasattr(thing, "__arrow_c_stream__") and (_has_columns(thing) or not hasattr(thing, "__array__"))
 
@@ -375,17 +350,13 @@ def _has_columns(thing: object) -> bool:
     return hasattr(thing, "columns") or hasattr(thing, "column_names")
 
 
-def _is_hugging_face(thing: object) -> bool:
-    return is_type(thing, "datasets", "Dataset")
-
-
 def table_columns(table: Any) -> dict[str, Column]:
     """The columns of a data frame or table by name; columns of lists as arrays of lists or arrays.
 
     Fields of structs are columns by their paths, such as ``chords.start``, and numbers of classes are named. Levels of
     an index of pandas that have a name and several values are columns, too.
     """
-    if _is_hugging_face(table):
+    if is_type(table, "datasets", "Dataset"):
         table = table.with_format("arrow")[:]
     elif is_type(table, "pandas", "DataFrame"):
         named = [name for name in table.index.names if name is not None and name not in table.columns]
@@ -420,7 +391,15 @@ _SINGLE = frozenset({"weight", "rate", "language"})
 
 def _known_columns(kind: Kind, columns: Mapping[str, Column], account: Account) -> dict[str, Column]:
     """The columns of a table that the kind has; others are reported, and refused if they may be content."""
-    columns = _with_fields(kind, columns)
+    if not (set(kind.required) <= columns.keys() or kind.arguments[0] in columns):
+        # The fields of the only struct that has all that the kind needs.
+        parents = dict.fromkeys(path.rpartition(".")[0] for path in columns if "." in path)
+        able = [one for one in parents if all(f"{one}.{name}" in columns for name in kind.required)]
+        if len(able) > 1:
+            both = f"the columns {' and '.join(able)} both have {', '.join(kind.required)}"
+            raise InvalidAnnotationError(f"{both}: leave only one in the table")
+        fields = {f"{one}.{name}": name for one in able for name in kind.given_as}
+        columns = {fields.get(path, path): column for path, column in columns.items()}
     known = {name: column for name, column in columns.items() if name in kind.given_as}
     others = [name for name in columns if name not in known]
     if TRACK in others:
@@ -465,21 +444,6 @@ def _report_others(kind: Kind, columns: Mapping[str, Column], places: Mapping[st
     held = [texts.get(place, ["x" if filled.get(place, True) else ""] * size) for place in range(len(names))]
     rows = [(row, list(fields)) for row, fields in enumerate(zip(*held, strict=False), 1)]
     report_header(kind, names, places, unread, rows, account, typed=False)
-
-
-def _with_fields(kind: Kind, columns: Mapping[str, Column]) -> Mapping[str, Column]:
-    """Columns with the fields of the only struct that has all that a kind needs, if they lack one of them."""
-    if set(kind.required) <= columns.keys() or kind.arguments[0] in columns:
-        return columns
-    parents = dict.fromkeys(path.rpartition(".")[0] for path in columns if "." in path)
-    able = [one for one in parents if all(f"{one}.{name}" in columns for name in kind.required)]
-    if len(able) > 1:
-        fields = ", ".join(kind.required)
-        raise InvalidAnnotationError(
-            f"the columns {' and '.join(able)} both have {fields}: leave only one in the table"
-        )
-    own = {f"{one}.{name}": name for one in able for name in kind.given_as}
-    return {own.get(path, path): column for path, column in columns.items()}
 
 
 def _holds_lists(columns: Mapping[str, Column]) -> bool:
@@ -545,14 +509,10 @@ class LongTable:
         optional = [variable.name for variable in self.kind.variables if variable.optional]
         for (name, track), rows in self.rows.items():
             if name == system and self.nested:
-                cells = {column: unnested(values[rows[0]]) for column, values in self.columns.items()}
+                each = ((column, unnested(values[rows[0]])) for column, values in self.columns.items())
                 yield (
                     track,
-                    {
-                        column: cell
-                        for column, cell in cells.items()
-                        if isinstance(cell, list | np.ndarray) or _is_given(cell)
-                    },
+                    {name: cell for name, cell in each if isinstance(cell, list | np.ndarray) or _is_given(cell)},
                 )
             elif name == system:
                 columns = {column: values[rows] for column, values in self.columns.items()}

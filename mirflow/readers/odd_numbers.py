@@ -41,7 +41,14 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
                 return annotation
             message = f"{len(low)} frames at {low[0]:g} Hz count as voiced; if they are unvoiced, write 0 for them"
         else:
-            annotation = _without_nan(annotation)
+            silent = np.isnan(frequency)  # trackers write it for unvoiced frames; beside zeros, it is told
+            if silent.any():
+                count, account = int(silent.sum()), annotation.account
+                if (frequency <= 0).any():
+                    text = f"frequencies of {count} frames are nan and read as unvoiced, as those of 0 are"
+                    account += (Remark("unvoiced", text, annotation.line(int(np.flatnonzero(silent)[0])), count),)
+                columns = {**annotation.columns, "frequency": np.where(silent, 0.0, frequency)}
+                annotation = replace(annotation, columns=columns, account=account)
             message = _too_low(annotation.columns["frequency"], "frequencies")
             message = message and f"{message}: pitches are in Hz, not in octaves or another unit"
     elif kind.name == "notes":
@@ -98,21 +105,6 @@ def may_be_odd(times: Float, counts: Int) -> Bool:
     mask: Bool = even & ((times[first] == times[second]) | (times[first] == times[middle]))
     mask |= (counts > _COUNTED) & (times[first] == counts - 1)
     return mask
-
-
-def _without_nan(annotation: Annotation) -> Annotation:
-    """Read frequencies that are NaN as unvoiced, as trackers write them; beside zeros, they are told."""
-    frequency = annotation.columns["frequency"]
-    silent = np.isnan(frequency)
-    if not silent.any():
-        return annotation
-    account = annotation.account
-    if (frequency <= 0).any():
-        item = int(np.flatnonzero(silent)[0])
-        message = f"frequencies of {int(silent.sum())} frames are nan and read as unvoiced, as those of 0 are"
-        account += (Remark("unvoiced", message, annotation.line(item), int(silent.sum())),)
-    columns = {**annotation.columns, "frequency": np.where(silent, 0.0, frequency)}
-    return replace(annotation, columns=columns, account=account)
 
 
 def _too_low(pitches: Float, name: str) -> str:

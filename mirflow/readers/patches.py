@@ -110,9 +110,7 @@ def parse_patch(data: bytes | str | Mapping[str, Any], name: str = "patch") -> R
     try:
         kind = kind_of(patch.task)
     except MirflowError as error:
-        raise InvalidAnnotationError(
-            f"not a patch: {error} - at `$.tracks`".replace("tracks", "task"), path=name
-        ) from None
+        raise InvalidAnnotationError(f"not a patch: {error} - at `$.task`", path=name) from None
     if len(kind.dims) > 1 or kind.name == "audio":
         raise InvalidAnnotationError(f"not a patch: references of task {patch.task} have no rows to patch", path=name)
     for place, why in _flaws(patch, kind):
@@ -170,24 +168,21 @@ def apply_edits(annotation: Annotation, edits: Iterable[RowEdit]) -> Annotation:
     mirflow.errors.InvalidAnnotationError: has no row {"start":1.0}
     """
     for edit in edits:
-        annotation = _apply_edit(annotation, edit)
-    return annotation
-
-
-def _apply_edit(annotation: Annotation, edit: RowEdit) -> Annotation:
-    rows = [_find_row(annotation, row) for row in edit.old]
-    if rows and sorted(rows) != list(range(min(rows), min(rows) + len(rows))):
-        raise InvalidAnnotationError(f"the rows {_shown(edit.old)} are not next to each other: write an edit for each")
-    for row in edit.new:
-        lacking = [name for name in _columns_of(annotation) if name not in row]
-        extra = [name for name in row if name not in _columns_of(annotation)]
-        if lacking or extra:
-            what = f"lacks {', '.join(lacking)}" if lacking else f"has {', '.join(extra)}, which the reference lacks"
-            raise InvalidAnnotationError(f"the new row {_shown([row])} {what}")
-    if rows:
-        return _splice(annotation, min(rows), len(rows), edit.new)
-    for row in edit.new:
-        annotation = _splice(annotation, _place_by_time(annotation, row), 0, [row])
+        rows = [_find_row(annotation, row) for row in edit.old]
+        if rows and sorted(rows) != list(range(min(rows), min(rows) + len(rows))):
+            message = f"the rows {_shown(edit.old)} are not next to each other: write an edit for each"
+            raise InvalidAnnotationError(message)
+        names = _columns_of(annotation)
+        for row in edit.new:
+            lacking, extra = [name for name in names if name not in row], [name for name in row if name not in names]
+            if lacking or extra:
+                what = f"has {', '.join(extra)}, which the reference lacks"
+                what = f"lacks {', '.join(lacking)}" if lacking else what
+                raise InvalidAnnotationError(f"the new row {_shown([row])} {what}")
+        if rows:
+            annotation = _splice(annotation, min(rows), len(rows), edit.new)
+        for row in () if rows else edit.new:
+            annotation = _splice(annotation, _place_by_time(annotation, row), 0, [row])
     return annotation
 
 
@@ -275,9 +270,20 @@ def edits_between(original: Annotation, edited: Annotation) -> tuple[RowEdit, ..
             if not old:
                 raise InvalidAnnotationError("the original is empty, and the rows are not in the order of their times")
             new = [*old, *new] if behind else [*new, *old]
-        described = tuple(_describe_row(changed, row, place + index) for index, row in enumerate(old))
-        edits.append(RowEdit(described, tuple(new)))
-        changed = _apply_edit(changed, edits[-1])
+        described: list[Row] = []
+        for index, row in enumerate(old, place):
+            try:
+                item = _find_row(changed, row)
+            except InvalidAnnotationError:  # nothing but its line tells it from others
+                if (line := changed.line(index)) is None:
+                    raise
+                row = {**row, _LINE: float(line)}
+                item = _find_row(changed, row)
+            if item != index:
+                raise InvalidAnnotationError(f"the row {_shown([row])} cannot be told from others")
+            described.append(row)
+        edits.append(RowEdit(tuple(described), tuple(new)))
+        changed = apply_edits(changed, edits[-1:])
     return tuple(edits)
 
 
@@ -286,19 +292,6 @@ def _rows_of(annotation: Annotation) -> list[Row]:
     columns = [column.tolist() for column in annotation.columns.values()]
     values = zip(*columns, *([] if labels is None else [list(labels)]), strict=True)
     return [dict(zip(names, row, strict=True)) for row in values]
-
-
-def _describe_row(annotation: Annotation, row: Row, item: int) -> Row:
-    """A row with its line where nothing else tells it from others."""
-    try:
-        if _find_row(annotation, row) == item:
-            return row
-    except InvalidAnnotationError:
-        line = annotation.line(item)
-        if line is None or _find_row(annotation, described := {**row, _LINE: float(line)}) != item:
-            raise
-        return described
-    raise InvalidAnnotationError(f"the row {_shown([row])} cannot be told from others")
 
 
 @dataclass(frozen=True)

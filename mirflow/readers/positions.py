@@ -56,18 +56,13 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
     if not len(annotation):
         return _taken(annotation, slice(None))
     annotation = _with_doubt(annotation, _swapped(annotation))
-    select = reading.selection
-    if select is None:
-        select = "downbeat" if annotation.labels is not None else "all"
+    select = reading.selection or ("all" if annotation.labels is None else "downbeat")
     if select == "all":
         return _taken(annotation, slice(None))
     if select == "downbeat":
         if annotation.labels is None:
-            message = (
-                "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, declare "
-            )
-            message += "select: all (--select all)"
-            raise InvalidAnnotationError(message, path=name)
+            message = "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, "
+            raise InvalidAnnotationError(f"{message}declare select: all (--select all)", path=name)
         if reading.downbeat:
             return _marked(annotation, reading.downbeat)
         if reading.labels is not None:
@@ -75,7 +70,10 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
         position, within = _positions(annotation, name, mapped=reading.labels is not None)
         if within:  # numbers of bars are no positions
             annotation = replace(annotation, labels=[f"{number:g}" for number in position])
-        elif not _are_flags(position):
+        elif not (
+            np.isin(position, (0, 1)).all() and (position == 1).any() and (position[1:] + position[:-1] == 0).any()
+        ):
+            # Flags, 1 at downbeats and 0 at all other beats, do not count up.
             annotation = _with_remark(_with_doubt(annotation, _without_bars(position)), position)
         return _taken(annotation, np.flatnonzero(position == 1))
     bar = annotation.columns.get("bar")
@@ -83,8 +81,10 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
         raise InvalidAnnotationError(f"has no bar numbers, which select: {select} needs", path=name)
     change = np.flatnonzero(bar[1:] != bar[:-1])
     if select == "bar_start":
-        return _taken(annotation, np.append(0, change + 1))
-    return _taken(annotation, np.append(0, change) if bar[0] == 1 else change)
+        change = np.append(0, change + 1)
+    elif bar[0] == 1:
+        change = np.append(0, change)
+    return _taken(annotation, change)
 
 
 def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
@@ -99,14 +99,10 @@ def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
 
 def _with_remark(annotation: Annotation, position: Float) -> Annotation:
     """Tell positions that neither count up nor begin a bar, by which downbeats may be missed."""
-    step, after_first = np.diff(position), position[1:]
-    if not ((step != 1) & (after_first != 1)).any() and not position.max() >= _MOST:
-        return annotation
-    mask = position >= _MOST
-    mask[1:] |= (step != 1) & (after_first != 1) & ~np.isnan(after_first)
+    mask, after_first = position >= _MOST, position[1:]
+    mask[1:] |= (np.diff(position) != 1) & (after_first != 1) & ~np.isnan(after_first)
     odd = np.flatnonzero(mask)
-    explained = any(remark.rule == "odd_columns" for remark in annotation.account)
-    if explained or not len(odd):
+    if not len(odd) or any(remark.rule == "odd_columns" for remark in annotation.account):
         return annotation
     first = int(odd[0])
     after = f"follows position {position[first - 1]:g}" if first else "is implausible"
@@ -168,11 +164,6 @@ def _without_bars(position: Float) -> str:
             f"declare it, such as downbeat: ['{texts[-1]}'] (--downbeat {texts[-1]})"
         )
     return ""
-
-
-def _are_flags(position: Float) -> bool:
-    """True for 1 at downbeats and 0 at all other beats, of which some bar has several."""
-    return bool(np.isin(position, (0, 1)).all() and (position == 1).any() and (position[1:] + position[:-1] == 0).any())
 
 
 def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> tuple[Float, bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 import warnings
 import zipfile
@@ -204,11 +203,25 @@ def load_score(data: bytes, reading: Reading, format: str, name: str | Path) -> 
     """
     library, encoding = chosen_library(reading.score_library), reading.delimited.encoding
     data = _unpacked(data, reading.max_bytes, name)
-    if format == "musicxml":
-        encoding = _encoding_of(data) if encoding == "utf-8" else encoding
+    declared = _DECLARED.match(data) if format == "musicxml" and encoding == "utf-8" else None
+    if declared is not None:
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            encoding = declared[1].decode("ascii").lower()
     text = decode(data, name, encoding)
     if format == "musicxml":
-        _refuse_entities(text, name)
+
+        def refuse(*_: object) -> None:
+            raise UnreadableError("declares XML entities, which scores do not need", path=name)
+
+        parser = expat.ParserCreate()
+        parser.EntityDeclHandler = refuse
+        try:
+            parser.Parse(text, True)
+        except expat.ExpatError as error:
+            what = expat.ErrorString(error.code)
+            raise UnreadableError(f"is not a MusicXML score: {what}", path=name, line=error.lineno) from None
     without_chords = reading.task in ("key", "local_key")
     if library == "partitura" and (format == "kern" or not (without_chords or _HARMONY.search(text) is None)):
         what = "kern needs" if format == "kern" else "chord symbols need"
@@ -251,33 +264,6 @@ def _main_score(archive: zipfile.ZipFile) -> str | None:
         name for name in names if not (name.startswith("META-INF") or is_hidden(name)) and name.lower().endswith("xml")
     ]
     return scores[0] if len(scores) == 1 else None
-
-
-def _encoding_of(data: bytes) -> str:
-    """The encoding of an XML file: UTF-8 if the bytes are valid, otherwise the declared one."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    declared = _DECLARED.match(data)
-    if declared is None:
-        return "utf-8"
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return declared[1].decode("ascii").lower()
-    return "utf-8"
-
-
-def _refuse_entities(text: str, name: str | Path) -> None:
-    def refuse(*_: object) -> None:
-        raise UnreadableError("declares XML entities, which scores do not need", path=name)
-
-    parser = expat.ParserCreate()
-    parser.EntityDeclHandler = refuse
-    try:
-        parser.Parse(text, True)
-    except expat.ExpatError as error:
-        what = expat.ErrorString(error.code)
-        raise UnreadableError(f"is not a MusicXML score: {what}", path=name, line=error.lineno) from None
 
 
 _MOST_TATUMS = 2**20
