@@ -22,13 +22,7 @@ Told = Literal["warning", "repair", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """A part of an input that was not taken, or was read otherwise than it is written.
-
-    Examples
-    --------
-    >>> Remark("columns", "the columns 'key', 'mode' are not read").severity
-    'note'
-    """
+    """A part of an input that was not taken, or was read otherwise than it is written."""
 
     rule: str
     """A name of `RULES`."""
@@ -107,15 +101,7 @@ _LINE = re.compile(r"(\w+)(?: line ([0-9]+))?(?: x([0-9]+))?: (.*)", re.DOTALL)
 
 
 def one_line(text: str) -> str:
-    """Escape the line ends of a text, and the backslashes that escape; `whole_text` is the inverse.
-
-    Examples
-    --------
-    >>> print(one_line("first\\nsecond"))
-    first\\nsecond
-    >>> whole_text(one_line("first\\nsecond")) == "first\\nsecond"
-    True
-    """
+    """Escape the line ends of a text, and the backslashes that escape; `whole_text` is the inverse."""
     return text.replace("\\", r"\\").replace("\n", r"\n")
 
 
@@ -125,14 +111,7 @@ def whole_text(line: str) -> str:
 
 
 def write_account(remarks: Iterable[Remark]) -> str:
-    """The text of an account, a line for each remark; empty without any.
-
-    Examples
-    --------
-    >>> print(write_account([Remark("columns", "not read: key"), Remark("events", "2 bends are not read", 7, 2)]))
-    columns: not read: key
-    events line 7 x2: 2 bends are not read
-    """
+    """The text of an account, a line for each remark; empty without any."""
     return "\n".join(
         remark.rule
         + ("" if remark.line is None else f" line {remark.line}")
@@ -159,15 +138,7 @@ def read_account(text: str) -> tuple[Remark, ...]:
 
 @dataclass(slots=True)
 class Account:
-    """The remarks of one reading; a rule that is an error is raised when it is added.
-
-    Examples
-    --------
-    >>> account = Account("a.mid")
-    >>> account.add("percussion", "4 notes of percussion are not read", count=4)
-    >>> account.remarks[0].count
-    4
-    """
+    """The remarks of one reading; a rule that is an error is raised when it is added."""
 
     path: str | None
     """Name of the file in messages; None for objects in memory."""
@@ -189,17 +160,7 @@ class Account:
 
 
 def warn_of_accounts(accounts: Iterable[tuple[str, Sequence[Remark]]]) -> None:
-    """Warn once of the remarks on some annotations, each with its name, and quote the first.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     warn_of_accounts([("a.csv", [Remark("columns", "not read: key"), Remark("rows", "2 are not read", 4)])])
-    >>> str(caught[0].message)
-    'a.csv: not read: key (and 1 more remark, see account)'
-    """
+    """Warn once of the remarks on some annotations, each with its name, and quote the first."""
     remarks = [(name, remark) for name, account in accounts for remark in account]
     if remarks:
         name, first = remarks[0]

@@ -23,12 +23,6 @@ class CodedLabels(Sequence[str]):
     """Labels as codes, for annotations that share a large vocabulary, such as rankings of one collection.
 
     `vocabulary` has distinct texts, and is shared by all annotations; `codes` are indices into it, int64 (n,).
-
-    Examples
-    --------
-    >>> labels = CodedLabels(("x", "y"), np.array([1, 0, 1]))
-    >>> list(labels), labels[0], labels == ["y", "x", "y"]
-    (['y', 'x', 'y'], 'y', True)
     """
 
     __slots__ = ("codes", "vocabulary")
@@ -65,14 +59,7 @@ class CodedLabels(Sequence[str]):
 
 
 def encode(labels: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> Int:
-    """Encode sequences of labels with one vocabulary, which grows, and concatenate the codes.
-
-    Examples
-    --------
-    >>> vocabulary = {"y": 0}
-    >>> encode([["x", "y"], CodedLabels(("z", "y"), np.array([1, 1]))], vocabulary).tolist(), list(vocabulary)
-    ([1, 0, 0, 0], ['y', 'x', 'z'])
-    """
+    """Encode sequences of labels with one vocabulary, which grows, and concatenate the codes."""
     labels = list(labels)
     if not any(isinstance(texts, CodedLabels) for texts in labels):
         return _encode(list(chain.from_iterable(labels)), vocabulary)
@@ -102,13 +89,6 @@ def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
     """Make an array of the texts at some indices, or of all.
 
     Strings have a fixed width, but are objects if a single long text would make the array too large.
-
-    Examples
-    --------
-    >>> texts_at(["C", "G"], np.array([[1, 0], [1, 1]])).tolist()
-    [['G', 'C'], ['G', 'G']]
-    >>> texts_at(["C" * 10**6, *"DEFGAB" * 100]).dtype
-    dtype('O')
     """
     size = max(len(texts), 0 if places is None else places.size)
     width = max(map(len, texts), default=0)
@@ -197,13 +177,7 @@ class Annotation:
 
 
 def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
-    """An annotation without any item, with the columns of the others.
-
-    Examples
-    --------
-    >>> list(empty_annotation(KINDS["events"]).columns)
-    ['time']
-    """
+    """An annotation without any item, with the columns of the others."""
     names = like[0].columns if like else [name for name in kind.required if kind.variable(name).dtype != "str"]
     labels: list[str] | None = [] if (like and like[0].labels is not None) or "label" in kind.required else None
     no_counts = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims[1:])
@@ -215,12 +189,6 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
     """Convert annotations of one kind to rows with one vocabulary.
 
     Columns that only some have are filled with NaN or no label (-1). `vocabulary` has existing codes, and grows.
-
-    Examples
-    --------
-    >>> a = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["G"])
-    >>> to_ragged([a, a]).columns["label"].tolist()
-    [0, 0]
     """
     vocabulary = {} if vocabulary is None else vocabulary
     kind = annotations[0].schema
@@ -243,13 +211,7 @@ def _size(annotation: Annotation, depth: int) -> int:
 
 
 def absent(kind: Kind, name: str, size: int) -> Column:
-    """Make a column of missing values: NaN, empty text, or no label.
-
-    Examples
-    --------
-    >>> absent(KINDS["judgements"], "grader", 2).tolist(), absent(KINDS["judgements"], "label", 2).tolist()
-    (['', ''], [-1, -1])
-    """
+    """Make a column of missing values: NaN, empty text, or no label."""
     if name == "label":
         return np.full(size, -1, dtype=np.int64)
     return np.full(size, "" if kind.variable(name).dtype == "str" else np.nan)
@@ -298,13 +260,6 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
     """Stack segmentations, from the coarsest to the finest; without segments, the hierarchy has no levels.
 
     `files` has the name of each level's file for messages; empty: all levels are in one file.
-
-    Examples
-    --------
-    >>> whole = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["A"])
-    >>> parts = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0])}, ["a", "b"])
-    >>> stack_levels([whole, parts]).inner_counts[0].tolist()
-    [1, 2]
     """
     columns: dict[str, Column] = {
         name: np.concatenate([level.columns[name] for level in levels]) for name in ("start", "end")
@@ -328,13 +283,6 @@ def split_levels(hierarchy: Annotation) -> list[Annotation]:
     """Split a hierarchy into the segmentations of its levels, from the coarsest to the finest.
 
     The first one has the account of the hierarchy.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.0, 0.0, 1.0]), "end": np.array([2.0, 1.0, 2.0])}
-    >>> whole, parts = split_levels(Annotation("hierarchy", columns, ["A", "a", "b"], (np.array([1, 2]),)))
-    >>> whole.labels, parts.labels
-    (['A'], ['a', 'b'])
     """
     levels: list[Annotation] = []
     for first, end in pairwise(offsets_of(hierarchy.inner_counts[0]).tolist()):
@@ -349,15 +297,6 @@ def intervals_of_text(text: Annotation) -> Annotation:
     """Convert text with times to labelled intervals; lines without an end last until the next one.
 
     Pieces without text or length, such as the last line of an LRC file, are left out.
-
-    Examples
-    --------
-    >>> lines = Annotation("text", {"start": np.array([1.0, 2.0, 4.0])}, ["Oh my", "love", ""])
-    >>> intervals_of_text(lines).columns["end"].tolist()
-    [2.0, 4.0]
-    >>> ends = Annotation("text", {"start": np.array([1.0, 2.0]), "end": np.array([np.nan, 3.0])}, ["Oh my", "love"])
-    >>> intervals_of_text(ends).columns["end"].tolist()
-    [2.0, 3.0]
     """
     if "start" not in text.columns:
         source = text.attrs.get("source")

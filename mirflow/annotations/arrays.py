@@ -55,13 +55,6 @@ def from_columns(kind: Kind, given: Mapping[str, Any]) -> Annotation:
     Columns are variables of the kind, or arguments such as ``intervals`` instead of these; for nested kinds also
     columns with the number of the outer item of each row (``level``; ``pattern`` and ``occurrence``). None is ignored.
     Messages count items from 1.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> columns = {"level": [0, 1, 1], "start": [0, 0, 1], "end": [2, 1, 2], "label": ["A", "a", "b"]}
-    >>> from_columns(KINDS["hierarchy"], columns).inner_counts[0].tolist()
-    [1, 2]
     """
     present = {name: value for name, value in given.items() if value is not None}
     for name in present:
@@ -160,13 +153,7 @@ def as_column(name: str, value: Any) -> Column:
 
 
 def as_items(values: Sequence[Any]) -> Column:
-    """An array of objects, one for each value, also of lists of equal length.
-
-    Examples
-    --------
-    >>> as_items([[0.5], [1.0]]).shape
-    (2,)
-    """
+    """An array of objects, one for each value, also of lists of equal length."""
     items = np.empty(len(values), dtype=object)
     items[:] = list(values)
     return items

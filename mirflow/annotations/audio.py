@@ -38,13 +38,7 @@ class Signal(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldSignal:
-    """A signal in memory.
-
-    Examples
-    --------
-    >>> HeldSignal(np.array([[0.0, 0.5, 1.0]]), 8000.0).read(1, 3).tolist()
-    [[0.5, 1.0]]
-    """
+    """A signal in memory."""
 
     amplitude: Float
     """float (channels, frames)"""
@@ -71,26 +65,14 @@ class HeldSignal:
 
 
 def signal_column(signals: Sequence[Signal]) -> Column:
-    """Make a column of signals: an object array (signals,).
-
-    Examples
-    --------
-    >>> signal_column([HeldSignal(np.zeros((1, 4)), 8000.0)]).shape
-    (1,)
-    """
+    """Make a column of signals: an object array (signals,)."""
     column = np.empty(len(signals), dtype=object)
     column[:] = list(signals)
     return column
 
 
 def unlike(signals: Sequence[Signal], names: Sequence[str]) -> str | None:
-    """Describe how the rates, lengths or channels of signals differ; None if they are equal.
-
-    Examples
-    --------
-    >>> unlike([HeldSignal(np.zeros((1, 4)), 8000.0), HeldSignal(np.zeros((2, 4)), 8000.0)], ["bass", "voice"])
-    'sources differ in their channels: bass has 1, voice has 2'
-    """
+    """Describe how the rates, lengths or channels of signals differ; None if they are equal."""
     for what, unit, values in (
         ("rate", " Hz", [f"{signal.rate:g}" for signal in signals]),
         ("channels", "", [str(signal.channels) for signal in signals]),

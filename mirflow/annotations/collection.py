@@ -300,14 +300,7 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
 
 
 def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
-    """Add missing columns to rows, filled with NaN, empty text or no label.
-
-    Examples
-    --------
-    >>> rows = Ragged({"time": np.array([0.5])}, (np.array([1]),))
-    >>> with_columns(KINDS["events"], rows, ["time", "label"]).columns["label"].tolist()
-    [-1]
-    """
+    """Add missing columns to rows, filled with NaN, empty text or no label."""
     columns = dict(rows.columns)
     for name in names:
         if name not in columns:
@@ -387,13 +380,7 @@ def _order(tracks: Sequence[str], rows: Ragged) -> str:
 
 
 def size_name(outer: str, dim: str) -> str:
-    """Name of the counts of items along a dim.
-
-    Examples
-    --------
-    >>> size_name("track", "pattern"), size_name("pattern", "occurrence")
-    ('row_size', 'occurrence_size')
-    """
+    """Name of the counts of items along a dim."""
     return "row_size" if outer == "track" else f"{dim}_size"
 
 

@@ -27,13 +27,7 @@ _ROUNDING = 1e-9
 
 
 def hop_of(grid: GridSpec) -> float | None:
-    """Return the hop of a grid of frames in seconds; None for ``union`` and ``reference``.
-
-    Examples
-    --------
-    >>> hop_of({"hop": 0.01}), hop_of("union")
-    (0.01, None)
-    """
+    """Return the hop of a grid of frames in seconds; None for ``union`` and ``reference``."""
     if isinstance(grid, str) and grid in ("union", "reference"):
         return None
     if isinstance(grid, Mapping) and set(grid) == {"hop"}:
@@ -45,14 +39,7 @@ def hop_of(grid: GridSpec) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class TimeGrid:
-    """Consecutive stretches of time.
-
-    Examples
-    --------
-    >>> grid = TimeGrid("hop 0.5 s", np.array([0.0, 0.5]), 1.0)
-    >>> grid.ends.tolist(), grid.frame_of(np.array([-1.0, 0.2, 0.5, 1.0])).tolist()
-    ([0.5, 1.0], [-1, 0, 1, 2])
-    """
+    """Consecutive stretches of time."""
 
     name: str
     """Name in attributes of datasets."""
@@ -164,15 +151,6 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
     """Make the grid of a specification for annotations of a kind.
 
     The first row is the reference. Times are rounded to `decimals`, to merge times that hardly differ.
-
-    Examples
-    --------
-    >>> from .schema import KINDS
-    >>> rows = Ragged({"time": np.array([0.3, 0.0, 0.2])}, (np.array([1, 2]),))
-    >>> make_grid(KINDS["events"], rows, "union").times.tolist()
-    [0.0, 0.2, 0.3]
-    >>> len(make_grid(KINDS["events"], rows, {"hop": 0.1}))
-    4
     """
     if not isinstance(spec, str | Mapping):
         return _given_grid(spec)
@@ -193,14 +171,7 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
 
 
 def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
-    """Make frames at ``k * hop`` from 0 s to before an end or, for kinds without ends, to the last time.
-
-    Examples
-    --------
-    >>> from .schema import KINDS
-    >>> frame_grid(KINDS["intervals"], 0.3, 0.1).times.tolist(), len(frame_grid(KINDS["events"], 0.3, 0.1))
-    ([0.0, 0.1, 0.2], 4)
-    """
+    """Make frames at ``k * hop`` from 0 s to before an end or, for kinds without ends, to the last time."""
     rounding = min(_ROUNDING, hop / 4)
     if "end" not in kind.times:  # the last item needs another frame
         end = float(np.nextafter(min(max(end, 0.0), 2 * LATEST) + rounding, np.inf))
@@ -260,12 +231,6 @@ def codes_at(rows: Ragged, times: Float) -> npt.NDArray[np.int32]:
     """Find the label codes in force at ascending times for each row: int32 (rows, times), -1 for none.
 
     Intervals may be in any order; empty ones have no effect, and those that start last take precedence in overlaps.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.0, 1.0]), "end": np.array([3.0, 2.0]), "label": np.array([0, 1])}
-    >>> codes_at(Ragged(columns, (np.array([2]),), ("C", "G")), np.array([0.0, 1.0, 2.0])).tolist()
-    [[0, 1, -1]]
     """
     kept = rows.keep(rows.columns["end"] > rows.columns["start"])
     row = rows_of(kept.counts[0])
@@ -308,14 +273,6 @@ def events_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variab
     Variables are ``count`` int64 (rows, n), the number of events in each stretch; ``activation`` float32 (rows, n), ``1
     - d / (width + 1)`` at a distance of d stretches from the nearest event; and, for labelled events, ``code`` int32
     (rows, n), the label of the last one in each stretch.
-
-    Examples
-    --------
-    >>> rows = Ragged({"time": np.array([0.6, 0.7])}, (np.array([2]),))
-    >>> grid = TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5)
-    >>> found = events_on_grid(rows, grid, GridOptions(width=1))
-    >>> found["count"][1].tolist(), found["activation"][1].tolist()
-    ([[0, 2, 0]], [[0.5, 1.0, 0.5]])
     """
     width, frame, row = options.width, grid.frame_of(rows.columns["time"]), rows_of(rows.counts[0])
     inside = (frame >= 0) & (frame < len(grid))
@@ -360,16 +317,7 @@ class GridArrays:
 
 
 def intervals_from_grid(arrays: GridArrays) -> Ragged:
-    """Convert runs of equal ``code`` to intervals; negative codes mean no label.
-
-    Examples
-    --------
-    >>> code = np.array([[0, 0, -1, 1]])
-    >>> arrays = GridArrays({"code": code}, np.arange(4.0), np.arange(1.0, 5.0), ("C", "G"))
-    >>> found = intervals_from_grid(arrays)
-    >>> found.columns["start"].tolist(), found.columns["end"].tolist()
-    ([0.0, 3.0], [2.0, 4.0])
-    """
+    """Convert runs of equal ``code`` to intervals; negative codes mean no label."""
     codes = arrays.values["code"]
     first = np.ones(codes.shape, dtype=np.bool_)
     first[:, 1:] = codes[:, 1:] != codes[:, :-1]

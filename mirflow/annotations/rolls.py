@@ -21,13 +21,7 @@ _MOST = 2**23
 
 
 def semitones(frequency: Float) -> Float:
-    """Nearest MIDI numbers: float64 (n,); NaN or infinite if there is none.
-
-    Examples
-    --------
-    >>> semitones(np.array([440.0, 450.0, 455.0])).tolist()
-    [69.0, 69.0, 70.0]
-    """
+    """Nearest MIDI numbers: float64 (n,); NaN or infinite if there is none."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.rint(hz_to_midi(frequency))
 
@@ -44,13 +38,6 @@ def notes_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions | None = No
     A note covers the stretches from the one in which it starts to before the one in which it ends, and at least one. Of
     overlapping notes of one pitch, the one that starts last is used. Variables are ``active`` and ``onset``, bool
     (rows, n, 128), and for notes with velocities ``velocity``, float32 (rows, n, 128), 0 if nothing sounds.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.2]), "end": np.array([1.0]), "pitch": np.array([440.0])}
-    >>> found = notes_on_grid(Ragged(columns, (np.array([1]),)), TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5))
-    >>> found["active"][1][0, :, 69].tolist(), found["onset"][1][0, :, 69].tolist()
-    ([True, True, False], [True, False, False])
     """
     shape = (len(rows), len(grid), MIDI_NUMBERS)
     with_velocity = "velocity" in rows.columns
@@ -84,14 +71,6 @@ def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int], voices: i
     `frames` has the frame at each time of the grid for each row, as an index into all frames; -1 for none. Variables
     are ``active``, bool (rows, n, 128), and ``frequency``, float64 (rows, n, `voices`): the pitches of a frame in Hz,
     then zeros.
-
-    Examples
-    --------
-    >>> columns = {"time": np.array([0.0]), "frequency": np.array([440.0, 220.0])}
-    >>> rows = Ragged(columns, (np.array([1]), np.array([2])), depths={"time": 1})
-    >>> found = pitches_on_grid(rows, np.array([0, -1]), (1, 2), 2)
-    >>> np.argwhere(found["active"][1][0]).tolist(), found["frequency"][1][0].tolist()
-    ([[0, 57], [0, 69]], [[440.0, 220.0], [0.0, 0.0]])
     """
     active = np.zeros((*shape, MIDI_NUMBERS), dtype=np.bool_)
     counts = np.append(rows.counts[1], 0)[frames]
@@ -112,15 +91,6 @@ def notes_from_grid(arrays: GridArrays) -> Ragged:
 
     A note starts at each ``onset``, if there is such an array, and whenever a pitch becomes ``active``; it lasts until
     the pitch ends or the next onset. Its ``velocity`` is taken at its start.
-
-    Examples
-    --------
-    >>> active, onset = np.zeros((2, 1, 4, 1), dtype=bool)
-    >>> active[0, :3] = onset[0, [0, 2]] = True
-    >>> values = {"active": active, "onset": onset}
-    >>> found = notes_from_grid(GridArrays(values, np.arange(4.0), np.arange(1.0, 5.0), (), np.array([69.0])))
-    >>> found.columns["start"].tolist(), found.columns["end"].tolist(), found.columns["pitch"].tolist()
-    ([0.0, 2.0], [2.0, 3.0], [440.0, 440.0])
     """
     # Time is the last dim, so that sorted starts and stops belong to the same notes.
     active = arrays.values["active"].astype(np.bool_).transpose(0, 2, 1)
@@ -169,15 +139,7 @@ def frames_from_grid(arrays: GridArrays) -> Ragged:
 
 
 def pedals_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions | None = None) -> Variables:
-    """Convert stretches of pedals to ``down``, bool (rows, n, 3): whether each pedal is down when a frame begins.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.2]), "end": np.array([1.0]), "label": np.array([0])}
-    >>> grid = TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5)
-    >>> pedals_on_grid(Ragged(columns, (np.array([1]),), ("64",)), grid)["down"][1][0, :, 0].tolist()
-    [False, True, False]
-    """
+    """Convert stretches of pedals to ``down``, bool (rows, n, 3): whether each pedal is down when a frame begins."""
     pedal = np.array([pedal_of(label) for label in (*rows.labels, "")], dtype=np.int64)[rows.columns["label"]]
     down = [codes_at(rows.keep(pedal == number), grid.points) >= 0 for number in range(len(PEDALS))]
     return {"down": (("time", "pedal"), np.stack(down, axis=-1), {"long_name": "whether a pedal is down"})}
@@ -208,13 +170,6 @@ def frames_of(notes: Annotation, hop: float = HOP) -> Annotation:
 
     A note covers the frames from round(start / hop) up to, but excluding, round(end / hop). The last frame follows all
     notes and has no pitch. `hop` is in seconds.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.0, 0.1]), "end": np.array([0.2, 0.3]), "pitch": np.array([440.0, 220.0])}
-    >>> found = frames_of(Annotation("notes", columns), 0.1)
-    >>> found.columns["time"].round(3).tolist(), found.inner_counts[0].tolist()
-    ([0.0, 0.1, 0.2, 0.3], [1, 2, 1, 0])
     """
     where = notes.attrs.get("source")
     path = None if where is None else str(where)

@@ -80,15 +80,7 @@ class MemorySource(Source):
 
 @dataclass(frozen=True, eq=False)
 class HeldSource(MemorySource):
-    """A source whose annotation is in memory and has no digest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> source = HeldSource(Annotation("events", {"time": np.array([0.5])}), "reference")
-    >>> source.read()[0].columns["time"].tolist()
-    [0.5]
-    """
+    """A source whose annotation is in memory and has no digest."""
 
     annotation: Annotation
     name: str

@@ -60,15 +60,7 @@ _UNITS = MappingProxyType({"ms": 1e-3, "frames@0.01": 1e-2, "samples@44100": 1 /
 
 
 def extents(kind: Kind, rows: Ragged) -> Float:
-    """First time, last time [s] and number of times of each row: float64 (rows, 3); NaN without any or if not finite.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> events = Ragged({"time": np.array([0.5, 2.0])}, (np.array([2, 0]),))
-    >>> extents(KINDS["events"], events).tolist()
-    [[0.5, 2.0, 2.0], [nan, nan, nan]]
-    """
+    """First and last time [s] and number of times of each row: float64 (rows, 3); NaN without any or if not finite."""
     found = np.full((len(rows), 3), np.nan)
     name = "start" if "start" in rows.columns else "time"
     if not kind.times or name not in rows.columns:
@@ -126,13 +118,7 @@ def odd_spacing(task: str, spans: Float) -> dict[int, str]:
 
 
 def is_usual(task: str, span: Float) -> bool:
-    """True if the items of an annotation, of which `span` is the row of `extents`, lie as far apart as usual.
-
-    Examples
-    --------
-    >>> is_usual("downbeat", np.array([0.0, 120.0, 61.0])), is_usual("downbeat", np.array([0.0, 30.0, 61.0]))
-    (True, False)
-    """
+    """True if the items of an annotation, of which `span` is the row of `extents`, lie as far apart as usual."""
     first, last, count = span.tolist()
     if task not in USUAL or not count >= SPACED:  # which NaN is not
         return True

@@ -125,14 +125,6 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
 
     Names are ``not_finite``, ``too_late``, ``negative``, ``reversed``, ``zero_length``, ``unsorted``, ``duplicate``,
     ``overlap`` and ``gap``.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> rows = Ragged({"start": np.array([0.0, 1.0]), "end": np.array([1.0, 1.0]), "label": np.array([0, 0])},
-    ...               (np.array([2]),), ("C",))
-    >>> list(inspect(KINDS["intervals"], rows))
-    ['zero_length']
     """
     findings: dict[str, Finding] = {}
     times = _times(rows)

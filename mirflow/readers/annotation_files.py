@@ -100,13 +100,7 @@ def _reading(
 
 
 def says_namespace(source: object, options: Mapping[str, Any] = MappingProxyType({})) -> bool:
-    """True for a jams object and for the path of a JAMS file, whose annotations name their namespaces.
-
-    Examples
-    --------
-    >>> says_namespace("a.jams"), says_namespace("a.lab"), says_namespace("a.json", {"format": "jams"})
-    (True, False, True)
-    """
+    """True for a jams object and for the path of a JAMS file, whose annotations name their namespaces."""
     if is_jams(source):
         return True
     if not isinstance(source, str | os.PathLike):

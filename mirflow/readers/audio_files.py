@@ -32,15 +32,6 @@ class FileSignal:
     first read and stays open. The last block is kept, so that reading consecutive or overlapping blocks does not seek.
     Threads may share a signal; a pickled signal opens its file again, so its path should be absolute. Files larger than
     `max_bytes` are refused.
-
-    Examples
-    --------
-    >>> import soundfile, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     soundfile.write(f"{folder}/a.wav", np.array([0.0, 0.5, -1.0]), 8000)
-    ...     signal = FileSignal(f"{folder}/a.wav")
-    ...     signal.rate, signal.channels, signal.frames, signal.read(1, 3).tolist()
-    (8000.0, 1, 3, [[0.5, -1.0]])
     """
 
     __slots__ = ("_channels", "_frames", "_held", "_lock", "_opened", "_rate", "name", "path")

@@ -34,18 +34,6 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
 
     `sources` (iterable of (place, Source)): the references, or the estimates of one system. Returns empty unless
     downbeats are chosen by positions where a file has them, and some files have them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name, text in {"a": "0.5 1\\n1.0 2\\n", "b": "0.5\\n1.0\\n"}.items():
-    ...         written = Path(folder, f"{name}.txt").write_text(text)
-    ...     sources = [(name, FileSource(f"{folder}/{name}.txt", Reading.of("downbeat"))) for name in "ab"]
-    ...     bare = without_positions(sources)
-    >>> [*bare], bare["b"].reading.select
-    (['b'], 'downbeat')
     """
     bare: dict[_Place, Source] = {}
     some = False

@@ -112,13 +112,6 @@ def parse_billboard(
     Tasks are ``chord``, ``segment`` (letters, or functions with ``columns: {label: function}``), ``beat`` (with
     positions in the bar) and ``downbeat`` (bars). Silence and passages without harmony are ``N``; pauses, phrases
     without chords and passages too fast to notate are ``X``.
-
-    Examples
-    --------
-    >>> text = b"# metre: 4/4\\n0.0\\tsilence\\n2.0\\tA, intro, | C:maj | F:maj G:7 |\\n6.0\\tend\\n"
-    >>> found = parse_billboard(text, Reading.of("chord"))
-    >>> found.columns["start"].tolist(), found.labels
-    ([0.0, 2.0, 4.0, 5.0], ['N', 'C:maj', 'F:maj', 'G:7'])
     """
     phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
     found = _read(phrases, reading, name)

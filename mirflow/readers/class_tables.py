@@ -36,13 +36,7 @@ def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
 
 
 def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
-    """Parse the text of a table of classes; see `read_classes`.
-
-    Examples
-    --------
-    >>> parse_classes("class,parent\\njazz,Jazz & Blues\\nblues,Jazz & Blues\\n", "genres.csv").names
-    ('Jazz & Blues', 'jazz', 'blues')
-    """
+    """Parse the text of a table of classes; see `read_classes`."""
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
         rows = [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]

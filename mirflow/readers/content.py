@@ -125,15 +125,7 @@ def _demand_unpacked(data: bytes, name: str | Path) -> None:
 
 
 def demand_no_json(data: bytes, name: str | Path) -> None:
-    """Raise if a file to be read as text is JSON, such as a JAMS file with another suffix.
-
-    Examples
-    --------
-    >>> demand_no_json(b'{"annotations": []}', "a.json")
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.UnreadableError: a.json: is JSON (JAMS files end in .jams), not text; if it is JAMS, declare ...
-    """
+    """Raise if a file to be read as text is JSON, such as a JAMS file with another suffix."""
     if _JSON.match(data):
         message = (
             "is JSON (JAMS files end in .jams), not text; if it is JAMS, declare format: jams (--input-format jams)"
@@ -201,13 +193,7 @@ _ADDED = frozenset(("__MACOSX", "Thumbs.db", "desktop.ini"))
 
 
 def is_hidden(path: str) -> bool:
-    """True for the names, or relative paths with ``/``, of files that are hidden or that file managers add.
-
-    Examples
-    --------
-    >>> [is_hidden(name) for name in ("a.lab", "._a.lab", ".DS_Store", "refs/__MACOSX/a.lab")]
-    [False, True, True, True]
-    """
+    """True for the names, or relative paths with ``/``, of files that are hidden or that file managers add."""
     return path[:1] == "." or path in _ADDED or ("/" in path and any(map(is_hidden, path.split("/"))))
 
 
@@ -226,13 +212,7 @@ def is_listed_file(path: Path) -> bool:
 
 
 def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Total size of several files in bytes, and a number derived from theirs.
-
-    Examples
-    --------
-    >>> mix_stats([(5, 1), (7, 2)])[0], mix_stats([(5, 1), (7, 2)]) == mix_stats([(7, 2), (5, 1)])
-    (12, False)
-    """
+    """Total size of several files in bytes, and a number derived from theirs."""
     # Multiplied so that swapped files, or times with the same sum, give another number.
     mixed = 0
     for size, modified in stats:
@@ -244,11 +224,6 @@ def digest_of(data: bytes) -> str:
     """A short fingerprint of the content of a file: 16 hexadecimal digits of blake2b.
 
     Text has the same one with any line ends, and with or without a byte order mark. Data with a null byte are not text.
-
-    Examples
-    --------
-    >>> len(digest_of(b"0.0 1.0 C\\n")), digest_of(b"0.0 1.0 C\\n") == digest_of(b"\\xef\\xbb\\xbf0.0 1.0 C\\r\\n")
-    (16, True)
     """
     if b"\0" not in data:
         data = data.removeprefix(codecs.BOM_UTF8)
@@ -280,13 +255,7 @@ def is_encoding(name: str) -> bool:
 
 
 def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
-    """The text of bytes, with ``\\n`` as line ends and without a byte order mark; with that of UTF-16, in UTF-16.
-
-    Examples
-    --------
-    >>> decode(b"0.0 1.0 C\\r\\n", "a.lab"), decode("0.0 1.0 C\\n".encode("utf-16"), "a.lab")
-    ('0.0 1.0 C\\n', '0.0 1.0 C\\n')
-    """
+    """The text of bytes, with ``\\n`` as line ends and without a byte order mark; with that of UTF-16, in UTF-16."""
     if data.startswith(codecs.BOM_UTF8):
         data = data[len(codecs.BOM_UTF8) :]
     if encoding == "utf-8" and data.startswith(_FOUR_BYTES):

@@ -209,15 +209,6 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     Times are in seconds and pitches in Hz, neither sorted nor checked. Without a label column, intervals have empty
     labels and events have none; a file without rows gives no items. `name` is the file's name in messages and the
     attribute ``source``.
-
-    Examples
-    --------
-    >>> chords = parse_delimited(b"0.0 1.5 C:maj\\n1.5 2.0 N\\n", Reading.of("chord"), "lab")
-    >>> chords.columns["end"].tolist(), chords.labels
-    ([1.5, 2.0], ['C:maj', 'N'])
-    >>> notes = parse_delimited(b"0.5,1.0,69\\n", Reading.of("transcription", pitch_unit="MIDI"), "csv")
-    >>> notes.columns["pitch"].tolist()
-    [440.0]
     """
     text = decode(data, name, reading.delimited.encoding)
     attrs: dict[str, Attribute] = {"source": str(name)}
@@ -258,13 +249,7 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
 
 
 def is_odd_key(label: str) -> bool:
-    """True if the label of a local key is written in another form than that of keys.
-
-    Examples
-    --------
-    >>> is_odd_key("Key Bb"), is_odd_key("Bb major")
-    (True, False)
-    """
+    """True if the label of a local key is written in another form than that of keys."""
     return label.lower() == "silence" or key_in_row(label) != label
 
 
@@ -287,13 +272,7 @@ def demand_midi(annotation: Annotation, name: str | Path) -> None:
 
 
 def has_numbers(reading: Reading) -> bool:
-    """True if numbers next to names affect scores; for classes they do not.
-
-    Examples
-    --------
-    >>> has_numbers(Reading.of(task="tagging")), has_numbers(Reading.of(task="classification"))
-    (True, False)
-    """
+    """True if numbers next to names affect scores; for classes they do not."""
     return reading.task != "classification"
 
 
@@ -686,13 +665,7 @@ def _unquoted(field: str) -> str:
 
 
 def find_separator(text: str, format: str, options: DelimitedOptions) -> str | None:
-    """The separator of columns, as declared or by the format of a file; None if `sniff` has to find it.
-
-    Examples
-    --------
-    >>> find_separator("0.5,kick", "csv", DelimitedOptions()), find_separator("0,5;kick", "csv", DelimitedOptions())
-    (',', ';')
-    """
+    """The separator of columns, as declared or by the format of a file; None if `sniff` has to find it."""
     if options.separator is not None or format not in ("csv", "tsv"):
         return options.separator
     if format == "tsv":

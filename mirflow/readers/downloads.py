@@ -47,14 +47,7 @@ _DAY = 86_400.0
 
 
 class RemoteFile(NamedTuple):
-    """A file at a URL, with certain contents.
-
-    Examples
-    --------
-    >>> file = RemoteFile("s3", "bucket", "ref/a.jams", "00112233445566ff")
-    >>> file.path, file.url, RemoteFile.parse(file.path) == file
-    ('s3+00112233445566ff://bucket/ref/a.jams', 's3://bucket/ref/a.jams', True)
-    """
+    """A file at a URL, with certain contents."""
 
     kind: str
     """``s3``, ``gs``, ``az``, ``http`` or ``https``."""
@@ -83,13 +76,7 @@ class RemoteFile(NamedTuple):
 
 
 def parse_url(text: str) -> RemoteFile | None:
-    """The URL of files that a text is, perhaps with placeholders, without a stamp; None for paths of this machine.
-
-    Examples
-    --------
-    >>> parse_url("https://host/My%20refs/{track}.lab").key, parse_url("refs/{track}.lab")
-    ('My refs/{track}.lab', None)
-    """
+    """The URL of files that a text is, perhaps with placeholders, without a stamp; None for paths of this machine."""
     found = _URL.fullmatch(text)
     if found is None:
         return None

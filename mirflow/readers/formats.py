@@ -227,13 +227,7 @@ TASK_OF_SUFFIX: Mapping[str, str] = MappingProxyType(
 
 
 def is_annotation_file(name: str) -> bool:
-    """True if a file in a folder may be an annotation by its name: any suffix that is not known for something else.
-
-    Examples
-    --------
-    >>> [is_annotation_file(name) for name in ("a.lab", "b.BEATS", "README.txt", "LICENSE", "a.png", "a.lab~")]
-    [True, True, False, False, False, False]
-    """
+    """True if a file in a folder may be an annotation by its name: any suffix that is not known for something else."""
     stem, _, suffix = name.rpartition(".")
     unread = f".{suffix.lower()}" in _UNREAD or suffix.endswith(("~", "#")) or stem.lower() in _NAMES
     return bool(stem) and not unread
@@ -255,13 +249,7 @@ _BY_ENDING = tuple((one.ending, name) for name, one in FORMATS.items() if one.en
 
 
 def format_named(path: str) -> str:
-    """The format of a file by its name; text if the name is ambiguous.
-
-    Examples
-    --------
-    >>> format_named("refs/0001_salami_chords.txt"), format_named("a.MID"), format_named("a.beats")
-    ('billboard', 'midi', 'txt')
-    """
+    """The format of a file by its name; text if the name is ambiguous."""
     for ending, name in _BY_ENDING:
         if path.endswith(ending):
             return name
@@ -281,13 +269,7 @@ LAYOUTS: Mapping[str, str] = MappingProxyType(
 
 
 def load_reader(address: str) -> Callable[..., Any]:
-    """Import the function at ``module:function``, when the first file of its format is read.
-
-    Examples
-    --------
-    >>> load_reader(FORMATS["svl"].parser).__name__
-    'parse_svl'
-    """
+    """Import the function at ``module:function``, when the first file of its format is read."""
     module, _, function = address.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module, __package__), function)
     return found

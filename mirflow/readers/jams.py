@@ -60,11 +60,6 @@ def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple
     """Name the annotators: by id, otherwise by name, otherwise by the position in their namespace.
 
     A repeated name in a namespace gets a number, from the second occurrence on.
-
-    Examples
-    --------
-    >>> [str(c) for c in name_annotators(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
-    ['chord by A1', 'chord by A1 (2)', 'chord without an annotator (number 2)']
     """
     positions: dict[str, int] = {}
     seen: dict[tuple[str, str], int] = {}
@@ -585,13 +580,7 @@ def _open(path: str, max_bytes: int, name: str, stat: tuple[int, int]) -> JamsFi
 
 
 def decode_jams(data: bytes, name: str) -> JamsFile:
-    """Decode the frame of a JAMS file from its bytes.
-
-    Examples
-    --------
-    >>> decode_jams(b'{"annotations": [{"namespace": "chord", "data": []}]}', "a.jams").choices[0].namespace
-    'chord'
-    """
+    """Decode the frame of a JAMS file from its bytes."""
     plain = data
     if data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         plain = decode(data, name, "utf-8" if data.startswith(codecs.BOM_UTF8) else "utf-16").encode()

@@ -39,14 +39,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class LabelMap:
-    """A map from labels to others.
-
-    Examples
-    --------
-    >>> functions = read_label_map("functions7")
-    >>> functions.map(["Intro", "Pre-Verse", "gtr", ""])
-    ['intro', 'verse', 'inst', '']
-    """
+    """A map from labels to others."""
 
     equal: Pairs = ()
     """Pairs of a whole label, in lower case, and its replacement."""

@@ -102,13 +102,7 @@ def has_only_names(fields: Sequence[str]) -> bool:
 
 
 def heading(text: str) -> str:
-    """The name in a header, without a unit in brackets.
-
-    Examples
-    --------
-    >>> heading("Onset Time [s]")
-    'onset_time'
-    """
+    """The name in a header, without a unit in brackets."""
     return text.partition("(")[0].partition("[")[0].strip().lower().replace(" ", "_")
 
 
@@ -133,14 +127,6 @@ def demand_units(
     """Raise if a header names a unit other than that in which a column is read, unless a unit of times is declared.
 
     `places` are the columns that are read; `name` and `line` (of the header) are used in messages.
-
-    Examples
-    --------
-    >>> demand_units(["time (ms)"], {"time": 0}, Reading.of("onset"), "a.csv", 1)
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has 'time (ms)', but times are read in s: \
-declare time_unit: ms (--time-unit ms)
     """
     of_time, of_pitch = reading.delimited.time_unit, reading.delimited.pitch_unit
     units = {one.name: one.units for one in KINDS[reading.kind].variables} | {"duration": "s"}
@@ -174,13 +160,7 @@ def is_known(field: str, kind: Kind | None, *, keyed: bool) -> bool:
 
 
 def find_columns(kind: Kind, header: Sequence[str], *, keyed: bool = False) -> dict[str, int]:
-    """Positions of the columns that a header names.
-
-    Examples
-    --------
-    >>> find_columns(KINDS["labels"], ["tag", "clip", "prob"], keyed=True)
-    {'track': 1, 'label': 0, 'value': 2}
-    """
+    """Positions of the columns that a header names."""
     headings = [heading(field) for field in header]
     usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
     places: dict[str, int] = {}
@@ -197,16 +177,6 @@ def named_columns(
     """Positions of the columns of a kind by a header; raise if the header is incomplete or ambiguous.
 
     `keyed` headers must name a column of tracks. `task`, `name` and `line` (of the header) are used in messages.
-
-    Examples
-    --------
-    >>> named_columns(KINDS["intervals"], ["chord", "onset", "duration"], "chord", "a.csv", 1)
-    {'start': 1, 'duration': 2, 'label': 0}
-    >>> named_columns(KINDS["events"], ["time", "frequency"], "beat", "a.csv", 1)
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has a column 'frequency', which beat does not have; \
-the file looks like melody (time, frequency): use task melody; or declare columns: {time: time}
     """
     places = find_columns(kind, header, keyed=keyed)
     needed = [("track",) * keyed + way for way in kind.needed]
@@ -276,15 +246,7 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
 
 
 def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The option that declares the columns of a header of unusual names, by the words in them.
-
-    Examples
-    --------
-    >>> _proposed(KINDS["intervals"], ["start_s", "stop_s", "chord"], [("start", "end")])
-    {'columns': {'start': 'start_s', 'end': 'stop_s', 'label': 'chord'}}
-    >>> _proposed(KINDS["events"], ["idx", "beatMs"], [("time",)])
-    {'columns': {'time': 'beatMs'}}
-    """
+    """The option that declares the columns of a header of unusual names, by the words in them."""
     words = [_words_in(field) for field in header]
     usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
     for way in needed:
@@ -318,13 +280,7 @@ _THOUSANDTHS = frozenset(("ms", "msec", "millis", "milliseconds"))
 
 
 def spell(options: Mapping[str, Any]) -> str:
-    """Options of reading as keys of a pipeline and, in brackets, as they are typed.
-
-    Examples
-    --------
-    >>> spell({"columns": {"start": "t0", "label": "my key"}, "time_unit": "ms"})
-    "columns: {start: t0, label: 'my key'} and time_unit: ms (--columns 'start=t0,label=my key' --time-unit ms)"
-    """
+    """Options of reading as keys of a pipeline and, in brackets, as they are typed."""
     keys, typed = [], []
     for name, value in options.items():
         if name == "columns":
@@ -384,14 +340,6 @@ def demand_read(
     """Raise if a column of numbers that scores may depend on would be skipped because of its name.
 
     `places` are the columns that are read; `name` and `line` (of the header) are used in messages.
-
-    Examples
-    --------
-    >>> demand_read(KINDS["labels"], ["tag", "loudness"], [["slow", "0.2"]], {"label": 0}, "a.csv", 1)
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: the column 'loudness' holds numbers and would not be read: \
-if they are the numbers of the tags, declare columns: {label: tag, value: loudness}; if not, ...
     """
     if not kind.values:
         return
@@ -430,25 +378,13 @@ def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
 
 
 def is_beside(name: str, *, tracks: bool = False) -> bool:
-    """True if a column of this name is left out by declaration; of tables of `tracks`, also what describes a track.
-
-    Examples
-    --------
-    >>> is_beside("confidence"), is_beside("title"), is_beside("title", tracks=True)
-    (True, False, True)
-    """
+    """True if a column of this name is left out by declaration; of tables of `tracks`, also what describes a track."""
     usual = name in _BESIDE or name in _NEVER_READ or name.endswith("_id") or name.startswith("unnamed")
     return usual or (tracks and name.endswith(ABOUT_TRACKS))
 
 
 def declare_columns(columns: Mapping[str, Any]) -> str:
-    """The option that declares columns.
-
-    Examples
-    --------
-    >>> declare_columns({"start": "0", "label": "Local key"})
-    "columns: {start: 0, label: 'Local key'}"
-    """
+    """The option that declares columns."""
     named = (
         f"{column}: {name if _PLAIN_NAME.fullmatch(str(name)) else repr(name)}" for column, name in columns.items()
     )
@@ -530,14 +466,6 @@ def demand_tags(rows: Rows, places: Mapping[str, int], task: str | None, name: s
     """Raise if all tags of rows without a header are numbers, as in a table with one column per tag.
 
     Only the task ``tagging`` is checked; `places` are the columns that are read.
-
-    Examples
-    --------
-    >>> demand_tags([(1, ["t1", "1", "0"])], {"track": 0, "label": 1, "value": 2}, "tagging", "a.csv")
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: a.csv:1: the tag would be a number: '1'; a table with one column per tag \
-needs a header (clip,guitar,slow); if tags are numbers, declare columns: {track: 0, label: 1, value: 2}
     """
     if task != "tagging":
         return
@@ -557,13 +485,6 @@ def remedy_for_regions(rows: Rows, kind: Kind) -> str:
     """The remedy for rows of a start, a value, a duration and a label, as Sonic Visualiser exports regions.
 
     Empty unless each region would then end before the next one starts.
-
-    Examples
-    --------
-    >>> rows = [(1, ["0.2", "5", "57.0", "Theme"]), (2, ["57.2", "6", "30.0", "Coda"])]
-    >>> remedy_for_regions(rows, kind_of("segment"))
-    'for regions of Sonic Visualiser, declare columns: {start: 0, duration: 2, label: 3} (--columns \
-start=0,duration=2,label=3)'
     """
     if not kind.adjacent or any(len(_leading(fields[:4])) != 3 or len(fields) < 4 for _, fields in rows):
         return ""
@@ -651,13 +572,7 @@ def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> 
 
 
 def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
-    """True if labels clearly belong to a task, so that rows need not be checked one by one.
-
-    Examples
-    --------
-    >>> are_plain(["C:maj", "N"], kind_of("chord"), "chord"), are_plain(["440.0"], kind_of("segment"), "segment")
-    (True, False)
-    """
+    """True if labels clearly belong to a task, so that rows need not be checked one by one."""
     texts = not any(map(_NUMBER.match, labels))
     if kind.followed_by == "label":
         return texts
@@ -669,15 +584,7 @@ def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
 
 
 def guess_task(rows: Sequence[Sequence[str]]) -> str:
-    """Guess the task from rows of fields; empty if they are ambiguous.
-
-    Examples
-    --------
-    >>> guess_task([["0.0", "1.5", "C:maj"], ["1.5", "2.0", "N"]]), guess_task([["0", "1", "intro"]])
-    ('chord', 'segment')
-    >>> guess_task([["60", "120", "0.25"]]), guess_task([["0.5", "1.0", "440.0"], ["0.7", "1.0", "220.0"]])
-    ('tempo', 'transcription')
-    """
+    """Guess the task from rows of fields; empty if they are ambiguous."""
     words = [found for row in rows[:SAMPLE] if (found := [word for field in row for word in field.split()])]
     if not words:
         return ""

@@ -42,11 +42,6 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
 
     The annotation has a piece for each line, including empty ones, or for each word, with the number of its line, if
     words have times.
-
-    Examples
-    --------
-    >>> parse_text(b"Oh my\\nlove\\n", Reading.of("lyrics")).labels
-    ['Oh my', 'love']
     """
     demand_no_json(data, name)
     if format in ("csv", "tsv"):
@@ -98,13 +93,7 @@ def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
 
 
 def pieces_of(texts: Sequence[str], start: Column, end: Column) -> list[Piece]:
-    """Texts with times as pieces: words of one line if none contains a blank, otherwise lines.
-
-    Examples
-    --------
-    >>> pieces_of(["Oh", "my"], np.array([0.0, 1.0]), np.array([1.0, 2.0]))
-    [('Oh', 0.0, 1.0, 1), ('my', 1.0, 2.0, 1)]
-    """
+    """Texts with times as pieces: words of one line if none contains a blank, otherwise lines."""
     words = all(len(text.split()) < 2 for text in texts)
     return [
         (text, first, last, 1 if words else None)

@@ -162,14 +162,6 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
 
     Names of notes of the performance begin with ``n``, as in partitura. Notes are sorted by start and pitch. Those of
     the score that are tied to another one are not part of the alignment.
-
-    Examples
-    --------
-    >>> text = b"snote(n1,[C,n],4,1:1,0,1/4,0.0,1.0,[])-note(0,[C,n],4,480,960,960,70).\\n"
-    >>> text += b"insertion-note(1,[D,n],4,960,1440,1440,64).\\n"
-    >>> found = parse_match(text, Reading.of("note_alignment"))
-    >>> found.labels, found.columns["score_id"].tolist(), found.columns["performance_id"].tolist()
-    (['match', 'insertion'], ['n1', ''], ['n0', 'n1'])
     """
     if reading.kind not in _KINDS:
         held = "alignments of notes, notes of the performance and its pedals"

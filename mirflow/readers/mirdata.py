@@ -47,13 +47,7 @@ _TASKS: Mapping[str, str] = MappingProxyType(
 
 
 def is_mirdata(thing: object) -> bool:
-    """True for an object of mirdata, without importing it.
-
-    Examples
-    --------
-    >>> is_mirdata([0.5])
-    False
-    """
+    """True for an object of mirdata, without importing it."""
     return any(one.__module__.partition(".")[0] == PACKAGE for one in type(thing).__mro__)
 
 
@@ -446,15 +440,7 @@ def paths_of(track: Any, annotation: str) -> tuple[str | None, ...]:
 
 
 def annotations_of(track: Any) -> list[str]:
-    """Names of the public properties and plain attributes of a track, except paths and audio.
-
-    Examples
-    --------
-    >>> class Track:
-    ...     title, audio = property(lambda self: "x"), property(lambda self: None)
-    >>> annotations_of(Track())
-    ['title']
-    """
+    """Names of the public properties and plain attributes of a track, except paths and audio."""
     names = [name for name in dir(type(track)) if _code_of(track, name) is not None] + list(vars(track))
     return [name for name in names if not (name.startswith("_") or "path" in name or "audio" in name)]
 

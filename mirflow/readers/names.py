@@ -197,15 +197,7 @@ def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
-    """The other side's name of each name; if no name is common, matched without folders and suffixes.
-
-    Examples
-    --------
-    >>> call_alike(["/q/q00.wav", "/q/q01.wav"], ["q00", "q02"])
-    {'/q/q00.wav': 'q00', '/q/q01.wav': 'q01'}
-    >>> call_alike(["a.wav", "b"], ["a", "b"])
-    {'a.wav': 'a.wav', 'b': 'b'}
-    """
+    """The other side's name of each name; if no name is common, matched without folders and suffixes."""
     own, others = list(dict.fromkeys(own)), list(dict.fromkeys(others))
     if set(own).isdisjoint(others):  # usually some names are common, and none has to be parsed
         short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
@@ -215,15 +207,7 @@ def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
 
 
 def call_tracks(own: Iterable[str], others: Iterable[str], path: str = "") -> dict[str, str]:
-    """The other side's name of each track of one system, by the rule of `call_alike`.
-
-    Examples
-    --------
-    >>> call_tracks(["d/q1", "q1.wav.mp3"], ["q1.wav"])
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.AnnotationError: 'd/q1' and 'q1.wav.mp3' both match 'q1.wav' of the reference ...
-    """
+    """The other side's name of each track of one system, by the rule of `call_alike`."""
     called = call_alike(own, others)
     pair = _same(called)
     if pair is not None:
@@ -318,13 +302,7 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
 
 
 def describe_clash(first: str, second: str, remedy: str) -> str:
-    """Name two files that are both taken for the same annotation, and say what to do.
-
-    Examples
-    --------
-    >>> describe_clash("est/a.lab", "est/a.txt", "")
-    'est/a.lab and est/a.txt; remove one, or write the suffix into the path of a pipeline, as in {track}.lab'
-    """
+    """Name two files that are both taken for the same annotation, and say what to do."""
     if reason := difference_of(first, second):
         return f"{first} and {second}, which differ in {reason}; remove or rename one"
     stem, _, suffix = first.rpartition(".")
@@ -334,15 +312,7 @@ def describe_clash(first: str, second: str, remedy: str) -> str:
 
 
 def describe_unpaired(references: Iterable[str], estimates: Iterable[str]) -> str:
-    """Name two tracks without a partner on the other side that may be the same, and the reason; empty without any.
-
-    Examples
-    --------
-    >>> describe_unpaired(["Song1", "b", "c"], ["song1", "b"])
-    "'song1' has no reference, and 'Song1' has no estimate: the names differ in case; call the tracks alike"
-    >>> describe_unpaired(["t1", "t2"], ["t1", "t3"])
-    ''
-    """
+    """Name two tracks without a partner on the other side that may be the same, and the reason; empty without any."""
     known, others = set(references), set(estimates)
     lone, extra = sorted(known - others), sorted(others - known)
     if not lone or not extra:

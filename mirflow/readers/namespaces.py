@@ -86,13 +86,7 @@ NAMESPACES = MappingProxyType(
 
 
 def namespace_kind(name: str) -> str:
-    """The kind of annotation that a namespace is read as.
-
-    Examples
-    --------
-    >>> namespace_kind("beat_position")
-    'events'
-    """
+    """The kind of annotation that a namespace is read as."""
     if name not in NAMESPACES:
         raise UnknownNameError("namespace", name, NAMESPACES)
     return NAMESPACES[name].kind

@@ -34,13 +34,7 @@ def import_arrow(what: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A column of values in a nested table.
-
-    Examples
-    --------
-    >>> Leaf("chords.start", 1, "chords").name
-    'start'
-    """
+    """A column of values in a nested table."""
 
     path: str
     depth: int
@@ -59,15 +53,7 @@ class Leaf:
 
 
 def leaves_of(schema: Any) -> list[Leaf]:
-    """The columns of values of a schema, in the order in which Parquet files store them.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> chords = pyarrow.list_(pyarrow.struct({"start": pyarrow.float64(), "label": pyarrow.string()}))
-    >>> [(leaf.path, leaf.depth) for leaf in leaves_of(pyarrow.schema({"id": pyarrow.string(), "chords": chords}))]
-    [('id', 0), ('chords.start', 1), ('chords.label', 1)]
-    """
+    """The columns of values of a schema, in the order in which Parquet files store them."""
     return [leaf for field in schema for leaf in _leaves(field.name, field.type, 0, "")]
 
 
@@ -106,17 +92,7 @@ def find_path(path: str, leaves: Sequence[Leaf]) -> Leaf:
 
 
 def follow(table: Any, path: str) -> Any:
-    """The values at a path as an Arrow array, with one value or list for each row.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> rows = [{"chords": [{"start": 0.0, "end": 1.5}, {"start": 1.5, "end": 2.0}]}, {"chords": []}]
-    >>> follow(pyarrow.Table.from_pylist(rows), "chords.end").to_pylist()
-    [[1.5, 2.0], []]
-    >>> follow(pyarrow.table({"intervals": [[[0.0, 1.5], [1.5, 2.0]]]}), "intervals.0").to_pylist()
-    [[0.0, 1.5]]
-    """
+    """The values at a path as an Arrow array, with one value or list for each row."""
     column = max((one for one in table.column_names if f"{path}.".startswith(f"{one}.")), key=len)
     array = table[column].combine_chunks()
     return _follow(getattr(array, "storage", array), path[len(column) + 1 :].split(".") if path != column else [])
@@ -160,13 +136,6 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
     preferred to single values.
 
     Raises `InvalidAnnotationError`: no columns, or several structs, have the names.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> leaves = [Leaf("id", 0), Leaf("chords.start", 1, "chords"), Leaf("chords.end", 1, "chords")]
-    >>> {column: leaf.path for column, leaf in infer_paths(KINDS["intervals"], leaves).items()}
-    {'start': 'chords.start', 'end': 'chords.end'}
     """
     groups: dict[tuple[bool, int, str], list[Leaf]] = {}
     for leaf in leaves:
@@ -209,14 +178,7 @@ def _names_of(kind: Kind) -> set[str]:
 
 
 def bytes_of_texts(array: Any) -> int:
-    """Bytes that the texts of an Arrow array of dictionaries, or of lists of these, have outside of the dictionaries.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> bytes_of_texts(pyarrow.array(["verse", "verse"]).dictionary_encode())
-    10
-    """
+    """Bytes of the texts of an Arrow array of dictionaries, or of lists of these, outside of the dictionaries."""
     compute = import_arrow("nested columns").compute
     while hasattr(array.type, "value_field"):
         array = compute.list_flatten(array)
@@ -226,14 +188,7 @@ def bytes_of_texts(array: Any) -> int:
 
 
 def without_dictionaries(array: Any) -> Any:
-    """Replace the dictionaries of an Arrow array, or in its lists, by their values.
-
-    Examples
-    --------
-    >>> import pyarrow
-    >>> without_dictionaries(pyarrow.array(["verse", None]).dictionary_encode()).type
-    DataType(string)
-    """
+    """Replace the dictionaries of an Arrow array, or in its lists, by their values."""
     if hasattr(array.type, "value_field"):
         return _with_items(array, without_dictionaries)
     return array.dictionary_decode() if hasattr(array, "dictionary") else array
@@ -278,11 +233,6 @@ def struct_columns(name: str, column: Any) -> dict[str, list[Any]]:
     """The fields of a column of structs, or of lists of them, by their paths; empty for other columns.
 
     The column is that of an Arrow table or a data frame of pandas or polars.
-
-    Examples
-    --------
-    >>> struct_columns("chords", [[{"label": "C", "start": 0.0}], [], None])
-    {'chords.label': [['C'], [], None], 'chords.start': [[0.0], [], None]}
     """
     array = _as_structs(column)
     if array is None:

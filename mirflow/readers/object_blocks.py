@@ -36,17 +36,6 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
 
     Returns `rows` (list of (int64 (rows,), Ragged)): places of sources, and their annotations as rows of common
     columns. `single`: other annotations by the place of their source. Equal texts are the same annotation.
-
-    Examples
-    --------
-    >>> sources = [ObjectSource(thing, "beat", "a") for thing in (np.array([0.5, 1.0]), [0.7], ["x"])]
-    >>> ((places, rows), (more, others)), single = read_objects(sources)
-    >>> places.tolist(), rows.counts[0].tolist(), more.tolist(), others.columns["time"].tolist(), single
-    ([0], [2], [1], [0.7], {})
-    >>> keys = [ObjectSource("C major", "key", "a"), ObjectSource("C major", "key", "b")]
-    >>> rows, single = read_objects(keys)
-    >>> single[0].labels, single[0] is single[1]
-    (['C major'], True)
     """
     objects = [
         (place, source)

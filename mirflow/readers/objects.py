@@ -77,13 +77,7 @@ def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
 
 
 def is_type(thing: object, module: str, *names: str) -> bool:
-    """True for an instance of a named class of a module, or of a subclass; nothing is imported.
-
-    Examples
-    --------
-    >>> is_type(np.zeros(1), "numpy", "ndarray"), is_type([], "numpy", "ndarray")
-    (True, False)
-    """
+    """True for an instance of a named class of a module, or of a subclass; nothing is imported."""
     return any(
         one.__name__ in names and (one.__module__ == module or one.__module__.startswith(f"{module}."))
         for one in type(thing).__mro__
@@ -123,14 +117,7 @@ VOCABULARY = ("labels", "notation")
 
 
 def in_vocabulary(annotation: Annotation, task: str | None, options: Mapping[str, Any]) -> Annotation:
-    """Translate and map the labels of an annotation in memory, as those of files are.
-
-    Examples
-    --------
-    >>> chords = from_arguments(KINDS["intervals"], ([[0.0, 1.5]], ["Fmaj7/C"]))
-    >>> in_vocabulary(chords, "chord", {"notation": "leadsheet"}).labels
-    ['F:maj7/5']
-    """
+    """Translate and map the labels of an annotation in memory, as those of files are."""
     own = {name: options[name] for name in VOCABULARY if options.get(name) is not None}
     if not own:
         return in_normal_form(annotation)
@@ -145,11 +132,6 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     the arguments of mir_eval's functions, or the first of these arguments. A str is a path, except for tasks whose
     annotations are text (``key``, ``classification``); in ``lyrics``, it is a path if it ends in a suffix. Options of
     reading are those of paths and objects of jams; those of `VOCABULARY` apply to all.
-
-    Examples
-    --------
-    >>> to_annotation(([[0.0, 1.5]], ["C:maj"]), "chord").labels
-    ['C:maj']
     """
     if not options or is_read(thing, task):
         return in_normal_form(_converted(thing, task, options))
@@ -335,11 +317,6 @@ def is_table(thing: object) -> bool:
     """True for a data frame of pandas or polars, a table of arrow or a data set of Hugging Face; nothing is imported.
 
     A series counts as an array, although it is a stream of arrow, as tables are.
-
-    Examples
-    --------
-    >>> is_table({"time": [0.5]})
-    False
     """
     if hasattr(thing, "__dataframe__") or is_type(thing, "datasets", "Dataset"):
         return True
@@ -559,15 +536,7 @@ def name_keys(keys: Sequence[Any], what: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectSource(MemorySource):
-    """A source whose annotation is in an object in memory, which is converted when it is read.
-
-    Examples
-    --------
-    >>> ObjectSource([0.5, "x"], "beat", "estimate a").read()
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: estimate a: time is not a number: 'x'
-    """
+    """A source whose annotation is in an object in memory, which is converted when it is read."""
 
     thing: Any
     """Argument of `to_annotation`."""

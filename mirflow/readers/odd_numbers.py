@@ -23,15 +23,7 @@ _COUNTED = 4
 
 
 def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
-    """Add a remark about pitches that are too low and ends before their starts; NaN becomes unvoiced in series.
-
-    Examples
-    --------
-    >>> columns = {"start": np.array([0.7, 1.0]), "end": np.array([220.0, 247.0]), "pitch": np.array([0.3, 0.2])}
-    >>> tell_odd_numbers(Annotation("notes", columns), Reading.of("transcription")).account[0].message
-    'pitches of 0.2 to 0.3 Hz: the columns may be start, pitch, duration; then declare columns: \
-{start: 0, pitch: 1, duration: 2} (--columns start=0,pitch=1,duration=2)'
-    """
+    """Add a remark about pitches that are too low and ends before their starts; NaN becomes unvoiced in series."""
     kind, usual, message = annotation.schema, not reading.delimited.columns, ""
     if kind.name == "series":
         frequency = annotation.columns["frequency"]
@@ -60,14 +52,7 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
 
 
 def tell_odd_rows(annotation: Annotation) -> Annotation:
-    """Add a remark if all rows are there twice, or if the first one is the number of the others.
-
-    Examples
-    --------
-    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0, 0.5, 1.0])})
-    >>> tell_odd_rows(beats).account[0].message
-    'all 2 rows are there twice'
-    """
+    """Add a remark if all rows are there twice, or if the first one is the number of the others."""
     times = next(iter(annotation.columns.values()))
     count = len(times)
     if count > _COUNTED and times[0] == count - 1 and annotation.kind == "events" and (times[1:] % 1).any():
@@ -92,13 +77,7 @@ def tell_odd_rows(annotation: Annotation) -> Annotation:
 
 
 def may_be_odd(times: Float, counts: Int) -> Bool:
-    """Mask of joined rows with these counts that `tell_odd_rows` has to look at.
-
-    Examples
-    --------
-    >>> may_be_odd(np.array([0.5, 1.0, 0.5, 1.0, 0.5, 1.0]), np.array([4, 2])).tolist()
-    [True, False]
-    """
+    """Mask of joined rows with these counts that `tell_odd_rows` has to look at."""
     first = offsets_of(counts)[:-1]
     even = (counts >= 2 * _FEWEST) & (counts % 2 == 0)
     second, middle = np.where(even, first + 1, first), np.where(even, first + counts // 2, first)

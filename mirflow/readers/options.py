@@ -614,11 +614,6 @@ def split_sides(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
     """Split options of reading into those of the reference and those of the estimate.
 
     Options apply to both sides, or to one with the prefix ``reference_`` or ``estimate_``, which has precedence.
-
-    Examples
-    --------
-    >>> split_sides({"time_unit": "s", "header": False, "estimate_time_unit": "ms"})
-    ({'time_unit': 's', 'header': False}, {'time_unit': 'ms', 'header': False})
     """
     both: dict[str, Any] = {}
     own: dict[str, dict[str, Any]] = {f"{side}_": {} for side in SIDES}

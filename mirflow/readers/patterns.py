@@ -36,15 +36,7 @@ class Match(NamedTuple):
 
 
 class MatchedFiles(Sequence[Match]):
-    """Files that match a pattern, each of which becomes a `Match` on access: of a million files, few bytes are kept.
-
-    Examples
-    --------
-    >>> found = MatchedFiles("/data", "{system}/{track}.lab", ["system", "track"])
-    >>> found.extend([(("KO1", "a"), (9, 5)), (("KO1", "b"), (12, 6))])
-    >>> len(found), found[1]
-    (2, Match(path='/data/KO1/b.lab', name='KO1/b.lab', values=('KO1', 'b'), size=12, version=6))
-    """
+    """Files that match a pattern, each of which becomes a `Match` on access: of a million files, few bytes are kept."""
 
     def __init__(self, base: str, text: str, names: Sequence[str]) -> None:
         self.columns: tuple[list[str], ...] = tuple([] for _ in names)
@@ -263,15 +255,7 @@ class Pattern:
 
 
 def describe_otherwise(matches: Sequence[Match], pattern: str) -> str:
-    """Warning about files that differ from a pattern in upper and lower case alone; empty without any.
-
-    Examples
-    --------
-    >>> found = MatchedFiles("/data", "{track}.lab", ["track"])
-    >>> found.otherwise.append("a.LAB")
-    >>> describe_otherwise(found, "{track}.lab")  # doctest: +ELLIPSIS
-    "1 file differs from '{track}.lab' in upper and lower case alone and is not read, such as 'a.LAB': rename it..."
-    """
+    """Warning about files that differ from a pattern in upper and lower case alone; empty without any."""
     names = matches.otherwise if isinstance(matches, MatchedFiles) else []
     if not names:
         return ""
@@ -307,13 +291,7 @@ def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[t
 
 
 def fill(pattern: str, values: Mapping[str, str]) -> str:
-    """Replace some of the placeholders of a pattern with values.
-
-    Examples
-    --------
-    >>> fill("{track:path}/{source}.wav", {"track": "rock/a"})
-    'rock/a/{source}.wav'
-    """
+    """Replace some of the placeholders of a pattern with values."""
     for name, value in values.items():
         pattern = pattern.replace(f"{{{name}}}", value).replace(f"{{{name}:path}}", value)
     return pattern

@@ -41,15 +41,6 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
 
     Events have positions in the bar as labels, and perhaps a column ``bar`` with bar numbers. Without a selection, the
     downbeats are selected if there are positions, otherwise all. A map of labels applies to positions first.
-
-    Examples
-    --------
-    >>> beats = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])}, ["1", "2", "1"])
-    >>> select_beats(beats, Reading.of("downbeat"), "a.txt").columns["time"].tolist()
-    [0.0, 1.0]
-    >>> marked = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])}, ["db,4/4", "b", "db"])
-    >>> select_beats(marked, Reading.of("downbeat", downbeat=["db"]), "a.txt").columns["time"].tolist()
-    [0.0, 1.0]
     """
     if annotation.labels is not None and not any(annotation.labels):
         annotation = replace(annotation, labels=None)

@@ -17,11 +17,6 @@ def order_names(annotation: Annotation, name: str | Path | None) -> Annotation:
     """Sort a list by its ranks, or a ranking without ranks by its scores; other annotations are unchanged.
 
     The column ``rank`` is dropped. Equal scores keep the order of their rows. `name` is the file in messages, if any.
-
-    Examples
-    --------
-    >>> order_names(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels
-    ['b', 'a']
     """
     kind, columns = annotation.schema, dict(annotation.columns)
     graded = "grader" in kind.columns
@@ -46,14 +41,7 @@ def demand_numbers(annotation: Annotation, name: str | Path | None) -> None:
 
 
 def order_by_score(annotation: Annotation) -> Annotation:
-    """Sort a ranking by scores; among equal ones, the item with the later name is first, as in trec_eval.
-
-    Examples
-    --------
-    >>> run = Annotation("ranking", {"value": np.array([0.5, 0.5, 0.9])}, ["x", "y", "z"], lines=[1, 2, 3])
-    >>> order_by_score(run).labels
-    ['z', 'y', 'x']
-    """
+    """Sort a ranking by scores; among equal ones, the item with the later name is first, as in trec_eval."""
     labels = list(annotation.labels or ())
     value: Float = annotation.columns["value"]
     named = np.array(sorted(range(len(labels)), key=lambda item: labels[item].encode(), reverse=True), dtype=np.int64)

@@ -225,18 +225,6 @@ def write_readings(
     """Read sources one by one and store their annotations in a new file, whose name ends in ``.readings``.
 
     Sources come with the values of their placeholders. Audio cannot be stored.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from mirflow.annotations.source import HeldSource
-    >>> beats = HeldSource(Annotation("events", {"time": np.array([0.5, 1.0])}), "a.txt")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_readings(Path(folder, "beat.readings"), "events", [(beats, {"track": "a"})])
-    ...     ((source, values),) = open_readings(Path(folder, "beat.readings")).sources()
-    ...     annotation, digest = source.read()
-    >>> source.label, values, annotation.columns["time"].tolist()
-    ('a.txt', {'track': 'a'}, [0.5, 1.0])
     """
     with path.open("xb") as file:
         file.write(_MAGIC)

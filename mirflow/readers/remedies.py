@@ -35,15 +35,7 @@ _FORM = "NAME"
 
 
 def options_in(clause: str) -> dict[str, Any]:
-    """The options of reading that a clause proposes.
-
-    Examples
-    --------
-    >>> options_in("if rows are a start and a label, declare columns: {start: 0, label: 'my key'} (--columns ...)")
-    {'columns': {'start': 0, 'label': 'my key'}}
-    >>> options_in("declare downbeat: [db] and time_unit: ms"), options_in("write 0 for unvoiced")
-    ({'downbeat': ['db'], 'time_unit': 'ms'}, {})
-    """
+    """The options of reading that a clause proposes."""
     if "declare " not in clause and "(--" not in clause:
         return {}
     options = {name: _value(text) for name, text in _PROPOSED.findall(clause)}
@@ -63,14 +55,6 @@ def advised(message: str, reading: Reading, read: Read) -> str:
     """A message without the clauses whose remedies do not give a plausible annotation.
 
     `read`: reads it in another way; raises a `MirflowError` if it cannot be read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> beats, nothing = (Annotation("events", {"time": np.array(times)}) for times in ([0.5, 1.0], []))
-    >>> message = "not a beat: 'x'; the file looks like onset (time): use task onset; or declare time_unit: ms"
-    >>> advised(message, Reading.of("beat"), lambda reading: beats if reading.task == "onset" else nothing)
-    "not a beat: 'x'; the file looks like onset (time): use task onset"
     """
     if "declare " not in message and "use task " not in message and "(--" not in message:
         return message

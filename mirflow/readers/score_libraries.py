@@ -101,13 +101,7 @@ class ParsedScore:
 
 
 def chosen_library(wanted: str) -> str:
-    """The library that reads scores: the wanted one, or else the first installed one.
-
-    Examples
-    --------
-    >>> chosen_library("partitura")
-    'partitura'
-    """
+    """The library that reads scores: the wanted one, or else the first installed one."""
     if wanted != "auto":
         return wanted
     return next((name for name in LIBRARIES if find_spec(name) is not None), LIBRARIES[0])

@@ -118,13 +118,7 @@ def _messages(file: MidiFile, kind: str) -> list[tuple[int, Any]]:
 
 
 def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
-    """Beats per bar, sub-beats per beat, and quarter notes per sub-beat; beats of compound meters have three.
-
-    Examples
-    --------
-    >>> _divide(3, 4), _divide(6, 8), _divide(3, 8)
-    ((3, 2, 0.5), (2, 3, 0.5), (3, 2, 0.25))
-    """
+    """Beats per bar, sub-beats per beat, and quarter notes per sub-beat; beats of compound meters have three."""
     if numerator > 3 and numerator % 3 == 0:
         return numerator // 3, 3, 4 / denominator
     return numerator, 2, 2 / denominator
@@ -155,15 +149,7 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
 
 def demand_spines(text: str, name: str | Path) -> None:
-    """Raise for a line of kern with more or fewer columns than spines: music21 skips it, or shifts all later times.
-
-    Examples
-    --------
-    >>> demand_spines("**kern\\t**harm\\n1c\\tI\\nby hand\\n", "a.krn")
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: a.krn:3: has 1 column, but there are 2 spines: 'by hand'
-    """
+    """Raise for a line of kern with more or fewer columns than spines: music21 skips it, or shifts all later times."""
     spines = 0
     for number, line in enumerate(text.split("\n"), 1):
         tokens = line.split("\t")

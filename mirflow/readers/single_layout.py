@@ -36,13 +36,6 @@ def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Pa
     """Parse a key such as ``C minor``; runs of blanks become one.
 
     Tonic and mode may be two columns, and a confidence may follow, as may rows of Isophonics, if all have the same key.
-
-    Examples
-    --------
-    >>> parse_key(b"Gb\\tmajor\\n", Reading.of("key")).labels
-    ['Gb major']
-    >>> parse_key(b"key,scale\\nA,minor\\n", Reading.of("key"), "csv").labels
-    ['A minor']
     """
     attrs: dict[str, Attribute] = {"source": str(name)}
     rows = _rows_of_track(data, reading, format, name, "a key")
@@ -78,12 +71,6 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
 
     A third number is the relative strength of the first tempo: the values of ``salience`` are then that number and its
     difference from 1.
-
-    Examples
-    --------
-    >>> both = parse_tempo(b"60.0\\t120.0\\t0.25\\n", Reading.of("tempo"))
-    >>> both.columns["tempo"].tolist(), both.columns["salience"].tolist()
-    ([60.0, 120.0], [0.25, 0.75])
     """
     options, attrs = reading.delimited, {"source": str(name)}
     rows = _rows_of_track(data, reading, format, name, "the tempi of a track")
@@ -206,15 +193,7 @@ def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str
 
 
 def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
-    """Parse a MIREX pattern file: onsets in quarter notes (possibly negative), and pitches as MIDI numbers.
-
-    Examples
-    --------
-    >>> text = b"pattern1\\noccurrence1\\n0, 60\\n1.5, 62\\noccurrence2\\n8, 60\\n"
-    >>> found = parse_patterns(text, Reading.of("pattern"))
-    >>> found.columns["pitch"].tolist(), [counts.tolist() for counts in found.inner_counts]
-    ([60.0, 62.0, 60.0], [[2], [2, 1]])
-    """
+    """Parse a MIREX pattern file: onsets in quarter notes (possibly negative), and pitches as MIDI numbers."""
     notes: list[tuple[float, float]] = []
     lines: list[int] = []
     # The pattern of each occurrence, and its first note; occurrences belong to the last pattern.
@@ -261,13 +240,6 @@ def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: 
     """Parse a notation in the format of MV2H: notes, tatums, hierarchies, keys and chords, in file order.
 
     Times are converted from ms to seconds.
-
-    Examples
-    --------
-    >>> text = b"Note 60 12 0 500 0\\nTatum 0\\nHierarchy 3,2 4 a=0\\nKey 7 Maj\\nChord 0 G:maj\\n"
-    >>> found = parse_sheet_music(text, Reading.of("audio_to_score"))
-    >>> found.labels, found.columns["time"].tolist()
-    (['note', 'tatum', 'meter 3 2 4 0', 'key 7 major', 'chord G:maj'], [0.012, 0.0, 0.0, 0.0, 0.0])
     """
     rows, labels, lines = [], [], []
     for number, line in number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment):

@@ -56,13 +56,7 @@ class SingleRow(Layout):
 
 
 def key_of(text: str, line: int, attrs: Mapping[str, Attribute], account: Account | None = None) -> Annotation:
-    """The key in the text of a row; no item if it says that there is none.
-
-    Examples
-    --------
-    >>> key_of("c minor\\t2", 1, {}).labels, key_of("nan", 1, {}).labels
-    (['c minor'], [])
-    """
+    """The key in the text of a row; no item if it says that there is none."""
     key = key_in_row(text.replace('"', ""))  # no key has quotes
     labels = [] if key.strip().lower() in NOTHING else [" ".join(key.split())]
     remarks = () if account is None else account.remarks

@@ -36,14 +36,6 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
     Kinds are ``events`` (instants), ``series`` (values over time, in Hz) and ``notes``, sorted by time. Gaps in a pitch
     track on a grid are unvoiced: a 0 is inserted one step after the point before the gap and one step before the point
     after it. Levels of notes become velocities from 0 to 127.
-
-    Examples
-    --------
-    >>> text = b'''<sv><data><model id="1" sampleRate="100" type="sparse" dimensions="2" dataset="0"/>
-    ... <dataset id="0" dimensions="2"><point frame="50" value="440"/></dataset></data></sv>'''
-    >>> melody = parse_svl(text, Reading.of(task="melody"))
-    >>> melody.columns["time"].tolist(), melody.columns["frequency"].tolist()
-    ([0.5], [440.0])
     """
     if reading.kind not in _KINDS:
         held = ", ".join(_KINDS)

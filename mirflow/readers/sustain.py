@@ -17,16 +17,7 @@ UNUSED = "has a sustain pedal (controller 64), which is ignored: its notes end w
 
 
 def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> tuple[dict[str, str], list[Remark]]:
-    """The attribute of notes whose ends a sustain pedal extends, or a remark if it is ignored.
-
-    Examples
-    --------
-    >>> attrs, remarks = told_pedal([(0.5, 0, 127)], extended=False)
-    >>> attrs, [remark.rule for remark in remarks]
-    ({}, ['pedal'])
-    >>> told_pedal([(0.5, 0, 127)], extended=True), told_pedal([(0.5, 0, 20)], extended=True)
-    (({'pedal': 'extended'}, []), ({}, []))
-    """
+    """The attribute of notes whose ends a sustain pedal extends, or a remark if it is ignored."""
     if all(value < DOWN for _, _, value in presses):
         return {}, []
     return ({"pedal": "extended"}, []) if extended else ({}, [Remark("pedal", UNUSED)])
@@ -45,13 +36,6 @@ def extend_ends(
     References
     ----------
     MIREX 2024, polyphonic transcription.
-
-    Examples
-    --------
-    >>> zeros = np.zeros(2, dtype=np.int64)
-    >>> ends = extend_ends(np.array([0.0, 2.0]), np.array([1.0, 3.0]), zeros, zeros, [(0.5, 0, 127), (9.0, 0, 0)], 9.0)
-    >>> ends.tolist()
-    [2.0, 9.0]
     """
     found = end.copy()
     for one in {channel for _, channel, _ in presses}:
@@ -73,11 +57,6 @@ def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[
     """Starts and ends of the intervals in which a pedal is down, per channel.
 
     `presses` are (tick, channel, value), in file order; pedals that are never released end at `last`.
-
-    Examples
-    --------
-    >>> stretches([(0, 0, 127), (5, 0, 100), (9, 0, 0), (20, 0, 64)], 30)
-    [(0, 9), (20, 30)]
     """
     found = []
     begun: dict[int, int] = {}

@@ -26,14 +26,7 @@ _SHOWN = 3
 
 
 def separates(name: str, kind: Kind) -> bool:
-    """True if the values of a column of that name separate rows of one track, such as those of several systems.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> separates("Model", KINDS["notes"]), separates("level", KINDS["intervals"]), separates("level", KINDS["notes"])
-    (True, True, False)
-    """
+    """True if the values of a column of that name separate rows of one track, such as those of several systems."""
     named = heading(name)
     return named in SEPARATING or (named == "level" and kind.adjacent)
 
@@ -45,13 +38,6 @@ def demand_one_subject(
 
     `values` (iterable of (int or None, str)): line and value of each row. `track`: the track of the rows, if there are
     several. `remedy`: what may be done instead of keeping the rows of one value.
-
-    Examples
-    --------
-    >>> demand_one_subject("model", [(2, "oak"), (3, "elm")], "a.csv")
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: a.csv:3: the rows are of model 'oak' and 'elm'; keep one of them
     """
     first: str | None = None
     for line, value in values:
@@ -69,13 +55,6 @@ def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], 
     Columns that separate annotations, such as systems, are among them. Declared are row numbers, tracks, confidences,
     comments, colours, columns of the task that another one determines, such as a duration beside an end, and, of tables
     of tracks, what describes the track.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.schema import KINDS
-    >>> unread_places(KINDS["intervals"], ["start", "end", "duration", "label", "confidence", "bass"],
-    ...               {"start": 0, "end": 1, "label": 3}, "chord")
-    (5,)
     """
     usual = {**HEADINGS, **kind.headings}
     lacks_voicing = "voicing" in kind.columns and "voicing" not in places

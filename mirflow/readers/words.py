@@ -51,16 +51,7 @@ _EXTENDED_POWERS = np.array([10**power for power in range(8 * _PARTS)], dtype=ob
 
 @dataclass(frozen=True)
 class Words:
-    """The words of joined texts, none of which is empty, and the lines that hold them.
-
-    Examples
-    --------
-    >>> words = Words.of([b"0.0 1.5 C:maj\\n1.5 2.25 N", b"0.0 1.0 N"])
-    >>> words.numbers(words.first + 1)[0].tolist(), words.line.tolist()
-    ([1.5, 2.25, 1.0], [0, 2, 3])
-    >>> words.labels(np.arange(3), 2, whole=False)
-    ['C:maj', 'N', 'N']
-    """
+    """The words of joined texts, none of which is empty, and the lines that hold them."""
 
     joined: bytes
     codes: npt.NDArray[np.uint8]

@@ -134,13 +134,7 @@ class Head:
 
 
 def split_row(text: str, separator: str) -> list[str]:
-    """The fields of a line; an empty last field is dropped.
-
-    Examples
-    --------
-    >>> split_row("1\\t0.0\\t0.5\\t", "\\t")
-    ['1', '0.0', '0.5']
-    """
+    """The fields of a line; an empty last field is dropped."""
     if separator == "whitespace":
         return text.split()
     fields = [field.strip().strip('"') for field in text.rstrip("\n").split(separator)]
@@ -148,25 +142,13 @@ def split_row(text: str, separator: str) -> list[str]:
 
 
 def name_items(paths: Sequence[str]) -> list[str]:
-    """Names of files without folder and suffix, or whole if two would be the same.
-
-    Examples
-    --------
-    >>> name_items(["/a/x.wav", "/a/y.v2.mp3"]), name_items(["a/1.wav", "b/1.wav"])
-    (['x', 'y.v2'], ['a/1.wav', 'b/1.wav'])
-    """
+    """Names of files without folder and suffix, or whole if two would be the same."""
     short = list(map(strip_name, paths))
     return short if len(set(short)) == len(short) else list(paths)
 
 
 def strip_name(path: str) -> str:
-    """The name of a file without folder and suffix.
-
-    Examples
-    --------
-    >>> strip_name("C:\\\\a\\\\y.v2.mp3")
-    'y.v2'
-    """
+    """The name of a file without folder and suffix."""
     return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
 
 
@@ -375,13 +357,7 @@ def _items(array: NamedArray, path: str, reading: Reading, name: str) -> tuple[t
 
 
 def _look_similar(values: npt.NDArray[Any]) -> bool:
-    """True if each of the first rows of a square matrix is largest on the diagonal.
-
-    Examples
-    --------
-    >>> _look_similar(np.array([[1.0, 0.2], [0.2, 1.0]])), _look_similar(np.array([[0.0, 0.2], [0.2, 0.0]]))
-    (True, False)
-    """
+    """True if each of the first rows of a square matrix is largest on the diagonal."""
     some = np.array(values[:_LOOKED_AT], dtype=np.float64)
     own = np.diagonal(some).copy()
     some[np.arange(len(own)), np.arange(len(own))] = -np.inf

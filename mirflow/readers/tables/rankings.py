@@ -85,11 +85,6 @@ def split_list(line: str, delimiter: str | None) -> list[str]:
 
     Without a delimiter, the query ends at a colon and a blank, at the only tab, or as items do. Items are separated by
     the first of tabs, commas, semicolons and blanks that occurs.
-
-    Examples
-    --------
-    >>> split_list("q1.wav:\\ta b c", None), split_list("q1, a, b", None), split_list("q1\\tone song\\tb", None)
-    (['q1.wav', 'a', 'b', 'c'], ['q1', 'a', 'b'], ['q1', 'one song', 'b'])
     """
     line = line.strip()
     named = _NAMED.fullmatch(line)

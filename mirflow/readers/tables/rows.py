@@ -216,14 +216,7 @@ def _rows_of_tag_lists(lines: Sequence[tuple[int, str]], separator: str, name: s
 
 
 def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[RowKey, list[tuple[int, str]]]:
-    """Group lines, with their numbers, by key.
-
-    Examples
-    --------
-    >>> layout = find_layout("a,jazz", 1, Reading.of("classification"), ",", "genres.csv", keyed=True)
-    >>> [key.track for key in group_rows([(1, "a,jazz"), (2, "b,rock")], layout, "genres.csv")]
-    ['a', 'b']
-    """
+    """Group lines, with their numbers, by key."""
     places = [layout.places.get(name) for name in KEYS]
     groups: dict[RowKey, list[tuple[int, str]]] = {}
     for number, line in lines:
@@ -238,13 +231,7 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
 
 
 def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, list[tuple[int, str]]]:
-    """Replace paths of tracks, as in MIREX's lists, with their names; unchanged unless a name is a path.
-
-    Examples
-    --------
-    >>> list(_without_folders({RowKey("/audio/x.wav"): [(1, "/audio/x.wav\\tjazz")]}))
-    [RowKey(track='x', system='', annotator='')]
-    """
+    """Replace paths of tracks, as in MIREX's lists, with their names; unchanged unless a name is a path."""
     paths = list(dict.fromkeys(key.track for key in rows))
     if not any("/" in path or "\\" in path for path in paths):
         return rows

@@ -45,14 +45,6 @@ def demand_one_key(
 
     `rows` (mapping of RowKey to sequence of (int, str)): line and value of each row. `columns`: the columns that are
     read, for the message.
-
-    Examples
-    --------
-    >>> demand_one_key("system", {RowKey("a"): [(2, "oak"), (3, "elm")]}, {"track": "id", "label": "tag"}, "tags.csv")
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.InvalidAnnotationError: tags.csv:3: rows of track 'a' are of system 'oak' and 'elm'; keep \
-one of them, or declare columns: {track: id, system: system, label: tag}
     """
     role = SEPARATING[heading(column)]
     named = {"track": columns["track"], **({role: column} if role else {}), **columns}
@@ -121,13 +113,7 @@ class TrackTable:
 
 @dataclass(frozen=True, slots=True)
 class TableSource(Source):
-    """The annotation of one track in a file of many.
-
-    Examples
-    --------
-    >>> TableSource("/data/genres.tsv", RowKey("a"), Reading.of(task="classification"), "genres.tsv").label
-    'genres.tsv [a]'
-    """
+    """The annotation of one track in a file of many."""
 
     path: str
     key: RowKey
@@ -224,12 +210,6 @@ def holds_tracks(path: str, reading: Reading) -> bool:
 
     They do in certain formats, if a column of tracks is declared, or if they list labels, ranks or judgements and
     their path has no ``{track}``.
-
-    Examples
-    --------
-    >>> reading = Reading.of(task="classification")
-    >>> holds_tracks("genres.tsv", reading), holds_tracks("genres/{track}.txt", reading)
-    (True, False)
     """
     pattern = Pattern(path)
     if pattern.is_pack:
@@ -288,24 +268,12 @@ def _beside(path: str) -> list[tuple[str, int, int]]:
 
 
 def name_files(path: str) -> tuple[Path, Path]:
-    """Files next to an array that may name its items: of the same name, or common to all arrays in the folder.
-
-    Examples
-    --------
-    >>> [file.as_posix() for file in name_files("a/x.npy")]
-    ['a/x.txt', 'a/items.txt']
-    """
+    """Files next to an array that may name its items: of the same name, or common to all arrays in the folder."""
     return Path(path).with_suffix(".txt"), Path(path).with_name("items.txt")
 
 
 def tag_name_files(path: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-    """Files that may name the tracks, and files that may name the tags, of an array.
-
-    Examples
-    --------
-    >>> [[file.as_posix() for file in files] for files in tag_name_files("a/x.npy")]
-    [['a/x.tracks.txt', 'a/x.tracks.tsv', 'a/tracks.txt', 'a/tracks.tsv'], ['a/x.tags.txt', 'a/tags.txt']]
-    """
+    """Files that may name the tracks, and files that may name the tags, of an array."""
     own, folder = Path(path).with_suffix(""), Path(path).parent
     tracks, tags = ("tracks.txt", "tracks.tsv"), ("tags.txt",)
     first, second = (
@@ -436,13 +404,7 @@ class SpanTable(TrackTable):
 
 
 class SameLine(Sequence[int]):
-    """Line numbers of items on the same line.
-
-    Examples
-    --------
-    >>> list(SameLine(7, 3))
-    [7, 7, 7]
-    """
+    """Line numbers of items on the same line."""
 
     __slots__ = ("line", "size")
 
@@ -466,15 +428,7 @@ class SameLine(Sequence[int]):
 
 
 def demand_line_ends(line: bytes, name: str, number: int) -> None:
-    """Raise if a line contains carriage returns: only the first of its lines would be found.
-
-    Examples
-    --------
-    >>> demand_line_ends(b"q1: a\\rq2: b\\r", "a.txt", 1)
-    Traceback (most recent call last):
-        ...
-    mirflow.errors.UnreadableError: a.txt:1: lines end with a carriage return alone; convert ...
-    """
+    """Raise if a line contains carriage returns: only the first of its lines would be found."""
     at = line.find(b"\r")
     if at >= 0 and line[at:].strip():
         message = "lines end with a carriage return alone; convert them to end with a line feed"
