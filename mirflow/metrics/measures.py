@@ -210,11 +210,11 @@ def to_record(metric: Metric) -> dict[str, Any]:
     ([{'name': 'window', 'default': 0.05, 'unit': 's'}], [0, None], True)
     """
     records: list[dict[str, Any]] = []
-    described: Metric | Parameter
-    for described in (metric, *metric.parameters):
+    described: list[Metric | Parameter] = [metric, *metric.parameters]
+    for record in described:
         changed = {}
-        for one in fields(described):
-            value = getattr(described, one.name)
+        for one in fields(record):
+            value = getattr(record, one.name)
             if one.compare and one.name != "parameters" and (one.name == "default" or value != one.default):
                 if one.name == "range":
                     value = [end if math.isfinite(end) else None for end in value]
