@@ -77,7 +77,9 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
             arrays[name] = np.array(texts(name, values), dtype=np.str_)
         else:  # A converted array is not shared with the caller.
             made = type(values) is np.ndarray and values is not given.get(name)
-            arrays[name] = values if made else numbers(name, _flags(name, values) if name in kind.flags else values)
+            if not made and name in kind.flags and (flags := as_array(name, values)).dtype.kind == "b":
+                values = flags.astype(np.float64)
+            arrays[name] = values if made else numbers(name, values)
     sizes = {len(column) for name, column in arrays.items() if name not in kind.depths}
     if len(sizes) > 1 or (labels is not None and sizes - {len(labels)}):
         innermost = {name: column for name, column in arrays.items() if name not in kind.depths}
@@ -85,11 +87,6 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
         listed = ", ".join(f"{name} has {len(column)}" for name, column in every.items())
         raise InvalidAnnotationError(f"columns differ in length: {listed}")
     return Annotation(kind.name, arrays, labels, counts)
-
-
-def _flags(name: str, values: Any) -> Any:
-    array = as_array(name, values)
-    return array.astype(np.float64) if array.dtype.kind == "b" else values
 
 
 def _is(names: Sequence[str]) -> str:
@@ -353,27 +350,24 @@ def _frames(kind: Kind, given: Mapping[str, Any]) -> Laid:
     if "time" not in given or frequency is None:
         return given, ()
     time, frequency = numbers("time", given["time"]), _parts("frequency", frequency)
-    if not _is_flat(frequency):
+    if isinstance(frequency, Sequence) or getattr(getattr(frequency, "dtype", None), "kind", "") == "O":
+        flat = any(True for _ in frequency) and all(isinstance(value, Real) for value in frequency)
+    else:
+        flat = as_array("frequency", frequency).ndim < 2
+    if not flat:
         frames = [numbers("frequency", frame) for frame in frequency]
         if len(frames) != len(time):
             raise InvalidAnnotationError(f"columns differ in length: time has {len(time)}, frequency {len(frames)}")
         counts = np.array(list(map(len, frames)), dtype=np.int64)
         return {"time": time, "frequency": np.concatenate([np.zeros(0), *frames])}, (counts,)
-    flat = numbers("frequency", frequency)
-    if len(flat) != len(time):
-        raise InvalidAnnotationError(f"columns differ in length: time has {len(time)}, frequency {len(flat)}")
+    pitches = numbers("frequency", frequency)
+    if len(pitches) != len(time):
+        raise InvalidAnnotationError(f"columns differ in length: time has {len(time)}, frequency {len(pitches)}")
     first = np.ones(len(time), dtype=np.bool_)
     first[1:] = time[1:] != time[:-1]
-    sounding = ~np.isnan(flat)
+    sounding = ~np.isnan(pitches)
     counts = np.bincount(np.cumsum(first)[sounding] - 1, minlength=int(first.sum())).astype(np.int64)
-    return {"time": time[first], "frequency": flat[sounding]}, (counts,)
-
-
-def _is_flat(frequency: Any) -> bool:
-    """True for a column of numbers, False for the arrays of frames."""
-    if isinstance(frequency, Sequence) or getattr(getattr(frequency, "dtype", None), "kind", "") == "O":
-        return any(True for _ in frequency) and all(isinstance(value, Real) for value in frequency)
-    return as_array("frequency", frequency).ndim < 2
+    return {"time": time[first], "frequency": pitches[sounding]}, (counts,)
 
 
 def _patterns(kind: Kind, given: Mapping[str, Any]) -> Laid:

@@ -349,7 +349,16 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
     for own in places.values():
         chosen = [source for place in own if isinstance(source := sources[place], RowSource)]
         collection = chosen[0].collection
-        if _are_plain(collection):
+        kind, columns = collection.schema, collection.rows.columns
+        optional = [one.name for one in kind.variables if one.optional and one.name in columns and one.name != "label"]
+        if (
+            len(kind.dims) < 2
+            and kind.name != "audio"
+            and _PLAIN_ATTRS.issuperset({*collection.attrs, *collection.metadata})
+            and all(columns[name].dtype.kind == "f" for name in columns if name != "label")
+            and not ("label" in columns and bool((columns["label"] < 0).any()))
+            and not any(np.isnan(columns[name]).any() for name in optional)
+        ):
             rows = np.array([collection.row_of(source.track) for source in chosen], dtype=np.int64)
             places_of_rows = np.array(own, dtype=np.int64)
             if ACCOUNT in collection.metadata:
@@ -357,20 +366,6 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
                 rows, places_of_rows = rows[silent], places_of_rows[silent]
             found.append((places_of_rows, with_used_labels(collection.rows.take(rows))))
     return found
-
-
-def _are_plain(collection: Collection) -> bool:
-    kind, columns = collection.schema, collection.rows.columns
-    if (
-        len(kind.dims) > 1
-        or kind.name == "audio"
-        or not _PLAIN_ATTRS.issuperset({*collection.attrs, *collection.metadata})
-    ):
-        return False
-    optional = [v.name for v in kind.variables if v.optional and v.name in columns and v.name != "label"]
-    texts = any(columns[name].dtype.kind not in "f" for name in columns if name != "label")
-    unlabelled = "label" in columns and bool((columns["label"] < 0).any())
-    return not (texts or unlabelled or any(np.isnan(columns[name]).any() for name in optional))
 
 
 def _order(tracks: Sequence[str], rows: Ragged) -> str:

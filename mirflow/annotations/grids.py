@@ -152,8 +152,23 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
 
     The first row is the reference. Times are rounded to `decimals`, to merge times that hardly differ.
     """
+    times: Float
     if not isinstance(spec, str | Mapping):
-        return _given_grid(spec)
+        try:
+            times = np.asarray(spec, dtype=np.float64)
+        except (TypeError, ValueError):
+            times = np.zeros(0)
+        if times.ndim != 1 or len(times) < 2:
+            known = "union, reference, {hop: seconds} or an array of at least two times"
+            raise AnnotationError(f"invalid grid {spec!r}: expected {known}")
+        wrong = ~np.isfinite(times)
+        wrong[1:] |= times[1:] <= times[:-1]
+        if wrong.any():
+            where = f"number {int(wrong.argmax())} is {times[wrong.argmax()]} s"
+            raise AnnotationError(f"times of a grid must be finite and ascending, but {where}")
+        return TimeGrid(
+            "times", times, float(2 * times[-1] - times[-2])
+        )  # the last stretch is as long as the one before
     hop = hop_of(spec)
     if hop is not None:
         return frame_grid(kind, float(extents(kind, rows).max(initial=0.0)), hop)
@@ -163,7 +178,7 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
         )
     if spec == "reference":
         rows = rows.take([0])
-    times: Float = np.concatenate([rows.columns[name] for name in kind.times])
+    times = np.concatenate([rows.columns[name] for name in kind.times])
     times = np.unique(times) if decimals is None else np.unique(np.round(times, decimals)).astype(np.float64)
     if "end" not in kind.times:
         return TimeGrid(str(spec), times, np.inf)
@@ -178,24 +193,6 @@ def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
     frames = grid_frames(end, hop)
     times: Float = np.arange(frames, dtype=np.float64) * hop
     return TimeGrid(f"hop {hop:g} s", times, frames * hop, rounding, hop)
-
-
-def _given_grid(spec: npt.ArrayLike) -> TimeGrid:
-    """Make a grid of given times; the last stretch has the length of the previous one."""
-    try:
-        times = np.asarray(spec, dtype=np.float64)
-    except (TypeError, ValueError):
-        times = np.zeros(0)
-    if times.ndim != 1 or len(times) < 2:
-        raise AnnotationError(
-            f"invalid grid {spec!r}: expected union, reference, {{hop: seconds}} or an array of at least two times"
-        )
-    wrong = ~np.isfinite(times)
-    wrong[1:] |= times[1:] <= times[:-1]
-    if wrong.any():
-        index = int(wrong.argmax())
-        raise AnnotationError(f"times of a grid must be finite and ascending, but number {index} is {times[index]} s")
-    return TimeGrid("times", times, float(2 * times[-1] - times[-2]))
 
 
 def extents(kind: Kind, rows: Ragged) -> Float:

@@ -11,6 +11,7 @@ from ..annotations.classes import Classes, Tree
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .content import decode, read_bytes
 from .delimited import find_separator
+from .layouts import is_number
 from .options import MAX_BYTES, DelimitedOptions
 
 _FORMS = "class; class,parent; or from,to,credit"
@@ -53,7 +54,15 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
         if header == ["class", "parent"]:
             return Classes.of(tree=_tree(_of_width(rows[1:], 2, name), name))
         if header == ["from", "to", "credit"]:
-            return Classes.of(credit=_credit(_of_width(rows[1:], 3, name), name))
+            table: dict[str, dict[str, float]] = {}
+            for line, (reference, estimate, worth) in _of_width(rows[1:], 3, name):
+                if not is_number(worth):
+                    raise InvalidAnnotationError(f"credit is not a number: {worth!r}", path=name, line=line)
+                if estimate in table.setdefault(reference, {}):
+                    message = f"the pair {reference!r}, {estimate!r} occurs twice"
+                    raise InvalidAnnotationError(message, path=name, line=line)
+                table[reference][estimate] = float(worth)
+            return Classes.of(credit=table)
     except AnnotationError as error:
         raise error if error.path is not None else InvalidAnnotationError(str(error), path=name) from None
     raise InvalidAnnotationError(f"invalid columns {', '.join(header)}: expected {_FORMS}", path=name, line=1)
@@ -78,34 +87,17 @@ def _tree(rows: Sequence[_Row], name: str) -> Tree:
     for one, parent in parents.items():
         below.setdefault(parent, []).append(one)
     tops = dict.fromkeys([*(parent for parent in below if parent and parent not in parents), *below.get("", ())])
-    for one in parents:
-        _demand_top(one, parents, name)
+    for child in parents:
+        passed = {child}
+        while parents.get(child):
+            child = parents[child]
+            if child in passed:
+                raise InvalidAnnotationError(f"the class {child!r} is its own ancestor", path=name)
+            passed.add(child)
+            if len(passed) > _DEEPEST:
+                raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {child!r}", path=name)
     return {top: _branch(top, below) for top in tops}
-
-
-def _demand_top(one: str, parents: Mapping[str, str], name: str) -> None:
-    passed = {one}
-    while parents.get(one):
-        one = parents[one]
-        if one in passed:
-            raise InvalidAnnotationError(f"the class {one!r} is its own ancestor", path=name)
-        passed.add(one)
-        if len(passed) > _DEEPEST:
-            raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {one!r}", path=name)
 
 
 def _branch(top: str, below: Mapping[str, Sequence[str]]) -> Tree:
     return {one: _branch(one, below) for one in below.get(top, ())}
-
-
-def _credit(rows: Sequence[_Row], name: str) -> dict[str, dict[str, float]]:
-    table: dict[str, dict[str, float]] = {}
-    for line, (reference, estimate, text) in rows:
-        try:
-            worth = float(text)
-        except ValueError:
-            raise InvalidAnnotationError(f"credit is not a number: {text!r}", path=name, line=line) from None
-        if estimate in table.setdefault(reference, {}):
-            raise InvalidAnnotationError(f"the pair {reference!r}, {estimate!r} occurs twice", path=name, line=line)
-        table[reference][estimate] = worth
-    return table

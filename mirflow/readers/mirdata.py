@@ -364,8 +364,12 @@ class MirdataDataset:
         values: dict[str, dict[str, Entry]] = {}
         for name in tracks:
             track = dataset.track(name)
-            own = values.setdefault(name, {})
-            for one in plain_names(track) if names is None else names:
+            own, known = values.setdefault(name, {}), annotations_of(track) if names is None else []
+            # Plain attributes, and properties that read no file but the table.
+            plain = [one for one in known if one in vars(track) and one != "track_id"]
+            codes = {one: _code_of(track, one) for one in known}
+            plain += [one for one, code in codes.items() if code is not None and "_track_metadata" in code.co_names]
+            for one in plain if names is None else names:
                 if names is not None and not hasattr(type(track), one) and one not in vars(track):
                     raise UnknownNameError(f"attribute of tracks of {self.name}", one, annotations_of(track))
                 try:
@@ -443,14 +447,6 @@ def annotations_of(track: Any) -> list[str]:
     """Names of the public properties and plain attributes of a track, except paths and audio."""
     names = [name for name in dir(type(track)) if _code_of(track, name) is not None] + list(vars(track))
     return [name for name in names if not (name.startswith("_") or "path" in name or "audio" in name)]
-
-
-def plain_names(track: Any) -> list[str]:
-    """Names of the attributes that need no file other than the table of metadata."""
-    names = annotations_of(track)
-    plain = [name for name in names if name in vars(track) and name != "track_id"]
-    codes = {name: _code_of(track, name) for name in names}
-    return plain + [name for name, code in codes.items() if code is not None and "_track_metadata" in code.co_names]
 
 
 @dataclass(frozen=True, slots=True)

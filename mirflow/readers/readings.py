@@ -145,28 +145,35 @@ class Readings:
         kind = KINDS[self.kind]
         columns: dict[str, Column] = {}
         for name, array in head.columns.items():
-            texts = array.dtype == "text"
-            columns[name] = texts_at(array.texts) if texts else numbers.take(array.dtype, array.length)
+            is_text = array.dtype == "text"
+            columns[name] = texts_at(array.texts) if is_text else numbers.take(array.dtype, array.length)
         counts: tuple[Int, ...] = tuple(numbers.take("i8", length) for length in head.counts)
         lines = None if head.lines is None else numbers.take("i8", head.lines).tolist()
         labels: Sequence[str] | None = head.labels
-        if head.vocabulary is not None:
+        if head.vocabulary is not None:  # the same object for all annotations that share it
+            if head.vocabulary not in self._known:
+                texts = msgspec.json.decode(self._bytes(*self._vocabularies[head.vocabulary]), type=list[str])
+                self._known[head.vocabulary] = tuple(texts)
             codes = numbers.take("i8", head.codes)
-            labels = CodedLabels(self._vocabulary(head.vocabulary), codes)
+            labels = CodedLabels(self._known[head.vocabulary], codes)
             if codes.size and not 0 <= codes.min() <= codes.max() < len(labels.vocabulary):
                 raise ValueError("a code is outside of its vocabulary")
         attrs = {name: _TYPES[type_](text) for name, type_, text in head.attrs}
         account = read_account(head.account)
         made = Annotation(self.kind, columns, labels, counts, lines, attrs, tuple(head.files), account)
-        _demand_fit(made, kind.depths, len(kind.dims))
+        # Columns whose lengths do not match their dims are refused.
+        dims = len(kind.dims)
+        if len(counts) != max(dims - 1, 0) or any((level < 0).any() for level in counts):
+            raise ValueError("the counts do not fit the kind")
+        sizes = [len(made) if dims else 1]
+        for level in counts:
+            if len(level) != sizes[-1]:
+                raise ValueError("the counts do not fit each other")
+            sizes.append(int(level.sum()))
+        for name, column in [*columns.items(), *([] if labels is None else [("label", labels)])]:
+            if len(column) != sizes[kind.depths.get(name, dims) - 1]:
+                raise ValueError(f"{name!r} has {len(column)} values")
         return made
-
-    def _vocabulary(self, number: int) -> tuple[str, ...]:
-        """A vocabulary, the same object for all annotations that share it."""
-        if number not in self._known:
-            offset, length = self._vocabularies[number]
-            self._known[number] = tuple(msgspec.json.decode(self._bytes(offset, length), type=list[str]))
-        return self._known[number]
 
     def _bytes(self, offset: int, length: int) -> bytes:
         try:
@@ -194,22 +201,6 @@ class _Numbers:
 
 
 _TYPES: Mapping[str, Callable[[str], Attribute]] = {"s": str, "f": float.fromhex, "i": int, "b": "True".__eq__}
-
-
-def _demand_fit(made: Annotation, depths: Mapping[str, int], dims: int) -> None:
-    """Refuse columns whose lengths do not match their dims."""
-    if len(made.inner_counts) != max(dims - 1, 0) or any((level < 0).any() for level in made.inner_counts):
-        raise ValueError("the counts do not fit the kind")
-    sizes = [len(made) if dims else 1]
-    for level in made.inner_counts:
-        if len(level) != sizes[-1]:
-            raise ValueError("the counts do not fit each other")
-        sizes.append(int(level.sum()))
-    for name, column in made.columns.items():
-        if len(column) != sizes[depths.get(name, dims) - 1]:
-            raise ValueError(f"{name!r} has {len(column)} values")
-    if made.labels is not None and len(made.labels) != sizes[depths.get("label", dims) - 1]:
-        raise ValueError(f"there are {len(made.labels)} labels")
 
 
 def _damaged(path: str, why: str) -> UnreadableError:

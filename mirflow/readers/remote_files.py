@@ -35,7 +35,17 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
     """
     url = parse_url(pattern.text)
     assert url is not None
-    _demand_usable(url, pattern)
+    flaw = ""
+    if "@" in url.host:
+        flaw = "has a user name or a password, which stores would keep; leave it out"
+    elif not url.host or not url.key or "{" in url.host:
+        flaw = f"names no file; a URL has the form {url.kind}://{'HOST' if url.kind[0] == 'h' else 'BUCKET'}/PATH"
+    elif url.kind.startswith("http") and ("?" in pattern.text or "#" in pattern.text):
+        flaw = "has a query or a fragment, which files of a pattern do not have; leave it out"
+    elif pattern.is_pack or pattern.is_readings:
+        flaw = f"is a URL, and {'packs' if pattern.is_pack else 'files of readings'} are read from disk; download it"
+    if flaw:
+        raise AnnotationError(f"{flaw}: {re.sub('//[^/]*@', '//...@', pattern.text)!r}")
     forget_failures()
     try:
         client = client_of(url.kind, url.host)
@@ -48,20 +58,6 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
     else:
         found = list(_list(client, url, pattern))
     return sorted(found, key=lambda match: match.name)
-
-
-def _demand_usable(url: RemoteFile, pattern: Pattern) -> None:
-    flaw = ""
-    if "@" in url.host:
-        flaw = "has a user name or a password, which stores would keep; leave it out"
-    elif not url.host or not url.key or "{" in url.host:
-        flaw = f"names no file; a URL has the form {url.kind}://{'HOST' if url.kind[0] == 'h' else 'BUCKET'}/PATH"
-    elif url.kind.startswith("http") and ("?" in pattern.text or "#" in pattern.text):
-        flaw = "has a query or a fragment, which files of a pattern do not have; leave it out"
-    elif pattern.is_pack or pattern.is_readings:
-        flaw = f"is a URL, and {'packs' if pattern.is_pack else 'files of readings'} are read from disk; download it"
-    if flaw:
-        raise AnnotationError(f"{flaw}: {re.sub('//[^/]*@', '//...@', pattern.text)!r}")
 
 
 def _list(client: Any, url: RemoteFile, pattern: Pattern) -> Iterator[Match]:

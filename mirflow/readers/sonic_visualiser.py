@@ -109,7 +109,15 @@ class _Layer:
         value = self._column("value", name)
         if kind == "series":
             resolution = _number({"resolution": "1", **self.model}, "resolution", None, name)
-            frame, value, lines = _with_gaps(frame, value, lines, resolution)
+            # Zeros where the grid of a series has no points; a resolution of 1 means no grid.
+            before = np.flatnonzero(np.diff(frame) > 1.5 * resolution) if resolution > 1 else np.zeros(0, np.int64)
+            leaving, entering = frame[before] + resolution, frame[before + 1] - resolution
+            wide = entering > leaving
+            place, added = np.append(before, before[wide]) + 1, np.append(leaving, entering[wide])
+            order = np.argsort(added, kind="stable")
+            place = place[order]
+            lines = np.insert(lines, place, np.array(lines, dtype=np.int64)[place - 1]).tolist()
+            frame, value = np.insert(frame, place, added[order]), np.insert(value, place, 0.0)
             return Annotation(kind, {"time": frame / rate, "frequency": value}, lines=lines, attrs=attrs)
         unit = "Hz" if self.model.get("units", "").lower() == "hz" else "MIDI"
         columns: dict[str, Column] = {
@@ -135,24 +143,6 @@ def _number(attributes: Mapping[str, str], key: str, line: int | None, name: str
         return number
     what = "missing" if text is None else f"not a number: {text!r}"
     raise InvalidAnnotationError(f"{key} is {what}", path=name, line=line)
-
-
-def _with_gaps(frame: Float, value: Float, lines: list[int], resolution: float) -> tuple[Float, Float, list[int]]:
-    """Insert zeros where the grid of a series has no points; a resolution of 1 means no grid."""
-    before = np.flatnonzero(np.diff(frame) > 1.5 * resolution) if resolution > 1 else np.zeros(0, dtype=np.int64)
-    if not len(before):
-        return frame, value, lines
-    leaving, entering = frame[before] + resolution, frame[before + 1] - resolution
-    wide = entering > leaving
-    place = np.concatenate([before, before[wide]]) + 1
-    added = np.concatenate([leaving, entering[wide]])
-    order = np.argsort(added, kind="stable")
-    spread = np.insert(np.array(lines), place[order], np.array(lines)[place[order] - 1])
-    return (
-        np.insert(frame, place[order], added[order]),
-        np.insert(value, place[order], 0.0),
-        [int(line) for line in spread],
-    )
 
 
 @dataclass

@@ -320,9 +320,11 @@ def source_at(
 
     Audio may also be a folder, a list of files, or a path with ``{source}``.
     """
-    if reading.kind == "audio":
-        return _audio_at(place, reading)
+    if reading.kind == "audio" and not isinstance(place, str | os.PathLike):
+        return _audio_of(place, reading)
     path = os.fspath(place)  # type: ignore[arg-type]  # a list is refused as any other object that is no path
+    if reading.kind == "audio":
+        return _audio_at(path, reading)
     if not has_parts(path, reading):
         return FileSource(path, reading, annotator)
     if not reading.levels:
@@ -332,10 +334,7 @@ def source_at(
     return FilesSource(path, reading, reading.levels, files)
 
 
-def _audio_at(place: PathLike | Sequence[PathLike], reading: Reading) -> FilesSource:
-    if not isinstance(place, str | os.PathLike):
-        return _audio_of(place, reading)
-    path = os.fspath(place)
+def _audio_at(path: str, reading: Reading) -> FilesSource:
     if os.path.isdir(path):  # noqa: PTH112  # False for an invalid path, unlike in pathlib
         return _audio_of(audio_files(Path(path)), reading, path)
     if not has_parts(path, reading):

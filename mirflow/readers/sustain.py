@@ -49,7 +49,14 @@ def extend_ends(
         state = np.searchsorted(times, end[own], side="right") - 1
         held = (state >= 0) & down[state]
         until = np.where(held, release[state], end[own])
-        found[own] = np.maximum(end[own], np.minimum(until, _next_onsets(start[own], end[own], voice[own])))
+        # The next start of a note of the same voice after a note's start and not before its end; infinite if none.
+        following = np.full(len(own), np.inf)
+        by_voice = np.lexsort((start[own], voice[own]))
+        for notes in np.split(by_voice, np.flatnonzero(np.diff(voice[own][by_voice])) + 1):
+            begins, ends = np.append(start[own[notes]], np.inf), end[own[notes]]
+            later = np.searchsorted(begins, begins[:-1], side="right")
+            following[notes] = begins[np.maximum(np.searchsorted(begins, ends, side="left"), later)]
+        found[own] = np.maximum(end[own], np.minimum(until, following))
     return found
 
 
@@ -66,14 +73,3 @@ def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[
         elif channel in begun:
             found.append((begun.pop(channel), tick))
     return sorted([*found, *((tick, max(last, tick)) for tick in begun.values())])
-
-
-def _next_onsets(start: Float, end: Float, voice: Int) -> Float:
-    """The next start of a note of the same voice after a note's start and not before its end; infinite if none."""
-    found = np.full(len(start), np.inf)
-    order = np.lexsort((start, voice))
-    for notes in np.split(order, np.flatnonzero(np.diff(voice[order])) + 1):
-        onsets = np.append(start[notes], np.inf)
-        at_end = np.searchsorted(onsets, end[notes], side="left")
-        found[notes] = onsets[np.maximum(at_end, np.searchsorted(onsets, start[notes], side="right"))]
-    return found

@@ -68,7 +68,10 @@ class Head:
                     return self._named(fields, below), None
             number, _, path = text.strip().replace("\t", " ").partition(" ")
             # A title may also begin with a number: it belongs to a file if the next line has the next number.
-            is_file = number.isdigit() and path.strip() and not (title and self._number_below() != int(number) + 1)
+            is_file = bool(number.isdigit() and path.strip())
+            if is_file and title:
+                below = (self._below() or [""])[0].split(None, 1)
+                is_file = bool(below) and below[0].isdigit() and int(below[0]) == int(number) + 1
             if is_file:
                 if number in files:
                     raise InvalidAnnotationError(f"two files have the number {number}", path=self.name, line=self.line)
@@ -109,12 +112,6 @@ class Head:
         self.line, self.stop = line, stop
         self.file.seek(stop)
         return None if text is None else split_row(text, self.separator)
-
-    def _number_below(self) -> int:
-        """The number at the beginning of the next line, without consuming it; -1 if there is none."""
-        below = self._below()
-        first = below[0].split(None, 1) if below else []
-        return int(first[0]) if first and first[0].isdigit() else -1
 
     def _named(self, fields: Sequence[str], below: Sequence[str] | None) -> tuple[str, ...]:
         """The names of the columns in the first line of a table, perhaps after a corner cell."""
@@ -230,23 +227,17 @@ class TextMatrix(SpanTable):
                 body = row.partition(self.separator.encode())[2].replace(self.separator.encode(), b",")
             numbers = _NUMBERS.decode(b"[" + body + b"]")
         except msgspec.DecodeError:  # numbers in Python's syntax only, or invalid numbers
-            numbers = self._by_field(row, line)
+            numbers = []
+            for index, text in enumerate(split_row(self.text(row), self.separator)[1:]):
+                if not is_number(text):
+                    item = self.ranker.items[min(index, len(self.ranker.items) - 1)]
+                    message = f"the distance to {item!r} is not a number: {text!r}"
+                    raise InvalidAnnotationError(message, path=self.name, line=line) from None
+                numbers.append(float(text))
         if len(numbers) != len(self.ranker.items):
             message = f"has {len(numbers)} distances, but needs one for each of the {len(self.ranker.items)} items"
             raise InvalidAnnotationError(message, path=self.name, line=line)
         return np.array(numbers, dtype=np.float64)
-
-    def _by_field(self, row: bytes, line: int) -> list[float]:
-        fields = split_row(self.text(row), self.separator)[1:]
-        numbers = []
-        for index, text in enumerate(fields):
-            try:
-                numbers.append(float(text))
-            except ValueError:
-                item = self.ranker.items[min(index, len(self.ranker.items) - 1)]
-                message = f"the distance to {item!r} is not a number: {text!r}"
-                raise InvalidAnnotationError(message, path=self.name, line=line) from None
-        return numbers
 
 
 def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:

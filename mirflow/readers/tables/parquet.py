@@ -367,7 +367,12 @@ def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
         demand_columns_of_kind(kind, chosen, options, file.name, None, keyed=True)
     else:
         chosen = infer_paths(kind, leaves)
-        _demand_numbers_read(reading, file, chosen)
+        label = chosen.get("label")
+        if label is not None and has_numbers(reading):  # of which none may be skipped because of its name
+            beside = [leaf for leaf in leaves if (leaf.depth, leaf.parent) == (label.depth, label.parent)]
+            places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
+            sample = ["0" if _is_numeric(leaf.type) else "text" for leaf in beside]
+            demand_read(KINDS[reading.kind], [leaf.path for leaf in beside], [sample], places, file.name, 1)
         named = {column: place for place, column in enumerate(chosen)}
         demand_units([leaf.name for leaf in chosen.values()], named, reading, file.name, None)
         if not (reading.selection or "").startswith("bar"):
@@ -393,17 +398,6 @@ def _columns_of_other(kind: Kind, task: str, leaves: Sequence[Leaf]) -> dict[str
         message = f"no column holds the {first} ({listed}); declare format: parquet and"
         raise InvalidAnnotationError(f"{message} columns: {{track: NAME, {first}: NAME}}")
     return chosen
-
-
-def _demand_numbers_read(reading: Reading, file: ParquetRows, chosen: Mapping[str, Leaf]) -> None:
-    """Raise if a column of numbers that scores may depend on would be skipped because of its name."""
-    label = chosen.get("label")
-    if label is None or not has_numbers(reading):
-        return
-    beside = [leaf for leaf in file.leaves if (leaf.depth, leaf.parent) == (label.depth, label.parent)]
-    places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
-    sample = ["0" if _is_numeric(leaf.type) else "text" for leaf in beside]
-    demand_read(KINDS[reading.kind], [leaf.path for leaf in beside], [sample], places, file.name, 1)
 
 
 def track_column(chosen: Mapping[str, Leaf], leaves: Sequence[Leaf]) -> Leaf:

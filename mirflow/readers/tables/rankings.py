@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...theory.text_form import normal_form
 from ..content import decode, open_file, unreadable
 from ..delimited import find_separator, split_line
 from ..layouts import is_known
-from ..options import DelimitedOptions, Reading
+from ..options import Reading
 from ..ranks import demand_numbers, order_by_score
 from .table import RowKey, SameLine, SpanTable, index_rows
 
@@ -42,8 +43,15 @@ class ListTable(SpanTable):
 
 def open_lists(path: str, reading: Reading, name: str) -> ListTable:
     """Open a file of the format ``lists``: each line has a query and its items, by rank."""
-    options = reading.delimited
-    delimiter = _delimiter(path, name, options)
+    options, delimiter = reading.delimited, reading.delimited.separator
+    format = path.rpartition(".")[2].lower()
+    if delimiter is None and format in ("csv", "tsv"):  # of other files it is found for each line
+        try:
+            with BufferedReader(open_file(path, name)) as file:
+                first = next((line for line in file if line.strip()), b"")
+        except OSError as error:
+            raise unreadable(path, error, name) from None
+        delimiter = find_separator(first.decode(options.encoding, "replace"), format, options)
     comment = options.comment.encode()
 
     def key_of(line: bytes, number: int) -> RowKey | None:
@@ -65,19 +73,6 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
 
     found = index_rows(path, name, key_of)
     return ListTable(path, name, reading, found, delimiter)
-
-
-def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
-    """The separator of the lines of a file; None if it is found for each line."""
-    format = path.rpartition(".")[2].lower()
-    if options.separator is not None or format not in ("csv", "tsv"):
-        return options.separator
-    try:
-        with BufferedReader(open_file(path, name)) as file:
-            first = next((line for line in file if line.strip()), b"")
-    except OSError as error:
-        raise unreadable(path, error, name) from None
-    return find_separator(first.decode(options.encoding, "replace"), format, options)
 
 
 def split_list(line: str, delimiter: str | None) -> list[str]:
@@ -119,7 +114,13 @@ class TrecTable(SpanTable):
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking or the judgements of a query."""
         text = self.text(data)
-        items, values, lines = self._plain(key, text) or self._by_row(key, text)
+        if (plain := self._plain(key, text)) is not None:
+            items, values, lines = plain
+        else:
+            rows = [(number, line.split()) for number, line in self.numbered(key, text)]
+            rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
+            items = [self._field(number, fields, "item") for number, fields in rows]
+            values, lines = [self._number(number, fields) for number, fields in rows], [number for number, _ in rows]
         columns = {"value": np.array(values, dtype=np.float64)}
         found = Annotation("ranking", columns, items, lines=lines, attrs={"source": self.name})
         demand_numbers(found, self.name)
@@ -138,15 +139,6 @@ class TrecTable(SpanTable):
         except ValueError:
             return None
         return fields[place["item"] :: width], values, range(first.line, first.line + first.lines)
-
-    def _by_row(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]]:
-        rows = [(number, line.split()) for number, line in self.numbered(key, text)]
-        rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
-        return (
-            [self._field(number, fields, "item") for number, fields in rows],
-            [self._number(number, fields) for number, fields in rows],
-            [number for number, _ in rows],
-        )
 
     def _field(self, line: int, fields: Sequence[str], column: str) -> str:
         place = self.columns.index(column)
@@ -170,16 +162,6 @@ class TrecTable(SpanTable):
             raise InvalidAnnotationError(message, path=self.name, line=line) from None
 
 
-def open_run(path: str, reading: Reading, name: str) -> TrecTable:
-    """Open a run; as in trec_eval, scores give the order and ranks are ignored."""
-    return _open(path, reading, name, ("query", "_", "item", "_", "score", "_"))
-
-
-def open_qrels(path: str, reading: Reading, name: str) -> TrecTable:
-    """Open a file of relevance judgements."""
-    return _open(path, reading, name, ("query", "_", "item", "grade"))
-
-
 def _open(path: str, reading: Reading, name: str, columns: tuple[str, ...]) -> TrecTable:
     encoding = reading.delimited.encoding
     known: dict[bytes, RowKey] = {}
@@ -193,3 +175,9 @@ def _open(path: str, reading: Reading, name: str, columns: tuple[str, ...]) -> T
         return known[start[0]]
 
     return TrecTable(path, name, reading, index_rows(path, name, key_of), columns)
+
+
+open_run = partial(_open, columns=("query", "_", "item", "_", "score", "_"))
+"""Open a run; as in trec_eval, scores give the order and ranks are ignored."""
+open_qrels = partial(_open, columns=("query", "_", "item", "grade"))
+"""Open a file of relevance judgements."""

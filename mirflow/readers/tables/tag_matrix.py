@@ -62,13 +62,21 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
         message = f"arrays hold values of tags, which {reading.task or reading.kind} does not have: write a text table"
         raise UnreadableError(message, path=name)
     array = load_array(path, reading, name, "fiub")
-    _demand_names(array, path, name)
+    files, axes = tag_name_files(path), enumerate((_TRACKS, _TAGS))
+    if lacking := [
+        axis for axis, keys in axes if array.named(keys) is None and not any(file.exists() for file in files[axis])
+    ]:
+        what = [("tracks", "tags")[axis] for axis in lacking]
+        beside = [list(dict.fromkeys(one.name for one in files[axis])) for axis in lacking]
+        texts = [f"the {one} to {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
+        inside = f" save {' and '.join(map(repr, what))} in it, or" if array.key else ""
+        message = f"is {_shape(array)} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} next "
+        raise UnreadableError(f"{message}to it, one per line", path=name)
     tracks, of_tracks = _names(array, _TRACKS, 0, path, reading, name)
     tags, of_tags = _names(array, _TAGS, 1, path, reading, name)
     if array.values.shape != (len(tracks), len(tags)):
-        shape = " x ".join(map(str, array.values.shape)) or "one number"
         lists = " and ".join(dict.fromkeys(one for one in (of_tracks, of_tags) if one != name)) or "its lists"
-        message = f"is {shape}, but {lists} name {len(tracks)} tracks and {len(tags)} tags"
+        message = f"is {_shape(array)}, but {lists} name {len(tracks)} tracks and {len(tags)} tags"
         turned = array.values.shape == (len(tags), len(tracks))
         raise InvalidAnnotationError(message + "; save its transpose" * turned, path=name)
     demand_distinct(tags, "tags", of_tags)
@@ -79,25 +87,8 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
     return TagMatrix(name, reading, tags, array.values, places, head, array.unread(_TRACKS, _TAGS))
 
 
-def _demand_names(array: NamedArray, path: str, name: str) -> None:
-    """Raise if tracks or tags are named neither in the file nor next to it."""
-    files = tag_name_files(path)
-    lacking = [
-        axis
-        for axis, keys in enumerate((_TRACKS, _TAGS))
-        if array.named(keys) is None and not any(file.exists() for file in files[axis])
-    ]
-    if not lacking:
-        return
-    what = [("tracks", "tags")[axis] for axis in lacking]
-    beside = [list(dict.fromkeys(one.name for one in files[axis])) for axis in lacking]
-    texts = [f"the {one} to {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
-    inside = f" save {' and '.join(map(repr, what))} in it, or" if array.key else ""
-    shape = " x ".join(map(str, array.values.shape)) or "one number"
-    message = (
-        f"is {shape} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} next to it, one per line"
-    )
-    raise UnreadableError(message, path=name)
+def _shape(array: NamedArray) -> str:
+    return " x ".join(map(str, array.values.shape)) or "one number"
 
 
 def _names(
