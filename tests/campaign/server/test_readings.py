@@ -347,7 +347,7 @@ def test_no_bytes_of_a_file_of_readings_do_harm(tmp_path: Path) -> None:
         ({"counts": [10**12]}, "longer than the file"),
         ({"counts": []}, "the counts do not fit"),
         ({"columns": {"time": ["text", 1, ["x"]]}}, "has 1 values"),
-        ({"labels": ["x"]}, "there are 1 labels"),
+        ({"labels": ["x"]}, "'label' has 1 values"),
         ({"columns": {"time": ["O", 1, []]}}, "'O'"),
         ({"vocabulary": 7, "codes": 0}, "index out of range"),
         ({"attrs": [["a", "f", "x"]]}, "hexadecimal"),
