@@ -87,12 +87,13 @@ class Commands(click.Group):
                     formatter.write_dl([(command.name or "", command.get_short_help_str(80)) for command in own])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Find a command: in the file of its name, among those of installed packages, in the other files."""
+        """Find a command: in the file whose name has it, among those of installed packages, in the other files."""
         if name in self.commands:
             return self.commands[name]
         files = _files()
-        if name in files:
-            self._add_file(name)
+        own = next((file for file in files if name in file.split("_")), None)
+        if own is not None:
+            self._add_file(own)
         elif name in names():
             self._add_question(name)
         elif not self._add_installed(name):

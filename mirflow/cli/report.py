@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -140,13 +140,16 @@ def plot_command(
 
 
 def _given_to(kind: str, metric: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
+    from ..reports.figures.track_scores import FigureOptions
+
     most = _METRICS.get(kind, 1)
     if len(metric) > most:
         shown = f"{most} metrics at most" if most > 1 else "one metric"
         raise click.UsageError(f"{kind} shows {shown}, not {len(metric)} ({', '.join(metric)})")
     options["metric"] = metric if len(metric) > 1 else next(iter(metric), None)
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
-    _refuse_others(kind, given, _kinds()[kind].draw)
+    common = FigureOptions.__annotations__.keys()
+    _refuse_unknown(kind, given, {*inspect.signature(_kinds()[kind].draw).parameters, *common}, common)
     if kind == "timeline" and "where" in given:
         raise click.UsageError("a timeline shows one track: give it with --track instead of --where")
     if kind == "timeline" and "tracks" in given:
@@ -183,14 +186,23 @@ def embed_command(
 
     The figures are those of `mirflow plot`.
     """
+    from ..analysis.queries import choose
+    from ..analysis.query_options import Query
     from ..reports.figures import plot
     from ..reports.figures.canvas import off_screen
     from ..reports.figures.page_pictures import embed
+    from ..reports.leaderboard import leaderboard, to_embed
 
     if str(output) != "-" and output.suffix.lower() not in (".html", ".htm"):
         raise click.UsageError(f"{output}: the suffix must be .html; or use - to print")
     if kind == _STANDINGS:
-        text = _standings_page(stores, labels, {"metric": metric, **options})
+        words = given_options({"metric": metric, **{name: value for name, value in options.items() if name != "names"}})
+        _refuse_unknown(_STANDINGS, words, _OF_STANDINGS)
+        level, group = words.pop("level", 0.95), words.pop("group", None)
+        query = Query(**words)
+        evaluations = choose(open_evaluations(stores, labels), query.metric, group)
+        title = " + ".join(store.name.removesuffix(".zarr") for store in stores)
+        text = to_embed(leaderboard(evaluations, query, title=title, level=level))
     else:
         given = _given_to(kind, metric, options)
         with off_screen():
@@ -204,27 +216,6 @@ def embed_command(
 
 _NOT_EMBEDDED = {*(one.name for one in embed_command.params), "caption", "venue"}
 embed_command.params += [one for one in plot_command.params if one.name not in _NOT_EMBEDDED]
-
-
-def _standings_page(stores: tuple[Path, ...], labels: tuple[str, ...], options: dict[str, Any]) -> str:
-    from ..analysis.queries import choose
-    from ..analysis.query_options import Query
-    from ..reports.leaderboard import leaderboard, to_embed
-
-    given = given_options({name: value for name, value in options.items() if name != "names"})
-    _refuse_unknown(_STANDINGS, given, _OF_STANDINGS)
-    level, group = given.pop("level", 0.95), given.pop("group", None)
-    query = Query(**given)
-    evaluations = choose(open_evaluations(stores, labels), query.metric, group)
-    title = " + ".join(store.name.removesuffix(".zarr") for store in stores)
-    return to_embed(leaderboard(evaluations, query, title=title, level=level))
-
-
-def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
-    from ..reports.figures.track_scores import FigureOptions
-
-    common = FigureOptions.__annotations__.keys()
-    _refuse_unknown(kind, given, {*inspect.signature(draw).parameters, *common}, common)
 
 
 def _refuse_unknown(kind: str, given: Iterable[str], known: Collection[str], common: Collection[str] = ()) -> None:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.scores import ResultInMemory
-    from ..engine.removals import Prune
     from ..engine.runs import EvaluationReport, RunReport
+    from ..pipeline.plan import Prune
     from ..reports.tables import Table
 
 _REPAIRED = "irregular items (mirflow check lists them), or an estimate that starts late or ends early"

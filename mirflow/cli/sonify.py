@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,13 +60,15 @@ def sonify_command(
 
     from ..metrics.sonify import annotation as sonify
     from ..readers import read
+    from ..readers.audio_files import FileSignal
     from ..readers.options import split_sides
 
     if stereo and len(annotations) != 2:
         raise click.UsageError(f"--stereo needs two annotations, one per channel, not {len(annotations)}")
     if output.suffix.lower() not in _SUFFIXES:
         raise click.BadParameter(f"{output}: the suffix must be {', '.join(_SUFFIXES)}", param_hint="'--output'")
-    audio, own_rate = _read_audio(mix) if mix is not None else (None, 44100)
+    signal = None if mix is None else FileSignal(str(mix))
+    own_rate = 44100 if signal is None else round(signal.rate)
     fs = rate or own_rate
     sides = split_sides(options)
     signals = [
@@ -78,8 +81,14 @@ def sonify_command(
         for index, path in enumerate(annotations)
     ]
     ears = signals if stereo else [_add(signals)]
-    if audio is not None:
-        ears = [_add([ear, _resampled(audio, own_rate, fs)]) for ear in ears]
+    if signal is not None:
+        audio = signal.read(0, signal.frames).mean(axis=0)
+        if own_rate != fs:
+            from scipy.signal import resample_poly
+
+            common = gcd(own_rate, fs)
+            audio = np.asarray(resample_poly(audio, fs // common, own_rate // common))
+        ears = [_add([ear, audio]) for ear in ears]
     size = max(map(len, ears))
     samples = np.stack([np.pad(ear, (0, size - len(ear))) for ear in ears], axis=1)
     _write(output, samples, fs)
@@ -93,25 +102,6 @@ def _add(signals: list[Float]) -> Float:
     for signal in signals:
         total[: len(signal)] += signal
     return total
-
-
-def _read_audio(path: Path) -> tuple[Float, int]:
-    from ..readers.audio_files import FileSignal
-
-    signal = FileSignal(str(path))
-    return signal.read(0, signal.frames).mean(axis=0), round(signal.rate)
-
-
-def _resampled(signal: Float, rate: int, fs: int) -> Float:
-    if rate == fs:
-        return signal
-    from math import gcd
-
-    import numpy as np
-    from scipy.signal import resample_poly
-
-    common = gcd(rate, fs)
-    return np.asarray(resample_poly(signal, fs // common, rate // common))
 
 
 def _write(path: Path, samples: Float, fs: int) -> None:

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import RunError, StoreError, counted, name_some, warn_caller
-from ..pipeline.plan import EvaluationPlan, Stale
+from ..pipeline.plan import EvaluationPlan, Prune, Stale, demand_leave
 from ..progress import Progress, progress_of
 from ..store.cells import Cells
 from ..store.write import StoreWriter
 from .parts import PartFolder, numbers_of_parts, parts_of, sorting_place
-from .removals import Prune, demand_leave
 from .runs import (
     Job,
     RunReport,

@@ -17,7 +17,16 @@ from ..errors import MirflowError, MirflowWarning, PipelineError, Problem, RunEr
 from ..metrics.base import Sparse
 from ..notebook import html_table
 from ..pipeline import Pipeline, PlannedPipeline, plan_pipeline
-from ..pipeline.plan import EvaluationPlan, Stale, have_same_names, stale_cells, worth_retrying
+from ..pipeline.plan import (
+    EvaluationPlan,
+    Prune,
+    Stale,
+    demand_leave,
+    find_removal,
+    have_same_names,
+    stale_cells,
+    worth_retrying,
+)
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress, progress_of
 from ..ragged import Bool, Int
@@ -56,16 +65,14 @@ from ..store.format import (
     plain_attrs,
     usable_text,
 )
-from ..store.generations import demand_path, target_of
+from ..store.generations import demand_path, sign_run, target_of
 from ..store.journal import Journal
-from ..store.own_runs import sign_run
 from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
 from .block import EACH, BlockTask, Key, Works, block_graph
 from .parts import Part, PartFolder, PartResults, sorting_place
-from .removals import Prune, demand_leave, find_removal
 from .schedule import choose_scheduler, execute, start_forkserver
 
 if TYPE_CHECKING:

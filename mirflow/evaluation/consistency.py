@@ -112,7 +112,15 @@ def _is_ordered(annotation: Annotation) -> bool:
 def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
     """Intervals that are too short, double, halve, or change to another level of the metre."""
     gaps = np.diff(annotation.columns["time"])
-    around = _median_around(gaps)
+    around = gaps  # the median of the intervals before and after each, without itself and 0
+    if len(gaps) >= _FEW:
+        padded = np.concatenate([np.full(_NEIGHBOURS, np.nan), gaps, np.full(_NEIGHBOURS, np.nan)])
+        padded[padded <= 0] = np.nan
+        windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
+        others = np.delete(windows, _NEIGHBOURS, axis=1)
+        alone = np.isnan(others).all(axis=1)
+        others[alone] = gaps[alone, np.newaxis]
+        around = np.nanmedian(others, axis=1)
     octaves = np.zeros(len(gaps))
     octaves[gaps > 0] = np.log2(gaps[gaps > 0] / around[gaps > 0])
     odd = ((octaves >= np.log2(_LONG)) | (octaves <= np.log2(_SHORT)) | (gaps < SHORTEST)) & (gaps > 0)
@@ -122,20 +130,6 @@ def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspec
     for item, factor in _level_changes(gaps):
         what = "double" if factor > 1 else "halve"
         yield Suspect(item + 1, f"from here on the intervals {what}: is it still the same beat?", 0.8)
-
-
-def _median_around(gaps: Float) -> Float:
-    """Median of the intervals before and after each, without itself and 0: float64; of few, the interval itself."""
-    if len(gaps) < _FEW:
-        return gaps
-    padded = np.concatenate([np.full(_NEIGHBOURS, np.nan), gaps, np.full(_NEIGHBOURS, np.nan)])
-    padded[padded <= 0] = np.nan
-    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * _NEIGHBOURS + 1)
-    others = np.delete(windows, _NEIGHBOURS, axis=1)
-    alone = np.isnan(others).all(axis=1)
-    others[alone] = gaps[alone, np.newaxis]
-    found: Float = np.nanmedian(others, axis=1)
-    return found
 
 
 def _runs(mask: Bool) -> Iterator[tuple[int, int]]:
@@ -353,7 +347,15 @@ def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect
             message += f"{own.share(best):.0%} in the scale of {_name(best)}"
             yield Suspect(int(np.argmax(inside & (tones.pitches > 0))), message, own.share(best) - own.share(key))
             continue
-        yield from _foreign(annotation, tones, inside, key, "" if named else ", which fits the chords best")
+        outside, total = tones.outside(key), float(tones.seconds[inside].sum())
+        for mask in np.unique(tones.pitches[inside & (outside >= _FOREIGN)]).tolist():
+            same = inside & (tones.pitches == mask)
+            share = float(tones.seconds[same].sum()) / total
+            if share <= _RARE and same.sum() == 1:
+                item = int(np.flatnonzero(same)[0])
+                label, why = (annotation.labels or [""])[item], "" if named else ", which fits the chords best"
+                message = f"{label} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
+                yield Suspect(item, message, 0.2 * float(outside[item]) * (1 - share / _RARE))
 
 
 def _best_key(tones: _Tones) -> Key | None:
@@ -362,19 +364,6 @@ def _best_key(tones: _Tones) -> Key | None:
         return None
     keys = [Key(tonic, MODES.index("major")) for tonic in range(12)]
     return max(keys, key=tones.share)
-
-
-def _foreign(annotation: Annotation, tones: _Tones, inside: Bool, key: Key, why: str) -> Iterator[Suspect]:
-    """Chords of which several tones are outside of a key, and that take little of the time."""
-    outside, total = tones.outside(key), float(tones.seconds[inside].sum())
-    for mask in np.unique(tones.pitches[inside & (outside >= _FOREIGN)]).tolist():
-        same = inside & (tones.pitches == mask)
-        share = float(tones.seconds[same].sum()) / total
-        if share <= _RARE and same.sum() == 1:
-            item = int(np.flatnonzero(same)[0])
-            label = (annotation.labels or [""])[item]
-            message = f"{label} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
-            yield Suspect(item, message, 0.2 * float(outside[item]) * (1 - share / _RARE))
 
 
 def _other_list(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:

@@ -696,7 +696,7 @@ def evaluate_paths(
     tracks = list(_tracks(left, right, readings, annotators))
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
-    single = not left.is_dir() and not _are_tables(left, right, readings)
+    single = not (left.is_dir() or all(map(is_table, (left, right), readings)))
     parts, cautions, causes = _score_at_once(rules, tracks, single=single)
     lines = describe(causes.find(), doubts=describe_doubts(concatenate_cells(parts)).values())
     return rules.dataset(parts, cautions=[*cautions, *map(Caution, lines)])
@@ -704,7 +704,7 @@ def evaluate_paths(
 
 def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Annotators) -> Iterator[TrackWork]:
     system = estimate.name if estimate.is_dir() else _name(estimate)
-    if not reference.is_dir() and _are_tables(reference, estimate, readings):
+    if not reference.is_dir() and all(map(is_table, (reference, estimate), readings)):
         own_rows, other_rows = _rows(reference, readings[0]), _rows(estimate, readings[1])
         called = call_tracks(other_rows, own_rows, str(estimate))
         other_rows = {called[track]: source for track, source in other_rows.items()}
@@ -745,11 +745,6 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
     for track in sorted({*references, *estimates}):
         name = reference.name if track == "." else track  # audio in the folder itself
         yield work_of(name, references.get(track), {system: estimates.get(track)})
-
-
-def _are_tables(reference: Path, estimate: Path, readings: Readings) -> bool:
-    """True if both are files of many tracks."""
-    return all(is_table(path, reading) for path, reading in zip((reference, estimate), readings, strict=True))
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:

@@ -202,7 +202,7 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
             raise AnnotationError(
                 f"the {side}s name systems: leave out the column {SYSTEM!r}, which only estimates may have"
             )
-        return _of_table(table, "", task, side)
+        return ObjectSources(dict(table.tracks("")), task, side)
     if not isinstance(value, Mapping):
         form = "{'track 1': ..., 'track 2': ...}"
         hint = "; mirflow.evaluate scores one pair" if isinstance(value, _ONE) or hasattr(value, "__array__") else ""
@@ -219,17 +219,16 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
     return ObjectSources(objects, task, side)
 
 
-def _of_table(table: LongTable, system: str, task: str, side: str) -> Sources:
-    return ObjectSources(dict(table.tracks(system)), task, side)
-
-
 def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Sources]:
     """Find the sources of the estimates, by system and track. Values are those of `sources_of`; a table may have a
     column ``system``, and a mapping may be one of systems to estimates. `tracks` are those of the references."""
     kind = kind_of(task)
     if is_table(value):
         table = LongTable.of(value, kind)
-        return {system or ESTIMATE: _of_table(table, system, task, ESTIMATE) for system in table.systems or ("",)}
+        return {
+            system or ESTIMATE: ObjectSources(dict(table.tracks(system)), task, ESTIMATE)
+            for system in table.systems or ("",)
+        }
     if isinstance(value, Collection | LazyCollection) or not isinstance(value, Mapping):
         return {ESTIMATE: sources_of(value, task, ESTIMATE)}
     several = {key: holds_tracks(one, kind) for key, one in value.items() if one is not None}

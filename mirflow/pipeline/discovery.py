@@ -480,7 +480,12 @@ def _rows_of_tables(
             stat = match.size, match.version
             sources = [TableSource(match.path, RowKey(track), reading, match.name, stat) for track in tracks]
         try:
-            called = _called(sources, tracks or (), match.name)
+            # As the reference calls its tracks: systems in one file may name them differently.
+            by_list: dict[tuple[str, str], list[str]] = defaultdict(list)
+            for source in sources:
+                by_list[source.key.system, source.key.annotator].append(source.key.track)
+            renamed = {one: call_tracks(own, tracks or (), match.name) for one, own in by_list.items()}
+            called = {one.key: renamed[one.key.system, one.key.annotator][one.key.track] for one in sources}
         except AnnotationError as error:
             found.trouble((key, "path"), str(error))
             called = {source.key: source.key.track for source in sources}  # so that nothing else seems to be wrong
@@ -491,15 +496,6 @@ def _rows_of_tables(
     return [*join_shards(rows)] if SHARD in names else [*rows]
 
 
-def _called(sources: Sequence[TableSource], tracks: Sequence[str], name: str) -> dict[RowKey, str]:
-    """Map each source to the reference's name of its track: systems in one file may name tracks differently."""
-    by_list: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for source in sources:
-        by_list[source.key.system, source.key.annotator].append(source.key.track)
-    known = {key: call_tracks(own, tracks, name) for key, own in by_list.items()}
-    return {source.key: known[source.key.system, source.key.annotator][source.key.track] for source in sources}
-
-
 def _collected(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
     """The annotations in packs, or in files of readings."""
     if pattern.is_pack and matches and found.open_pack is None:
@@ -508,12 +504,13 @@ def _collected(found: Discovery, pattern: Pattern, matches: Sequence[Match], key
     sources: list[Found] = []
     for match in matches:
         held: Sequence[tuple[Source, Mapping[str, str]]]
+        problems: Sequence[tuple[Sequence[str], str]] = ()
         try:
             if pattern.is_pack:
                 assert found.open_pack is not None
                 pack = found.open_pack(match.path, match.name)
                 kinds = {getattr(source, "kind", reading.kind) for source in pack.values()}
-                problems, what = (), "is a pack"
+                what = "is a pack"
                 held = [(select_from(source, reading), {"track": track}) for track, source in pack.items()]
             else:
                 kept = open_readings(match.path)

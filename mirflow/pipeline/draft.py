@@ -19,8 +19,7 @@ from ..theory.text_form import normal_form
 from .document import parse_document
 from .load import find_files
 from .sides import ESTIMATES, MAYBE_REFERENCE, REFERENCE, TEXT, FoundFile, Series, Sides, SideWords, list_files, side_of
-from .table_contents import place_of_tracks, rows_of_table
-from .trials import hint, try_evaluation, why_not
+from .table_contents import hint, place_of_tracks, rows_of_table, try_evaluation, why_not
 
 _BY_HAND = "write the pipeline by hand, with options of reading such as columns, header and time_unit"
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")

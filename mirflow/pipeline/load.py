@@ -6,7 +6,7 @@ import csv
 import io
 import os
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +24,7 @@ from ..readers.content import digest_of as digest_of_bytes
 from ..readers.delimited import find_separator
 from ..readers.downloads import parse_url
 from ..readers.label_maps import shipped_maps
-from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions, Reading
+from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions
 from ..readers.patches import MAX_PATCH, PatchedSource, PatchedTrack, parse_patch
 from ..readers.patterns import Pattern
 from ..remote import parse_address
@@ -32,7 +32,7 @@ from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
 from ..theory.text_form import normal_form
 from .discovery import MODEL, Discovery, OpenPack, absolute, discover, in_language, is_lone, is_table, language_column
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
-from .model import Estimates, Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
+from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, Reference, cell_stamps, fingerprint
 from .side_files import OUTSIDE, find_matches, leads_out
 
@@ -554,7 +554,11 @@ def _plan(
             track_meta |= track_metadata(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
             return [(("tracks",), str(error))]
-    system_meta = _system_metadata(evaluation, found)
+    given, metadata = evaluation.systems or {}, {}
+    for name in found.systems:  # of their files' places, of their models, and their own
+        placed = found.system_meta.get(name, {})
+        metadata[name] = {**placed, **given.get(placed.get(MODEL, ""), {}), **given.get(name, {})}
+    system_meta = tabulate(found.systems, metadata)
     seen: dict[str, str] = {}
     for key, names in (("tracks", track_meta), ("systems", system_meta)):
         long = next((name for name in names if len(name.encode()) > MAX_NAME), None)
@@ -566,6 +570,18 @@ def _plan(
                 return [
                     ((key,), f"the columns {other!r} and {name!r} have the same name on some file systems; rename one")
                 ]
+    reading: dict[str, dict[str, Any]] = {}
+    for key in ("reference", "estimates"):
+        # Options that the convention has a say in, and those that the pipeline sets.
+        side, own = getattr(evaluation, key), getattr(resolved, key)
+        kept = {name: getattr(own, name) for name in resolved.convention.reading}
+        for name, option in OPTIONS.items():
+            if name not in kept and name != "max_bytes" and getattr(side, name) not in ([], {}, option.default):
+                kept[name] = getattr(side, name)
+        if kept.get("labels", "") not in ("", *shipped_maps()):
+            kept["labels"] = repr(own.labels)  # of a file, the digest of its content
+        kept |= {} if side.annotator is None else {"annotator": side.annotator}
+        reading |= {key: kept} if kept else {}
     return EvaluationPlan(
         **files,
         grid=resolved.grid,
@@ -578,35 +594,9 @@ def _plan(
         on_error=evaluation.on_error,
         max_block=block,
         cautions=tuple(found.cautions),
-        reading={
-            side: kept
-            for side in ("reference", "estimates")
-            if (kept := _kept_options(getattr(evaluation, side), getattr(resolved, side), resolved.convention.reading))
-        },
+        reading=reading,
         plugins=tuple(plugins),
     )
-
-
-def _kept_options(side: Estimates, reading: Reading, usual: Collection[str]) -> dict[str, Any]:
-    """What is read of one side's files: options that the convention has a say in, and those that the pipeline sets."""
-    kept = {name: getattr(reading, name) for name in usual}
-    for name, option in OPTIONS.items():
-        value = getattr(side, name)
-        if name not in kept and name != "max_bytes" and value not in ([], {}, option.default):
-            kept[name] = value
-    if kept.get("labels", "") not in ("", *shipped_maps()):
-        kept["labels"] = repr(reading.labels)  # of a file, the digest of its content
-    return kept if side.annotator is None else {**kept, "annotator": side.annotator}
-
-
-def _system_metadata(evaluation: Evaluation, found: Discovery) -> Metadata:
-    """Metadata of the systems: of their files' places, of their models, and their own."""
-    given = evaluation.systems or {}
-    metadata = {}
-    for name in found.systems:
-        placed = found.system_meta.get(name, {})
-        metadata[name] = {**placed, **given.get(placed.get(MODEL, ""), {}), **given.get(name, {})}
-    return tabulate(found.systems, metadata)
 
 
 def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> dict[str, str]:

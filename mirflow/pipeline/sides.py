@@ -16,8 +16,18 @@ from ..readers.content import files_below
 from ..readers.formats import is_annotation_file
 from ..readers.names import nearest_names
 from .discovery import LONE_TRACK
-from .table_contents import HeldAnnotation, annotations_in, annotations_in_text
-from .trials import TRIED, hint, holds, in_midi, remedy, sample, tasks_of
+from .table_contents import (
+    TRIED,
+    HeldAnnotation,
+    annotations_in,
+    annotations_in_text,
+    hint,
+    holds,
+    in_midi,
+    remedy,
+    sample,
+    tasks_of,
+)
 
 
 def _set_of(names: str) -> frozenset[str]:

@@ -18,7 +18,7 @@ from ..pipeline import find_files
 from ..pipeline.document import Document, parse_document
 from ..pipeline.plan import EvaluationFiles, Reference
 from ..readers.content import join_digests
-from ..store.own_runs import is_own_run
+from ..store.generations import is_own_run
 from ..store.packs import open_pack, row_digests
 from ..store.read import read_scores
 

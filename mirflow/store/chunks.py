@@ -13,9 +13,8 @@ import numpy as np
 
 from ..metrics.base import Sparse
 from .cells import CELL_ATTRS, GroupContent
-from .chunk_files import SEPARATOR
 from .format import DENSE, FILLS, TYPES, Array, StoredVariable, dense_cells, extra_entries, layout
-from .generations import write_synced
+from .generations import SEPARATOR, write_synced
 from .stored import StoredGroup
 
 if TYPE_CHECKING:

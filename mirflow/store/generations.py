@@ -1,20 +1,24 @@
-"""Generations of a store: whole folders, one of which the user's path leads to; durable files, the writer's lock."""
+"""Generations of a store: folders, one of which the user's path leads to; the writer's lock, the run's signature."""
 
 from __future__ import annotations
 
 import difflib
+import hmac
 import json
 import os
 import re
+import secrets
 import shutil
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
-from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError
+from ..errors import DamagedError, StoreError, StoreLockedError, UnknownNameError, UnreadableError
 from ..remote import as_given, parse_address, store_flaw
 
 
@@ -186,8 +190,13 @@ def locked(folder: Path, store: Path | str, patience: float = 0.0) -> Iterator[N
         except Timeout:
             # Where the file system has no locks, a file that was left or copied counts as one.
             left = "" if note.exists() else f"; if no process is, remove {folder / 'lock'}"
+            try:
+                held = json.loads(note.read_text(encoding="utf-8"))
+                holder = f"process {held['pid']} on {held['host']} (since {held['since']})"
+            except (OSError, ValueError, KeyError):  # it has not written its note yet, or has removed it
+                holder = "another process"
             raise StoreLockedError(
-                f"{store}: {_holder(note)} is writing it; wait until it is done, or name another store{left}"
+                f"{store}: {holder} is writing it; wait until it is done, or name another store{left}"
             ) from None
     try:
         held = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
@@ -199,15 +208,6 @@ def locked(folder: Path, store: Path | str, patience: float = 0.0) -> Iterator[N
         with suppress(OSError):
             note.unlink()
         lock.release()
-
-
-def _holder(note: Path) -> str:
-    try:
-        held = json.loads(note.read_text(encoding="utf-8"))
-        return f"process {held['pid']} on {held['host']} (since {held['since']})"
-    except (OSError, ValueError, KeyError):
-        # The holder is between taking the lock and writing its note, or after removing it.
-        return "another process"
 
 
 _GENERATION = re.compile(r"generation-(\d{6,})")
@@ -302,3 +302,110 @@ def _near(path: Path) -> str:
     if near:
         return f"; did you mean {str(path.with_name(near[0]))!r}?"
     return f"; in {folder} there are {', '.join(stores)}"
+
+
+# A store contains the pipeline that made it and the folder of the annotations. The author of a store controls this
+# text, so that following it would let a stranger's store read any file and environment variable of its reader. A run
+# therefore signs both with a key that never leaves the user's account; the signature is beside the store, not in it.
+_SIGNATURE = "signature"
+_BYTES = 32
+
+
+def sign_run(folder: Path, pipeline: str, root: str) -> None:
+    """Sign the pipeline and the root, as stored, of a store that a run has just written to the folder of its
+    generations. Without a home folder, or on a full disk, no signature is written, and reports ask for ``--root``."""
+    with suppress(OSError, RuntimeError):
+        file = _key_file()
+        if not file.exists():
+            from filelock import FileLock
+
+            file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with FileLock(file.with_name("key.lock")):  # of several first runs at the same time, only one makes it
+                if not file.exists():
+                    write_atomically(file, secrets.token_bytes(_BYTES))
+        key = _read(file)
+        signature = _sign(key, folder, pipeline, root)
+        if key and _read(folder / _SIGNATURE) != signature:
+            write_atomically(folder / _SIGNATURE, signature)
+
+
+def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
+    """True if a run of this user wrote a store of this pipeline and root in this very folder."""
+    try:
+        key = _read(_key_file())
+    except RuntimeError:  # there is no home folder
+        return False
+    return bool(key) and hmac.compare_digest(_read(folder / _SIGNATURE), _sign(key, folder, pipeline, root))
+
+
+def state_folder() -> Path:
+    """The folder of this account for what lasts from run to run; raises a RuntimeError if there is no home folder."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return Path(state if Path(state).is_absolute() else Path.home() / ".local" / "state", "mirflow")
+
+
+def _key_file() -> Path:
+    return state_folder() / "key"
+
+
+def _read(path: Path) -> bytes:
+    """A key or a signature; empty if it is missing or incomplete."""
+    from ..readers.content import read_within  # which queries do not import
+
+    try:
+        data, size = read_within(path, _BYTES)
+    except UnreadableError:
+        return b""
+    return data if size == _BYTES else b""
+
+
+def _sign(key: bytes, folder: Path, pipeline: str, root: str) -> bytes:
+    # Lengths keep two texts from trading their ends.
+    texts = [os.fsencode(os.path.realpath(folder)), *(one.encode("utf-8", "surrogatepass") for one in (pipeline, root))]
+    return hmac.digest(key, b"".join(b"%d:%s" % (len(text), text) for text in texts), "sha256")
+
+
+# Stores join indices by dots (``c.5.0.0``), so that an array is one folder: in a store of a thousand systems, making
+# and removing a folder for each of their chunks takes ten times as long as linking the files. Repositories join them
+# by slashes (``c/5/0/0``). The bytes are the same.
+SEPARATOR = "."  # of indices in the names of files
+CHUNK = re.compile(r"(?P<array>.*)/c(?:[/.]\d+)*")  # keys of chunks in a store, of both kinds
+
+
+def chunk_key(metadata: Mapping[str, Any], place: Sequence[int]) -> str:
+    """The key of a chunk in its array, by the metadata of the array."""
+    separator = metadata["chunk_key_encoding"].get("configuration", {}).get("separator", "/")
+    return str(separator).join(["c", *map(str, place)])
+
+
+def chunk_encoding(separator: str) -> dict[str, Any]:
+    """The metadata of an array that say how indices are joined."""
+    return {"name": "default", "configuration": {"separator": separator}}
+
+
+def folder_identity(folder: Path) -> tuple[int, int]:
+    """Inode and time of change: a store that is made anew may get the inodes of the one that was removed."""
+    found = folder.stat()
+    return found.st_ino, found.st_ctime_ns
+
+
+def chunk_files(array: Path) -> Mapping[int, Mapping[str, str]]:
+    """The files of chunks in the folder of an array, by the first index, then by the others joined by dots."""
+    return _listed(array, folder_identity(array))
+
+
+def count_chunks(array: Path) -> int:
+    """Number of files of chunks in the folder of an array."""
+    return sum(map(len, chunk_files(array).values()))
+
+
+@lru_cache(maxsize=64)
+def _listed(array: Path, _made: tuple[int, int]) -> dict[int, dict[str, str]]:
+    """Published arrays do not change, so they are listed once."""
+    folder, rows = str(array), dict[int, dict[str, str]]()
+    for file in os.listdir(folder):  # noqa: PTH208, a path for each of thousands of files takes longer
+        first, _, place = file.partition(".")
+        row, _, rest = place.partition(".")
+        if first == "c" and (row or "0").isdecimal():
+            rows.setdefault(int(row or 0), {})[rest] = f"{folder}{os.sep}{file}"
+    return rows

@@ -362,7 +362,7 @@ class RepositoryWriter:
     shared = True
 
     def __init__(self, path: str | Path, patience: float = 0.0) -> None:
-        from .own_runs import state_folder
+        from .generations import state_folder
 
         address = demand_address(path)
         if address.version:

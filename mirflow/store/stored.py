@@ -14,9 +14,8 @@ import numpy as np
 from ..metrics.base import Sparse
 from ..ragged import Float
 from .cells import Entry, GroupContent, StoredResults, no_cells
-from .chunk_files import chunk_files
 from .format import DIMS, OWN_DIMS, TYPES, Array
-from .generations import reading
+from .generations import chunk_files, reading
 
 if TYPE_CHECKING:
     import zarr

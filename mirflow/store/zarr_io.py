@@ -27,8 +27,17 @@ from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore, WrapperStore
 
 from ..errors import DamagedError
-from .chunk_files import CHUNK, SEPARATOR, chunk_encoding, count_chunks, folder_identity
-from .generations import reading, replaced, unless_replaced, write_synced
+from .generations import (
+    CHUNK,
+    SEPARATOR,
+    chunk_encoding,
+    count_chunks,
+    folder_identity,
+    reading,
+    replaced,
+    unless_replaced,
+    write_synced,
+)
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype

@@ -13,7 +13,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, chunk_files, read_group, read_tree, write_pack, zarr_io
+from mirflow.store import StoreWriter, generations, read_group, read_tree, write_pack, zarr_io
 
 from ..groups import random_group, write_store
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
@@ -103,13 +103,13 @@ def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(s
 
 
 def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeypatch):
-    tree, identity = read_tree(store), chunk_files.folder_identity
+    tree, identity = read_tree(store), generations.folder_identity
 
     def remove_first(array):
         shutil.rmtree(store.resolve())
         return identity(array)
 
-    monkeypatch.setattr(chunk_files, "folder_identity", remove_first)
+    monkeypatch.setattr(generations, "folder_identity", remove_first)
     with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
         tree["chord"].score.load()
 

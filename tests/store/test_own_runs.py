@@ -8,7 +8,7 @@ from threading import Barrier
 
 import pytest
 
-from mirflow.store.own_runs import is_own_run, sign_run
+from mirflow.store.generations import is_own_run, sign_run
 
 RUNS = 8
 

@@ -42,8 +42,8 @@ from ...reports.tables import Table, Tabulation, table_of, to_arrow
 from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
 from ...store.cells import Status
-from ...store.chunk_files import chunk_encoding, chunk_key
 from ...store.format import list_cautions, nested_attrs
+from ...store.generations import chunk_encoding, chunk_key
 from .accounts import Viewer
 from .cache import CORS, Content, choose_kind, digest, is_known
 from .security import GuardedRoute
