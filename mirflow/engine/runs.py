@@ -52,12 +52,12 @@ from ..store.cells import (
 )
 from ..store.format import (
     IMPORTED,
+    PATCHES,
+    READING,
     SIGNATURES,
     Array,
     dense_cells,
     extra_entries,
-    kept_patches,
-    kept_reading,
     kept_settings,
     layout,
     loaded,
@@ -240,7 +240,8 @@ def of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
 def _settings(plan: EvaluationPlan) -> dict[str, Any]:
     """The attributes that keep how an evaluation is scored."""
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
-    return kept_settings(*rules, {**kept_reading(plan.reading), **kept_patches(plan.patches)})
+    reading = {side: dict(options) for side, options in plan.reading.items()}
+    return kept_settings(*rules, {READING: reading, PATCHES: list(plan.patches)})
 
 
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:

@@ -38,10 +38,9 @@ from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched
 from ..readers.tables.table import SHARD, RowKey, TableSource, holds_tracks, join_shards, open_table, spread_table
 from ..store.cells import Caution, Entry
 from ..theory.text_form import are_normal, normal_form
-from .estimates import EstimateTable
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Reference
-from .side_files import find_matches, find_slip
+from .side_files import EstimateTable, find_matches, find_slip
 
 SYSTEM = "system"
 FORMAT = "format"  # the placeholder of the suffix

@@ -30,7 +30,7 @@ from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
-from ..store.format import DECLARED_METRICS, kept_patches, kept_settings, metric_coords, nested_attrs
+from ..store.format import DECLARED_METRICS, PATCHES, kept_settings, metric_coords, nested_attrs
 from ..store.read import dataset_of
 from ..store.write import software_versions
 from .origins import Origin, Roots, read_origins
@@ -305,7 +305,7 @@ def _split_plan(plan: EvaluationPlan, progress: Progress, guarded: bool) -> xr.D
     empty = no_cells(tuple(map(str, plan.measures)))
     cells = concatenate_cells([empty, *(done[key] for key in graph)])
     rules = plan.task, plan.convention, plan.grid, plan.combine, plan.measures, plan.classes, plan.cautions
-    kept = kept_settings(*rules, {**kept_patches(plan.patches), "versions": software_versions()})
+    kept = kept_settings(*rules, {PATCHES: list(plan.patches), "versions": software_versions()})
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
     return dataset_of(GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, attrs=kept))
 

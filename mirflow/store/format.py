@@ -85,24 +85,12 @@ def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
 
 
 DECLARED_METRICS = "declared_metrics"
-"""The attribute of an evaluation that keeps the records of metrics from outside of mirflow, by their names."""
-
-
-def kept_metrics(measures: Iterable[Measure]) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps the records of metrics from outside of mirflow, and of losses; none without these."""
-    own = [measure.metric for measure in measures]
-    kept = {metric.name: to_record(metric) for metric in own if metric.origin or metric.error}
-    return {DECLARED_METRICS: kept} if kept else {}
+"""The attribute of an evaluation that keeps the records of metrics from outside of mirflow, and of losses, by names."""
 
 
 READING = "reading"
 """The attribute of an evaluation that keeps options of reading for each side: those that its convention has a say in,
 and those that its pipeline sets to other values than the default."""
-
-
-def kept_reading(reading: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps options of reading; none where all have their defaults."""
-    return {READING: {side: dict(options) for side, options in reading.items()}} if reading else {}
 
 
 def spell_option(value: Any) -> str:
@@ -115,11 +103,6 @@ def spell_option(value: Any) -> str:
 PATCHES = "patches"
 """The attribute of an evaluation that keeps which patches have corrected its references: file, digest, and changes with
 track, author, reason and date."""
-
-
-def kept_patches(patches: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """The attribute that keeps patches; none without any, as in stores that know of none."""
-    return {PATCHES: list(patches)} if patches else {}
 
 
 def told_patches(attrs: Mapping[str, Any]) -> list[str]:
@@ -161,17 +144,19 @@ def kept_settings(
     cautions: Iterable[Caution] = (),
     others: Mapping[str, Any] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """The attributes that keep how an evaluation was scored, with others behind the parameters of its metrics."""
+    """The attributes that keep how an evaluation was scored, with others behind the parameters of its metrics: those
+    that are empty are left out."""
     measures = list(measures)
+    declared = [measure.metric for measure in measures if measure.metric.origin or measure.metric.error]
     return {
         "task": task,
         "convention": convention,
         "grid": grid,
         "combine": combine,
         "parameters": {str(measure): dict(measure.parameters) for measure in measures if measure.parameters},
-        **others,
+        **{name: value for name, value in others.items() if value},
         **(kept_classes(classes) if get_task(task).convention(convention).bind else {}),
-        **kept_metrics(measures),
+        **({DECLARED_METRICS: {metric.name: to_record(metric) for metric in declared}} if declared else {}),
         **kept_cautions(cautions),
     }
 
