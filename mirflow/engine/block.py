@@ -187,6 +187,7 @@ PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 class BlockPairs:
     """The pairs of a block that are scored, with their cells, and status and remarks of each cell."""
 
+    block: BlockSides
     cell: Int
     reference: Int  # rows of the references
     estimate: Int  # rows of the estimates; the empty one for cells without a usable estimate
@@ -196,6 +197,19 @@ class BlockPairs:
     status: npt.NDArray[np.int8]
     remarks: dict[int, list[CellRemark]]  # of the cells that have any
 
+    @property
+    def sides(self) -> tuple[tuple[RemarkSide, BlockSide, Int, Int], ...]:
+        """Of references and of estimates the name, the side, and the rows and sources of the pairs."""
+        return (
+            ("reference", self.block.references, self.reference, self.reference_source),
+            ("estimate", self.block.estimates, self.estimate, self.estimate_source),
+        )
+
+    def label(self, name: RemarkSide, pair: int) -> str:
+        """Name of the source of one side of a pair in messages, of both that of the estimate."""
+        _, side, _, sources = self.sides[name != "reference"]
+        return side.label(int(sources[pair]))
+
     def add(self, cell: int, remark: CellRemark) -> None:
         """Add a remark about a cell, unless it has the same one."""
         known = self.remarks.setdefault(cell, [])
@@ -203,8 +217,9 @@ class BlockPairs:
             known.append(remark)
 
 
-def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> BlockPairs:
+def pair_up(block: BlockSides) -> BlockPairs:
     """All pairs of a block that can be scored; cells without a usable estimate are paired with the empty one."""
+    work, references, estimates = block.work, block.references, block.estimates
     widths = [len(track.systems) for track in work.tracks]
     track, count = np.repeat(np.arange(len(widths)), widths), sum(widths)
     several = np.array([len(track.references) for track in work.tracks], dtype=np.int64)
@@ -235,7 +250,7 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Blo
     names = [reference.annotator for track in work.tracks for reference in track.references]
     annotators = tuple(names[one] for one in given.tolist()) if any(names) else ("",) * len(given)
     rows = references.row[left], np.append(estimates.row, len(estimates.annotations))[right]
-    return BlockPairs(cell, *rows, left, right, annotators, status, remarks)
+    return BlockPairs(block, cell, *rows, left, right, annotators, status, remarks)
 
 
 def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate: int) -> bool:
@@ -451,31 +466,32 @@ def clean_sides(sides: BlockSides) -> BlockSides:
 
 def score_sides(sides: BlockSides) -> Cells:
     """The third step of a block: pair the rows, score them, and note what is doubtful."""
-    work, convention, references, estimates = sides.work, sides.convention, sides.references, sides.estimates
-    pairs = pair_up(work, references, estimates)
-    reference_rows, estimate_rows = (cleaned.rows for cleaned in sides.cleaned)
-    rows = Pairs(reference_rows, estimate_rows, pairs.reference, pairs.estimate)
-    scores = score_pairs(convention, rows, work.measures, work.grid)
-    _note_refusals(work, pairs, scores, references, estimates)
-    _note_emptied(work, pairs, references, estimates)
+    work, pairs = sides.work, pair_up(sides)
+    rows = Pairs(sides.cleaned[0].rows, sides.cleaned[1].rows, pairs.reference, pairs.estimate)
+    scores = score_pairs(sides.convention, rows, work.measures, work.grid)
+    _note_refusals(pairs, scores)
+    gone = [side.emptied[rows] for _, side, rows, _ in pairs.sides]
+    for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] == Status.ok:  # cleaning left nothing of a side, as in an empty file
+            track, system = work.cells[cell]
+            name: RemarkSide = "reference" if gone[0][pair] else "estimate"
+            what = f"system {system!r} has an empty estimate of track {track!r}"
+            what = f"track {track!r} has an empty reference" if gone[0][pair] else what
+            pairs.status[cell] = Status.empty_reference if gone[0][pair] else Status.empty_estimate
+            text = f"{pairs.label(name, pair)}: {what}: nothing is left of its rows after repairs"
+            pairs.remarks[cell] = [CellRemark("reason", name, text)]
     for (pair, _), message in scores.broken.items():  # of user-defined metrics, for cells with other scores
         cell = int(pairs.cell[pair])
         if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
             pairs.add(cell, CellRemark("reason", "pair", message))
-    _note_accounts(pairs, references, estimates)
-    _note_implausible(work, convention, pairs, references, estimates)
-    return _to_cells(work, references, estimates, sides.cleaned, pairs, scores)
+    _note_accounts(pairs)
+    _note_implausible(pairs)
+    return _to_cells(pairs, scores)
 
 
-def _to_cells(
-    work: BlockWork,
-    references: BlockSide,
-    estimates: BlockSide,
-    cleaned: Sequence[Cleaned],
-    pairs: BlockPairs,
-    scores: Scores,
-) -> Cells:
-    status, count = pairs.status, len(pairs.status)
+def _to_cells(pairs: BlockPairs, scores: Scores) -> Cells:
+    work, cleaned, status, count = pairs.block.work, pairs.block.cleaned, pairs.status, len(pairs.status)
     scored = np.isin(status, list(SCORED))
     # Scores without a value weigh nothing: they are undefined, and the same in all tasks. What could not be compared,
     # which its message says, keeps its weight, as does what was not scored: both are missing.
@@ -509,7 +525,7 @@ def _to_cells(
     repairs = np.zeros(count, dtype=np.int64)
     per_pair = cleaned[0].repairs[pairs.reference] + cleaned[1].repairs[pairs.estimate]
     np.add.at(repairs, pairs.cell, per_pair + scores.repairs if len(scores.repairs) else per_pair)
-    digests, durations = _digests_and_durations(work, references, estimates)
+    digests, durations = _digests_and_durations(pairs.block)
     return Cells(
         tuple(chain.from_iterable(track.systems for track in work.tracks)),
         tuple(chain.from_iterable(repeat(track.track, len(track.systems)) for track in work.tracks)),
@@ -526,53 +542,30 @@ def _to_cells(
     )
 
 
-def _note_refusals(
-    work: BlockWork, pairs: BlockPairs, scores: Scores, references: BlockSide, estimates: BlockSide
-) -> None:
+def _note_refusals(pairs: BlockPairs, scores: Scores) -> None:
     """Note why pairs have no score, or why some of their measures have none."""
     for pair, message in (*scores.refused.items(), *scores.partly.items()):
         cell = int(pairs.cell[pair])
         if pairs.status[cell] != Status.ok:
             continue
         one_sided: CellRemark | None = None
-        for name, side, sources in _sides(pairs, references, estimates):
-            label = side.label(int(sources[pair]))
+        for name, *_ in pairs.sides:
+            label = pairs.label(name, pair)
             if label and message.startswith(f"{name}: ") and one_sided is None:
                 one_sided = CellRemark("reason", name, f"{label}: {message.removeprefix(f'{name}: ')}")
         if pair in scores.refused:
             lost = Status.unreadable if message.startswith(LOST) else Status.invalid
             pairs.status[cell] = Status.failed if message.startswith(BROKEN) else lost
-            track, system = work.cells[cell]
+            track, system = pairs.block.work.cells[cell]
             message = f"system {system!r}, track {track!r}: {message}"
         pairs.remarks[cell] = [one_sided or CellRemark("reason", "pair", message)]
 
 
-def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
-    """Cells of which cleaning left nothing on a side are as those of empty files, and say so."""
-    gone = references.emptied[pairs.reference], estimates.emptied[pairs.estimate]
-    for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
-        cell = int(pairs.cell[pair])
-        if pairs.status[cell] != Status.ok:
-            continue
-        track, system = work.cells[cell]
-        side: RemarkSide = "estimate"
-        label = estimates.label(int(pairs.estimate_source[pair]))
-        what = f"system {system!r} has an empty estimate of track {track!r}"
-        pairs.status[cell] = Status.empty_estimate
-        if gone[0][pair]:
-            side = "reference"
-            label, what = references.label(int(pairs.reference_source[pair])), f"track {track!r} has an empty reference"
-            pairs.status[cell] = Status.empty_reference
-        text = f"{label}: {what}: nothing is left of its rows after repairs"
-        pairs.remarks[cell] = [CellRemark("reason", side, text)]
-
-
-def _note_implausible(
-    work: BlockWork, convention: Convention, pairs: BlockPairs, references: BlockSide, estimates: BlockSide
-) -> None:
+def _note_implausible(pairs: BlockPairs) -> None:
     """Note doubts about scored cells; with several references, only doubts about all of them."""
-    doubts = doubts_of(convention, work.measures)
-    sides = (references, pairs.reference), (estimates, pairs.estimate)
+    work, references, estimates = pairs.block.work, pairs.block.references, pairs.block.estimates
+    doubts = doubts_of(pairs.block.convention, work.measures)
+    sides = [(side, rows) for _, side, rows, _ in pairs.sides]
     odd_pairs: dict[int, tuple[RemarkSide, str]] = {}
     odd = [odd_sides(doubts, work.measures, work.task, side.annotations, side.spans) for side, _ in sides]
     asked = np.zeros(len(pairs.cell), dtype=np.bool_)
@@ -615,15 +608,12 @@ def _note_implausible(
         cell = int(pairs.cell[pair])
         if pairs.status[cell] == Status.ok and cell not in told and doubted[cell] == every[cell]:
             told.add(cell)
-            label = estimates.label(int(pairs.estimate_source[pair]))
-            if name == "reference":
-                label = references.label(int(pairs.reference_source[pair]))
-            pairs.add(cell, CellRemark("warning", name, f"{label}: {text}"))
+            pairs.add(cell, CellRemark("warning", name, f"{pairs.label(name, pair)}: {text}"))
 
 
-def _note_accounts(pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
+def _note_accounts(pairs: BlockPairs) -> None:
     """Note what the readers remarked on the annotations of cells that were scored."""
-    for name, side, sources in _sides(pairs, references, estimates):
+    for name, side, _, sources in pairs.sides:
         if not side.annotations.accounts:
             continue
         remarks: dict[int, list[CellRemark]] = {}
@@ -635,16 +625,9 @@ def _note_accounts(pairs: BlockPairs, references: BlockSide, estimates: BlockSid
                 pairs.add(cell, remark)
 
 
-def _sides(
-    pairs: BlockPairs, references: BlockSide, estimates: BlockSide
-) -> tuple[tuple[RemarkSide, BlockSide, Int], ...]:
-    return ("reference", references, pairs.reference_source), ("estimate", estimates, pairs.estimate_source)
-
-
-def _digests_and_durations(
-    work: BlockWork, references: BlockSide, estimates: BlockSide
-) -> tuple[tuple[str, ...], Float]:
+def _digests_and_durations(block: BlockSides) -> tuple[tuple[str, ...], Float]:
     """For each cell ``reference:estimate`` digests, and the mean duration of its usable references; 0 without any."""
+    work, references, estimates = block.work, block.references, block.estimates
     widths, several = [len(track.systems) for track in work.tracks], [len(track.references) for track in work.tracks]
     usable = references.usable[references.given]
     seconds = references.seconds(references.given)
