@@ -63,43 +63,8 @@ TASK = Task(
 )
 
 if TYPE_CHECKING:
-    from .labels import (
-        BITMAP_LENGTH,
-        NO_CHORD_ENCODED,
-        X_CHORD_ENCODED,
-        encode,
-        encode_many,
-        join,
-        quality_to_bitmap,
-        reduce_extended_quality,
-        rotate_bitmap_to_root,
-        rotate_bitmaps_to_roots,
-        scale_degree_to_bitmap,
-        split,
-        validate_chord_label,
-    )
-    from .mir_eval import (
-        directional_hamming_distance,
-        evaluate,
-        majmin,
-        majmin_inv,
-        merge_chord_intervals,
-        mirex,
-        overseg,
-        root,
-        seg,
-        sevenths,
-        sevenths_inv,
-        tetrads,
-        tetrads_inv,
-        thirds,
-        thirds_inv,
-        triads,
-        triads_inv,
-        underseg,
-        validate,
-        weighted_accuracy,
-    )
+    from .labels import *
+    from .mir_eval import *
 
 __getattr__, __dir__ = names_on_use(__name__, "labels", "mir_eval")
 __all__ = ["BITMAP_LENGTH", "CHORD_RE", "EXTENDED_QUALITY_REDUX", "NO_CHORD", "NO_CHORD_ENCODED", "PITCH_CLASSES"]

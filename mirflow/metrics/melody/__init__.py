@@ -30,22 +30,7 @@ from ...lazy_modules import names_on_use
 from .metrics import TASK
 
 if TYPE_CHECKING:
-    from .mir_eval import (
-        constant_hop_timebase,
-        evaluate,
-        freq_to_voicing,
-        hz2cents,
-        overall_accuracy,
-        raw_chroma_accuracy,
-        raw_pitch_accuracy,
-        resample_melody_series,
-        to_cent_voicing,
-        validate,
-        validate_voicing,
-        voicing_false_alarm,
-        voicing_measures,
-        voicing_recall,
-    )
+    from .mir_eval import *
 
 __getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = ["TASK", "constant_hop_timebase", "evaluate", "freq_to_voicing", "hz2cents", "overall_accuracy"]

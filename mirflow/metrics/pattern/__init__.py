@@ -30,16 +30,7 @@ from ...lazy_modules import names_on_use
 from .metrics import TASK
 
 if TYPE_CHECKING:
-    from .mir_eval import (
-        establishment_FPR,
-        evaluate,
-        first_n_target_proportion_R,
-        first_n_three_layer_P,
-        occurrence_FPR,
-        standard_FPR,
-        three_layer_FPR,
-        validate,
-    )
+    from .mir_eval import *
 
 __getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = ["TASK", "establishment_FPR", "evaluate", "first_n_target_proportion_R", "first_n_three_layer_P"]

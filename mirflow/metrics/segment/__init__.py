@@ -41,19 +41,7 @@ from .metrics import TASK
 from .statistics import label_balance, length_variation
 
 if TYPE_CHECKING:
-    from .mir_eval import (
-        ari,
-        detection,
-        deviation,
-        evaluate,
-        mutual_information,
-        nce,
-        pairwise,
-        rand_index,
-        validate_boundary,
-        validate_structure,
-        vmeasure,
-    )
+    from .mir_eval import *
 
 __getattr__, __dir__ = names_on_use(__name__, "mir_eval")
 __all__ = ["TASK", "ari", "confusion_matrix", "detection", "deviation", "evaluate", "iou", "label_accuracy"]
