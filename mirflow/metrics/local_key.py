@@ -136,25 +136,25 @@ _WEIGHT = Weight("seconds with a key in the reference", "s")
 _LITERATURE = "equation 3 of @downie2010, over time as in @schreiber2020key"
 
 
-def _over_time(metric: Metric) -> Metric:
-    """Convert a metric of single keys to a share of the time."""
-    summary = metric.summary.removeprefix("1 if ").removesuffix("; `other` includes it")
-    if summary != metric.summary:
-        summary = f"share of the time in which {summary}"
-    return replace(
-        metric,
-        summary=summary if metric.name != "weighted_score" else "mean over the time of the points of a key",
-        key="",
-        mir_eval="",
-        weight=_WEIGHT.words,
-        weight_unit=_WEIGHT.unit,
-        pooling="exact",
-        default=True,
-        literature=_LITERATURE,
-    ).with_defaults(allow_descending_fifths=True)
-
-
-_SHARED = {record.name: _over_time(record) for record in OF_TRACKS if record.name != "other"}
+_SHARED: dict[str, Metric] = {}
+for _record in OF_TRACKS:
+    _summary = _record.summary.removeprefix("1 if ").removesuffix("; `other` includes it")
+    if _record.name == "weighted_score":
+        _summary = "mean over the time of the points of a key"
+    elif _summary != _record.summary:
+        _summary = f"share of the time in which {_summary}"
+    if _record.name != "other":
+        _SHARED[_record.name] = replace(
+            _record,
+            summary=_summary,
+            key="",
+            mir_eval="",
+            weight=_WEIGHT.words,
+            weight_unit=_WEIGHT.unit,
+            pooling="exact",
+            default=True,
+            literature=_LITERATURE,
+        ).with_defaults(allow_descending_fifths=True)
 _DESCENDING = _SHARED["fifth"].parameters
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..kernels.intervals import batches
 from ..ragged import Bool, Float, Int, Ragged, concatenate, rows_of
 from .base import Convention, Grid, Pairs, Scores
-from .edits import KIND, OF, LabelRows, Mending, merge_rows, number_texts
+from .edits import KIND, OF, Mending, merge_rows, number_texts
 from .measures import Measure, parse
 
 _ITEMS = 2**19
@@ -57,9 +57,19 @@ def _split(
     references, estimates = _alike(pairs.references, pairs.estimates)
     pairs = replace(pairs, references=references, estimates=estimates)
     exact = exact or not whole.metric.itemwise or whole.parameters.get("matching", "optimal") != "optimal"
-    numbering = None if errors.rows is None else _numbering(convention, pairs, errors.rows, whole, grid)
-    # The rows of all pairs share two vocabularies.
-    numbering = None if numbering is None else cache(numbering)
+    # Numbers labels so that a metric takes intervals that meet, and have the same number, for one; None: it does not.
+    numbering: Callable[[Sequence[str]], Int] | None = None
+    written = errors.rows
+    for number_labels in () if written is None else (written.number, number_texts):
+        assert written is not None
+        respelled = number_labels is written.number and any(one != other for one, other in written.examples)
+        sides = pairs.references, pairs.estimates
+        fewer = any(
+            len(merge_rows(side, number_labels).columns["start"]) < len(side.columns["start"]) for side in sides
+        )
+        if fewer and not _tells_rows(convention, pairs, written.examples, whole, grid, respelled=respelled):
+            numbering = cache(number_labels)  # the rows of all pairs share two vocabularies
+            break
     edits = []
     for own, other in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True):
         sides = references.take([own]), estimates.take([other])
@@ -95,19 +105,6 @@ def _split(
         loss[index] = _split(convention, pairs[index], whole, grid, again, exact=True)[0]
         refused |= {unseen[pair]: reason for pair, reason in again.items()}
     return loss, weight
-
-
-def _numbering(
-    convention: Convention, pairs: Pairs, rows: LabelRows, whole: Measure, grid: Grid
-) -> Callable[[Sequence[str]], Int] | None:
-    """What numbers labels so that a metric takes intervals that meet, and have the same number, for one; or None."""
-    for number in (rows.number, number_texts):
-        respelled = number is rows.number and any(one != other for one, other in rows.examples)
-        sides = pairs.references, pairs.estimates
-        fewer = any(len(merge_rows(side, number).columns["start"]) < len(side.columns["start"]) for side in sides)
-        if fewer and not _tells_rows(convention, pairs, rows.examples, whole, grid, respelled=respelled):
-            return number
-    return None
 
 
 def _tells_rows(

@@ -112,7 +112,17 @@ def _split(text: str, with_bass: bool) -> str | None:
     rest = body[root.end() :]
     for end in range(min(len(rest), _LONGEST_SUFFIX), -1, -1):
         suffix, altered = rest[:end], rest[end:]
-        if suffix in SUFFIXES and (degrees := _degrees(altered, suffix)) is not None:
+        if altered.startswith("(") and altered.endswith(")"):
+            altered = altered[1:-1].replace(")(", "").replace(",", "") or "()"  # empty brackets are invalid
+        elif altered and not suffix and not altered.startswith("add"):
+            continue  # brackets are required without a suffix: Cb5 is the power chord on C flat
+        parts = re.findall(_ALTERED, altered)
+        if suffix in SUFFIXES and "".join(parts) == altered and len(set(parts)) == len(parts):
+            degrees: list[str] = []
+            for part in parts:
+                if part in ("b5", "#5") and "*5" not in degrees:
+                    degrees.append("*5")
+                degrees.append(part.removeprefix("add"))
             name, _, listed = SUFFIXES[suffix].partition("(")
             if degrees:
                 listed = ",".join([*filter(None, [listed.removesuffix(")")]), *degrees]) + ")"
@@ -121,22 +131,3 @@ def _split(text: str, with_bass: bool) -> str | None:
             below = degree_of_note(root[0], bass) if bass else "1"
             return label if below == "1" else f"{label}/{below}"
     return None
-
-
-def _degrees(altered: str, suffix: str) -> list[str] | None:
-    """Convert alterations and added tones to Harte's degrees; None if they are invalid."""
-    if altered.startswith("(") and altered.endswith(")"):
-        altered = altered[1:-1].replace(")(", "").replace(",", "")
-        if not altered:
-            return None
-    elif altered and not suffix and not altered.startswith("add"):
-        return None  # brackets are required without a suffix: Cb5 is the power chord on C flat
-    parts = re.findall(_ALTERED, altered)
-    if "".join(parts) != altered or len(set(parts)) < len(parts):
-        return None
-    degrees = []
-    for part in parts:
-        if part in ("b5", "#5"):
-            degrees += [] if "*5" in degrees else ["*5"]
-        degrees.append(part.removeprefix("add"))
-    return degrees

@@ -63,22 +63,17 @@ def steps_of(rows: Ragged, chord: Int | None) -> Steps:
     stop[after] = True
     item = np.repeat(np.arange(size, dtype=np.int64), 1 + stops)
     counts = rows.counts[0] + before[offsets[1:]] - before[offsets[:-1]]
-    return _distinct(Steps(time, item, stop, edge, counts))
-
-
-def _distinct(steps: Steps) -> Steps:
-    """Keep the last of simultaneous steps, which are due to intervals of zero length."""
-    offsets = offsets_of(steps.counts)
-    again = np.zeros(len(steps.time), dtype=np.bool_)
-    again[:-1] = steps.time[:-1] == steps.time[1:]
-    again[offsets[1:][steps.counts > 0] - 1] = False
+    # Of simultaneous steps, which are due to intervals of zero length, the last is kept.
+    offsets = offsets_of(counts)
+    again = np.zeros(total, dtype=np.bool_)
+    again[:-1] = time[:-1] == time[1:]
+    again[offsets[1:][counts > 0] - 1] = False
     if not again.any():
-        return steps
+        return Steps(time, item, stop, edge, counts)
     last = np.flatnonzero(~again)
-    edge = np.logical_or.reduceat(steps.edge, np.concatenate([[0], last[:-1] + 1]))
+    edge = np.logical_or.reduceat(edge, np.concatenate([[0], last[:-1] + 1]))
     index = np.concatenate([[0], np.cumsum(~again)])
-    counts = index[offsets[1:]] - index[offsets[:-1]]
-    return Steps(steps.time[last], steps.item[last], steps.stop[last], edge, counts)
+    return Steps(time[last], item[last], stop[last], edge, index[offsets[1:]] - index[offsets[:-1]])
 
 
 class StepRows:
@@ -315,27 +310,20 @@ def to_frames(axis: ChordTimelines, hop: float, start: Float) -> ChordTimelines:
     Frame k of a pair is at ``start + k * hop``; those from the start of the reference to before its end count. Pairs
     are laid out with ``carry=False``.
     """
-    every = slice(0, len(axis.reference_row))
-    sides = (
-        _sampled(axis, axis.reference.take(axis.reference_row), axis.sides[0], hop, start),
-        _sampled(axis, axis.fit_estimates(every), axis.sides[1], hop, start),
-    )
-    row = np.arange(every.stop, dtype=np.int64)
-    return lay_out(sides, row, row, axis.merged, unit=hop)
-
-
-def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float, start: Float) -> ChordSide:
-    """Convert the times of one side to frames; intervals without a frame are dropped."""
-    pair = rows_of(sequences.counts)
-    before = frames_before(start[pair], hop, axis.times[sequences.time])
-    after = np.empty_like(before)
-    after[:-1] = before[1:]
-    after[offsets_of(sequences.counts)[1:] - 1] = frames_before(start, hop, axis.times[axis.high])
-    mask = after > before
-    columns = {"start": before[mask].astype(np.float64), "end": after[mask].astype(np.float64)}
-    counts = np.bincount(pair[mask], minlength=len(sequences.counts))
-    chord = side.chord[sequences.item[mask]]
-    return ChordSide(Ragged(columns, (counts,)), np.append(chord, side.chord[-1]))
+    row = np.arange(len(axis.reference_row), dtype=np.int64)
+    sides = []
+    steps = axis.reference.take(axis.reference_row), axis.fit_estimates(slice(0, len(row)))
+    for sequences, side in zip(steps, axis.sides, strict=True):
+        pair = rows_of(sequences.counts)
+        before = frames_before(start[pair], hop, axis.times[sequences.time])
+        after = np.empty_like(before)
+        after[:-1] = before[1:]
+        after[offsets_of(sequences.counts)[1:] - 1] = frames_before(start, hop, axis.times[axis.high])
+        mask = after > before  # intervals without a frame are dropped
+        columns = {"start": before[mask].astype(np.float64), "end": after[mask].astype(np.float64)}
+        rows = Ragged(columns, (np.bincount(pair[mask], minlength=len(row)),))
+        sides.append(ChordSide(rows, np.append(side.chord[sequences.item[mask]], side.chord[-1])))
+    return lay_out((sides[0], sides[1]), row, row, axis.merged, unit=hop)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,14 +338,6 @@ class Confusion:
     """Above 0: float64 (n,)."""
     pairs: int
     """Number of pairs."""
-
-    @classmethod
-    def join(cls, parts: Sequence[Confusion], pairs: int) -> Confusion:
-        """Join consecutive batches."""
-        pair, reference, estimate = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in ("pair", "reference", "estimate")
-        )
-        return cls(pair, reference, estimate, np.concatenate([part.seconds for part in parts]), pairs)
 
     def sum(self, index: Int, size: int) -> tuple[Float, Float]:
         """Sum seconds by an index of the entries: those with equal classes, and all; float64 (size,) each."""
@@ -481,5 +461,14 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
         axis.span,
         *verdicts.by_rule(patterns),
         tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
-        {name: Confusion.join(part, pairs) for name, part in parts.items()},
+        {
+            name: Confusion(
+                np.concatenate([part.pair for part in joined]),
+                np.concatenate([part.reference for part in joined]),
+                np.concatenate([part.estimate for part in joined]),
+                np.concatenate([part.seconds for part in joined]),
+                pairs,
+            )
+            for name, joined in parts.items()
+        },
     )

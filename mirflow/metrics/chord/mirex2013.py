@@ -189,21 +189,6 @@ def merge_equal(side: SegmentSide) -> SegmentSide:
     return SegmentSide(start[first], latest, label[first], counts, offsets_of(counts))
 
 
-def silence_where_empty(side: SegmentSide, last: Int) -> SegmentSide:
-    """Fill empty rows with one segment up to `last` (rank per pair)."""
-    empty = side.counts == 0
-    if not empty.any():
-        return side
-    at = side.offsets[:-1][empty]
-    counts = side.counts + empty
-    start, end, label = (
-        np.insert(side.start, at, 0),
-        np.insert(side.end, at, last[empty]),
-        np.insert(side.label, at, -1),
-    )
-    return SegmentSide(start, end, label, counts, offsets_of(counts))
-
-
 def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tuple[Float, Float, Float]:
     """Under- and over-segmentation of each pair, and the end of its last reference segment: float64 (pairs,) each.
 
@@ -213,7 +198,13 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tu
     """
     last = np.maximum(reference.last_end, 0)
     end = times[last]
-    reference, estimate = (silence_where_empty(merge_equal(side), last) for side in (reference, estimate))
+    sides = []
+    for side in map(merge_equal, (reference, estimate)):
+        empty = side.counts == 0
+        at, counts = side.offsets[:-1][empty], side.counts + empty
+        start, label = np.insert(side.start, at, 0), np.insert(side.label, at, -1)
+        sides.append(SegmentSide(start, np.insert(side.end, at, last[empty]), label, counts, offsets_of(counts)))
+    reference, estimate = sides
     # The latest end so far and the earliest start still to come are monotone even if segments are not sorted, so that
     # two searches bound the reference segments that an estimated one can overlap: exactly those that do if both are
     # sorted.
@@ -289,7 +280,7 @@ class Judged(Shared):
         """The stretches of time between cut points."""
         return walk(self._times, *self._sides)
 
-    @cached_property
+    @computed_once
     def distances(self) -> tuple[Float, Float, Float]:
         """See `distances`."""
         return distances(self._times, *self._sides)
@@ -449,7 +440,7 @@ def chord_counts(name: str, judged: Judged, measure: Measure) -> Scored:
 )
 def segmentation(name: str, judged: Judged, measure: Measure) -> Scored:
     """Directional Hamming distances, and 1 - the larger of them."""
-    under, over, end = judged.distances
+    under, over, end = judged.distances()
     both = np.where(end > 0, 1 - np.maximum(under, over), 0.0)
     return {"undersegmentation": under, "oversegmentation": over, "hamming_measure": both}[name], end
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ...kernels.clustering import ContingencyTables, FrameLabels, tabulate
+from ...kernels.clustering import ContingencyTables, FrameLabels
 from ...kernels.intervals import NOTHING, Runs, merge, paint, rank, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
@@ -34,10 +34,6 @@ class LabelledSpans:
     """Numbers of labels, in the order of the labels within each pair: int64 (intervals,)."""
     counts: Int
     """int64 (pairs,)"""
-
-    def round(self, decimals: int) -> LabelledSpans:
-        """Round the times."""
-        return replace(self, start=np.round(self.start, decimals), end=np.round(self.end, decimals))
 
     def latest(self) -> Float:
         """Latest end of each pair, 0 without intervals: float64 (pairs,), seconds."""
@@ -128,17 +124,6 @@ def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: F
     return LabelledSpans(start, stop, code, total)
 
 
-def count_misfits(references: LabelledSpans, estimates: LabelledSpans, limit: Float) -> Int:
-    """Count late starts, and estimates that end before or after their limit: int64 (pairs,).
-
-    Estimates without intervals count 0.
-    """
-    late = [extreme(np.minimum, side.start, side.counts, 0.0) > 0 for side in (references, estimates)]
-    other_end = (estimates.latest() != limit) & (estimates.counts > 0)
-    misfits: Int = late[0].astype(np.int64) + late[1] + other_end
-    return misfits
-
-
 MOST_FRAMES = 1 << 24
 """Largest number of frames, up to which all integers are exact in single precision."""
 
@@ -165,16 +150,6 @@ EXACT = "exact"
 """Used instead of a frame size: durations between all boundaries of both sides."""
 
 
-def tabulate_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> ContingencyTables:
-    """Tabulate seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
-
-    As with frames, later intervals take precedence over earlier ones, and times outside all intervals have the code
-    `NOTHING`.
-    """
-    (one, other), times = _paint_exactly(left, right, end)
-    return tabulate(one, other, times)
-
-
 @dataclass(frozen=True, slots=True)
 class Stretches:
     """The stretches between the boundaries of both sides of many pairs, in order of time."""
@@ -191,7 +166,7 @@ class Stretches:
 
 def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Stretches:
     """Find the stretches from 0 to the end of each pair on which either side has a label."""
-    (one, other), times = _paint_exactly(left, right, end)
+    (one, other), times = paint_exactly(left, right, end)
     line = merge(one.first, one.counts, other.first, other.counts)
     until = np.empty_like(line.rank)
     until[:-1] = line.rank[1:]
@@ -201,8 +176,12 @@ def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Str
     return Stretches(line.pair[items], times[line.rank[items]], times[until[items]], codes[0][items], codes[1][items])
 
 
-def _paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
-    """Visible spans of both sides up to an end, as indices into the axis of all times."""
+def paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
+    """Visible spans of both sides up to an end, as indices into the axis of all times, and that axis.
+
+    As with frames, later intervals take precedence over earlier ones, and times outside all intervals have the code
+    `NOTHING`.
+    """
     times, (*bounds, stop, _) = rank(left.start, left.end, right.start, right.end, end, np.zeros(1))
     return (
         paint(bounds[0], bounds[1], left.code, left.counts, stop),

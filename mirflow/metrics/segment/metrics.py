@@ -72,8 +72,9 @@ class FittedScores(kernel.PairScores):
     @computed_once
     def _agreement(self, frame_size: Value) -> kernel.LabelAgreement:
         if frame_size == kernel.EXACT:
-            table = kernel.tabulate_exactly(*self._sides, np.minimum(*self._ends))
-            return kernel.LabelAgreement(table, 1.0, exact=True)
+            # Seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
+            runs, times = kernel.paint_exactly(*self._sides, np.minimum(*self._ends))
+            return kernel.LabelAgreement(tabulate(*runs, times), 1.0, exact=True)
         size = float(frame_size)
         left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
         if (left.frames != right.frames).any():
@@ -353,10 +354,12 @@ def score(
             kernel.take(rows, row, code.of_label) for (rows, row), code in zip(pairs[batch].sides, codes, strict=True)
         ]
         if decimals is not None:
-            given = [one.round(decimals) for one in given]
+            given = [replace(s, start=np.round(s.start, decimals), end=np.round(s.end, decimals)) for s in given]
         end = given[0].latest()
-        if fitted:
-            repairs[batch] = kernel.count_misfits(given[0], given[1], end)
+        if fitted:  # repairs are late starts, and estimates with intervals that end before or after their limit
+            late = [kernel.extreme(np.minimum, side.start, side.counts, 0.0) > 0 for side in given]
+            other_end = (given[1].latest() != end) & (given[1].counts > 0)
+            repairs[batch] = late[0].astype(np.int64) + late[1] + other_end
             given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
         values[:, batch], of_part = _read_sides(given[0], given[1], end, measures)
         refused |= {int(batch[index]): message for index, message in of_part.items()}
