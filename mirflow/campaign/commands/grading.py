@@ -567,70 +567,50 @@ def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
 
 def agreement_tables(judgements: Collection, people: bool, level: float | None = None, name: str = "") -> list[Table]:
     """Tabulate the agreement of the graders in a file, and the distribution of fine judgements if there are any.
-    `people` True: formatted with notes; False: plain values. `name`: name of the file, if there are several.
+
+    For people numbers are formatted, and there are notes. `name` is that of the file, if there are several.
     """
     from ...analysis.judgements import fine_within_broad, grader_agreement
+    from ...reports.tables import Table
     from ..grading.rater_agreement import reliability
+
+    tables: list[Table] = []
+    file = {"judgements": name} if name and not people else {}
+
+    def add(columns: Mapping[str, Sequence[Any]], title: str, notes: Sequence[str]) -> None:
+        rows = zip(*columns.values(), strict=True)
+        shown = tuple((*file.values(), *(show_number(value, people) for value in row)) for row in rows)
+        title = f"{name}: {title}" if name else title
+        tables.append(Table((*file, *columns), shown, title, tuple(notes) if people else ()))
+
+    def add_dataset(values: xr.Dataset, title: str, *notes: str) -> None:
+        (dim,) = values.dims
+        meanings = [f"{key}: {column.attrs['long_name']}" for key, column in values.items() if key not in _PLAIN]
+        columns = {str(key): values[key].values.tolist() for key in (dim, *values.data_vars)}
+        add(columns, title, [*notes, *meanings])
 
     columns = judgements.rows.columns
     broad = "broad" in columns and bool((columns["broad"] != "").any())
     others = reliability(judgements, level)
-    tables = []
     if broad or not others["compared"].any():  # also reports that there is nothing to compare
         agreement = grader_agreement(judgements)
         least, most = agreement.attrs["least_graders"], agreement.attrs["most_graders"]
-        many = str(most) if least == most else f"{least}-{most}"
-        notes = [f"graders per pair of query and candidate: {many}"]
-        if least != most:
-            notes.append(
-                "pairs have equal weight whatever their number of graders (Gwet); those with one only affect chance"
-            )
-        tables.append(_table(agreement, "agreement of graders", people, tuple(notes), name))
-    if others["compared"].any():
-        tables.append(_reliability_table(others, people, name))
+        weighted = "pairs have equal weight whatever their number of graders (Gwet); those with one only affect chance"
+        many = f"graders per pair of query and candidate: {most if least == most else f'{least}-{most}'}"
+        add_dataset(agreement, "agreement of graders", many, *([weighted] if least != most else []))
+    others = others.isel(measure=others["compared"].values > 0)
+    if others.sizes["measure"]:
+        names = ("measure", "of", *(key for key in ("value", "low", "high", "compared") if key in others))
+        measured = {key: others[key].values.tolist() for key in names}
+        notes = [f"{key}: {about}" for key, about in zip(measured["measure"], others["about"].values, strict=True)]
+        notes.append("compared: pairs of a query and a candidate with at least two judgements")
+        if "low" in others:
+            drawn = f"percentiles of {others.attrs['replicates']} bootstraps over the queries"
+            notes.append(f"low, high: {others.attrs['level']:.0%} interval, {drawn}")
+        add(measured, "other measures of agreement", notes)
     if broad and "value" in columns:
-        fine = fine_within_broad(judgements)
-        tables.append(_table(fine, "fine judgements within broad categories", people, whose=name))
+        add_dataset(fine_within_broad(judgements), "fine judgements within broad categories")
     return tables
-
-
-def _reliability_table(measured: xr.Dataset, people: bool, whose: str) -> Table:
-    from ...reports.tables import Table
-
-    columns = ("measure", "of", *(name for name in ("value", "low", "high", "compared") if name in measured))
-    places = [index for index, many in enumerate(measured["compared"].values.tolist()) if many]
-    rows = [
-        (
-            *([whose] if whose and not people else []),
-            *(show_number(measured[name].values[place].item(), people) for name in columns),
-        )
-        for place in places
-    ]
-    abouts = (f"{measured['measure'].values[place]}: {measured['about'].values[place]}" for place in places)
-    notes: tuple[str, ...] = (*abouts, "compared: pairs of a query and a candidate with at least two judgements")
-    if "low" in measured:
-        level, drawn = measured.attrs["level"], measured.attrs["replicates"]
-        notes += (f"low, high: {level:.0%} interval, percentiles of {drawn} bootstraps over the queries",)
-    title = "other measures of agreement"
-    columns = (*(["judgements"] if whose and not people else []), *columns)
-    return Table(columns, tuple(rows), f"{whose}: {title}" if whose else title, notes if people else ())
-
-
-def _table(values: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
-    from ...reports.tables import Table
-
-    (dim,) = values.dims
-    columns = (str(dim), *map(str, values.data_vars))
-    named = (whose,) if whose and not people else ()
-    rows = []
-    for index, name in enumerate(values[dim].values.tolist()):
-        entries = (values[column].values[index].item() for column in columns[1:])
-        rows.append((*named, name, *(show_number(entry, people) for entry in entries)))
-    if people:
-        meanings = (f"{name}: {values[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
-        notes = (*notes, *meanings)
-    title = f"{whose}: {title}" if whose else title
-    return Table((*(["judgements"] if named else []), *columns), tuple(rows), title, notes)
 
 
 def show_number(value: Any, people: bool) -> Entry:

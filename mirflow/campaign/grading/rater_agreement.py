@@ -465,29 +465,11 @@ def group_candidates(
     undecided = []
     values, levels = _by_query(collection, by)
     for query, judged in values.items():
-        numbers = {name: np.array([*given.values()]) for name, given in judged.items()}
-        median = {name: float(np.median(given)) for name, given in numbers.items()}
-        # Sums of equal judgements may differ by rounding.
-        places = {name: (-round(median[name], 9), -round(float(given.mean()), 9)) for name, given in numbers.items()}
-        order = sorted(judged, key=lambda name, places=places: (places[name], name))  # type: ignore[misc]
-        level_of = {name: float(np.median(given)) for name, given in levels.get(query, {}).items()}
-        worth = {name: level_of.get(name, math.inf if by == "rank" else median[name]) for name in order}
-        relevant = [name for name in order if worth[name] > above]
-        groups: list[list[str]] = []
-        for name in relevant:
-            before = groups[-1] if groups else []
-            before = before[-1:] if differs_from == "previous" else before
-            differ = (_p_value(test, judged[first], judged[name]) <= level for first in before)
-            if not groups or (any(differ) if differs_from == "any" else all(differ)):
-                groups.append([name])
-            else:
-                groups[-1].append(name)
-        group_of = {name: number for number, group in enumerate(groups, 1) for name in group}
-        for name in (*relevant, *(other for other in order if other not in group_of)):
-            group = group_of.get(name, 0)
-            grade = len(groups) - group + 1 if group else 0
-            candidates.append(GroupedCandidate(query, name, group, grade, median[name], len(numbers[name])))
-        most = sorted((len(numbers[name]) for name in relevant), reverse=True)[:2]
+        terms = level, by, test, differs_from, above
+        grouped = _group(query, judged, levels.get(query, {}), *terms)
+        candidates += grouped
+        relevant = [candidate.candidate for candidate in grouped if candidate.group]
+        most = sorted((len(judged[name]) for name in relevant), reverse=True)[:2]
         if len(most) > 1:
             first, second = most
             # The smallest p-value that the test can give for samples of these sizes.
@@ -495,6 +477,42 @@ def group_candidates(
             if least > level:
                 undecided.append(query)
     return GroundTruth(tuple(candidates), tuple(undecided))
+
+
+def _group(
+    query: str,
+    judged: _Given,
+    levels: Mapping[str, Sequence[float]],
+    level: float,
+    by: By,
+    test: Test,
+    differs_from: From,
+    above: float,
+) -> list[GroupedCandidate]:
+    numbers = {name: np.array([*given.values()]) for name, given in judged.items()}
+    median = {name: float(np.median(given)) for name, given in numbers.items()}
+    # Sums of equal judgements may differ by rounding.
+    places = {name: (-round(median[name], 9), -round(float(given.mean()), 9)) for name, given in numbers.items()}
+    order = sorted(judged, key=lambda name: (places[name], name))
+    level_of = {name: float(np.median(given)) for name, given in levels.items()}
+    worth = {name: level_of.get(name, math.inf if by == "rank" else median[name]) for name in order}
+    relevant = [name for name in order if worth[name] > above]
+    groups: list[list[str]] = []
+    for name in relevant:
+        before = groups[-1] if groups else []
+        before = before[-1:] if differs_from == "previous" else before
+        differ = (_p_value(test, judged[first], judged[name]) <= level for first in before)
+        if not groups or (any(differ) if differs_from == "any" else all(differ)):
+            groups.append([name])
+        else:
+            groups[-1].append(name)
+    group_of = {name: number for number, group in enumerate(groups, 1) for name in group}
+    candidates = []
+    for name in (*relevant, *(other for other in order if other not in group_of)):
+        group = group_of.get(name, 0)
+        grade = len(groups) - group + 1 if group else 0
+        candidates.append(GroupedCandidate(query, name, group, grade, median[name], len(numbers[name])))
+    return candidates
 
 
 _Given = dict[str, dict[str, float]]

@@ -439,9 +439,9 @@ def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
         for row in rows
         if row.true_value is not None and row.submission.withdrawn is None
     }
+    ranks = page_contents.ranks_of(gains)
     for row in sorted(rows, key=lambda row: -gains.get(row.id, -float("inf"))):
-        sent, gain = row.submission, gains.get(row.id)
-        rank = None if gain is None else 1 + sum(other > gain for other in gains.values())
+        sent, rank = row.submission, ranks.get(row.id)
         withdrawn = "" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds")
         cells = (
             *(row.evaluation, row.metric, rank, sent.name, sent.id, sent.user.name, sent.user.lab, sent.visibility),

@@ -382,7 +382,12 @@ def _ranked(
     """
     task = evaluation.task if evaluation is not None else ""
     convention = (evaluation.convention if evaluation is not None else "") or ""
-    metrics = _ranked_metrics(rows, task, convention)
+    metrics = {}
+    for row in sorted(rows, key=lambda row: (not row.headline, row.id)):
+        record = _record_of(task, convention, row.metric)
+        words = ("", "", "") if record is None else (record.title, record.standard_aggregate, record.unit)
+        orientation = "lower" if row.lower_is_better else "higher"
+        metrics[row.metric] = RankedMetric(row.metric, *words[:2], orientation, words[2])
     headline = next(iter(metrics))
     final, none = is_final(split, now), AggregatedScore(None, None, None, 0, 0, 0)
     scores: dict[str, dict[str, AggregatedScore]] = {}
@@ -406,20 +411,17 @@ def _ranked(
             about[system]["note"] = BEST_OF_TEAM
     sign = -1.0 if metrics[headline].orientation == "lower" else 1.0
     values = {system: row[headline].value for system, row in scores.items()}
-    gains = {system: None if value is None else sign * float(value) for system, value in values.items()}
-    ranks = {
-        system: None if gain is None else 1 + sum(other is not None and other > gain for other in gains.values())
-        for system, gain in gains.items()
-    }
+    gains = {system: sign * float(value) for system, value in values.items() if value is not None}
+    ranks = page_contents.ranks_of(gains)
+    published = None if not final or split.final is None else split.final.published.astimezone(dt.UTC)
+    none_of_tests = (None,) * 6
     return RankedEvaluation(
         name=name,
         task=task,
         convention=convention or "mir_eval",
         grid="",
         created=max(row.date for row in rows).isoformat(timespec="seconds"),
-        final=split.final.published.astimezone(dt.UTC).isoformat(timespec="seconds")
-        if final and split.final is not None
-        else UNSET,
+        final=UNSET if published is None else published.isoformat(timespec="seconds"),
         tracks=max(row.tracks for row in rows),
         missing="zero",
         undefined="keep",
@@ -428,39 +430,20 @@ def _ranked(
         comparison="",
         metrics=[*metrics.values()],
         systems=[
-            RankedSystem(
-                system, ranks[system], None, None, None, None, None, None, "", {**about[system]}, scores[system]
-            )
-            for system in sorted(scores, key=lambda name: (ranks[name] is None, ranks[name] or 0))
+            RankedSystem(system, ranks.get(system), *none_of_tests, "", {**about[system]}, scores[system])
+            for system in sorted(scores, key=lambda name: ranks.get(name, len(scores) + 1))
         ],
     )
 
 
-def _ranked_metrics(rows: Sequence[Released], task: str, convention: str) -> dict[str, RankedMetric]:
-    records = _records_of(task, convention)
-    metrics = {}
-    for row in sorted(rows, key=lambda row: (not row.headline, row.id)):
-        record = records.get(row.metric.partition("@")[0])
-        metrics[row.metric] = RankedMetric(
-            row.metric,
-            record.title if record is not None else "",
-            record.standard_aggregate if record is not None else "",
-            "lower" if row.lower_is_better else "higher",
-            record.unit if record is not None else "",
-        )
-    return metrics
-
-
-def _records_of(task: str, convention: str) -> dict[str, Metric]:
-    if not has_task(task):
-        return {}
-    rules = get_task(task).conventions
-    return {metric.name: metric for metric in rules.get(convention, next(iter(rules.values()))).metrics}
+def _record_of(task: str, convention: str, metric: str) -> Metric | None:
+    rules = get_task(task).conventions if has_task(task) else {"": None}
+    chosen = rules.get(convention, next(iter(rules.values())))
+    return next((row for row in chosen.metrics if row.name == metric.partition("@")[0]), None) if chosen else None
 
 
 def title_of(campaign: Campaign, evaluation: str, metric: str) -> str:
     """Return the title of a metric of an evaluation; its name if it has none."""
     terms = next((row for row in campaign.evaluations if row.name == evaluation), None)
-    records = {} if terms is None else _records_of(terms.task, terms.convention or "")
-    record = records.get(metric.partition("@")[0])
+    record = None if terms is None else _record_of(terms.task, terms.convention or "", metric)
     return metric if record is None else metric_title(metric, record.title)

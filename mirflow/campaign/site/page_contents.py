@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -46,6 +46,7 @@ from .pages import RUNTIME, RuntimeChart, runtimes_of
 if TYPE_CHECKING:
     import xarray as xr
 
+K = TypeVar("K")
 FACTS = ("title", "name", "authors", "team", "affiliation", "year", "description", "paper", "code", "license", RUNTIME)
 """Coordinates of systems that a profile begins with, in this order."""
 
@@ -464,6 +465,11 @@ class SystemPage:
         return sorted(facts, key=lambda fact: order.get(fact[0].casefold(), len(order)))
 
 
+def ranks_of(gains: Mapping[K, float]) -> dict[K, int]:
+    """Return the ranks of values, of which the largest is the first; equal ones share a rank."""
+    return {key: 1 + sum(other > gain for other in gains.values()) for key, gain in gains.items()}
+
+
 def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     """Scores of a system over all metrics of an evaluation, and its worst tracks. `name`: name of the evaluation."""
     ranked = contents.evaluation(name)
@@ -479,8 +485,7 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
             metrics.append(MetricRow(metric, score, None, "", None))
             continue
         best = max(gains, key=gains.__getitem__)
-        rank = 1 + sum(gain > gains[system] for gain in gains.values()) if system in gains else None
-        metrics.append(MetricRow(metric, score, rank, best, by_name[best].scores[metric.name]))
+        metrics.append(MetricRow(metric, score, ranks_of(gains).get(system), best, by_name[best].scores[metric.name]))
     tracks: list[ListedTrack] = []
     problems: list[CellProblem] = []
     if name in contents.datasets:
