@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any, get_args
 
@@ -58,15 +57,7 @@ from .submissions.entries import (
     withdraw,
 )
 from .submissions.notifications import announce, undelivered
-from .submissions.releases import (
-    NO_BETTER,
-    TrackChanges,
-    decimals_of,
-    first_difference,
-    is_final,
-    show_score,
-    track_changes,
-)
+from .submissions.releases import NO_BETTER, decimals_of, first_difference, is_final, show_score, track_changes
 from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble
 from .submissions.uploads import Fields, Upload, UploadError, receive, to_its_end
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
@@ -197,7 +188,7 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
         "visibility": usual_visibility(campaign, viewer.team),
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
         "splits": splits,
-        "files": [asdict(file) for file in files],
+        "files": files,
         "longest_name": LONGEST_NAME,
         "longest_description": LONGEST_DESCRIPTION,
         "longest_link": LONGEST_LINK,
@@ -206,7 +197,6 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
         return JSONResponse(terms, status, PRIVATE)
     context = {
         **terms,
-        "files": files,
         "has_about": service.has_about,
         "trouble": trouble,
         "given": given or {},
@@ -222,10 +212,10 @@ def tracks_table(request: Request) -> Response:
     """Return the names of all files (or of all tracks in a file) for an evaluation on a split, one per line."""
     service, _, campaign = _of(request)
     key = request.path_params["split"], request.path_params["evaluation"]
-    files = [row for row in asked_files(service.state_folder, campaign) if (row.split, row.evaluation) == key]
-    if not files or not files[0].names:
+    files = [row for row in asked_files(service.state_folder, campaign) if (row["split"], row["evaluation"]) == key]
+    if not files or not files[0]["names"]:
         raise HTTPException(404)
-    return PlainTextResponse("".join(f"{name}\n" for name in files[0].names), headers=PRIVATE)
+    return PlainTextResponse("".join(f"{name}\n" for name in files[0]["names"]), headers=PRIVATE)
 
 
 def visibilities_of(team: str) -> Mapping[str, str]:
@@ -582,7 +572,7 @@ def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
 
 def _changes(
     service: Service, submission: Submission, result: SplitScores, viewer: Viewer | None
-) -> list[tuple[str, TrackChanges]]:
+) -> list[tuple[str, dict[str, Any]]]:
     """List changes by track against the account's earlier submission, for splits with public references."""
     earlier = [row for row in result.verdicts if row.relation == "own" and may_see(row.other, viewer)]
     if result.hidden or not earlier or not service.disclosure(result.split).by_track:

@@ -43,7 +43,7 @@ from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from ..site.pages import show_number
 from .accounts import Viewer
-from .graders.rounds import OpenRoundProgress, OpenRoundsProgress, Rounds
+from .graders.rounds import OpenRoundsProgress, Rounds
 from .service import Service
 from .snapshots import Snapshot
 from .submissions.entries import board, may_see, visible_systems
@@ -218,7 +218,7 @@ class Views:
         with self._session() as session:
             return read_history(session, campaign, viewer, NEWS, self._service.clock())
 
-    def grading(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
+    def grading(self, viewer: Viewer | None) -> list[dict[str, Any]]:
         """Return the progress of the open rounds of grading that the viewer may see."""
         return [] if self._grading is None else self._grading.seen_by(viewer)
 

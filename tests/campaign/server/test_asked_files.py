@@ -55,16 +55,16 @@ def test_an_example_is_a_name_that_fits(
     text = CAMPAIGN.replace("reference/{track}.lab", reference).replace('"{track}.lab"', f'"{estimates}"')
     campaign = open_campaign(tmp_path, text).campaign
     assert campaign is not None
-    assert asked_files(tmp_path, campaign)[0].example == estimates
+    assert asked_files(tmp_path, campaign)[0]["example"] == estimates
     keep_places(tmp_path, campaign, {"dev": {"chord": [place]}, "test": {}})
-    assert asked_files(tmp_path, campaign)[0].example == example
+    assert asked_files(tmp_path, campaign)[0]["example"] == example
 
 
 def test_a_list_that_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path) -> None:
     service = open_campaign(tmp_path)
     assert service.campaign is not None
     (tmp_path / "tracks.json").write_text(json.dumps({"dev": 3}))
-    assert not any(one.names for one in asked_files(tmp_path, service.campaign))
+    assert not any(one["names"] for one in asked_files(tmp_path, service.campaign))
 
 
 def test_the_form_tells_the_times_of_each_split(tmp_path: Path) -> None:

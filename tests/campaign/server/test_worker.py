@@ -414,9 +414,9 @@ def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Serv
     assert told == {"own": ("oak", "better"), "leader": ("theirs", "not told apart")}
     ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
     changes = track_changes(ds, "oak-2", "oak", "majmin")
-    assert (changes.better, changes.worse, changes.same) == (6, 0, 0)
-    assert changes.changes[0].difference is not None
-    assert changes.changes[0].difference > 0
+    assert (changes["better"], changes["worse"], changes["same"]) == (6, 0, 0)
+    assert changes["changes"][0]["difference"] is not None
+    assert changes["changes"][0]["difference"] > 0
 
 
 def test_only_who_sent_a_submission_changes_it(service: Service) -> None:

@@ -113,7 +113,7 @@ class GraderPages:
                 participation = find_participation(session, opened, request.state.viewer.user)
                 takes_part = participation is not None and participation.withdrawn is None
                 mine = progress(session, opened, participation) if participation is not None and takes_part else None
-                closed, share = self._is_closed(session, opened), progress_of(session, opened).share
+                closed, share = self._is_closed(session, opened), progress_of(session, opened)["share"]
                 rows.append({"round": opened, "mine": mine, "closed": closed, "share": share})
         organises = request.state.viewer.role == "organiser"
         planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []

@@ -230,22 +230,8 @@ def contradicted(
     return next((name for name, (least, most) in extents.items() if least <= fine <= most), None)
 
 
-@dataclass(frozen=True, slots=True)
-class SentEvent:
-    """An event as a page sent it."""
-
-    number: int
-    """Number of the event in its window."""
-    kind: str
-    ago: float
-    """Seconds since it happened, so that clocks need not agree."""
-    assignment: int | None
-    position: float | None
-    """Seconds in the recording."""
-
-
-def read_events(content: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
-    """Parse the window, the page and the events of a request."""
+def read_events(content: Mapping[str, Any]) -> tuple[str, int, list[dict[str, Any]]]:
+    """Parse the window, the page and the events of a request; ``ago`` are seconds since then, as clocks may differ."""
     rows = content.get("events")
     if not isinstance(rows, list) or len(rows) > BATCH:
         raise JudgementError(f"invalid events: expected a list of at most {BATCH}")
@@ -254,8 +240,9 @@ def read_events(content: Mapping[str, Any]) -> tuple[str, int, list[SentEvent]]:
         if not isinstance(row, dict) or row.get("kind") not in KINDS:
             raise JudgementError(f"unknown kind of event: choose from {', '.join(KINDS)}")
         number, ago = _read(row, "number", int), min(_read(row, "ago", float), _LONGEST_AGO)
-        about = _read(row, "assignment", int, optional=True), _read(row, "position", float, optional=True)
-        events.append(SentEvent(number, row["kind"], ago, *about))
+        event = {"number": number, "kind": row["kind"], "ago": ago}
+        event["assignment"] = _read(row, "assignment", int, optional=True)
+        events.append({**event, "position": _read(row, "position", float, optional=True)})
     return client, page, events
 
 
@@ -264,7 +251,7 @@ def keep_events(
     participation: Participation,
     client: str,
     page: int,
-    events: Sequence[SentEvent],
+    events: Sequence[Mapping[str, Any]],
     now: dt.datetime,
 ) -> int:
     """Store new events, up to `MOST_EVENTS` per grader; returns how many were new."""
@@ -272,18 +259,18 @@ def keep_events(
     numbers = set(session.scalars(select(StoredEvent.number).where(is_own, StoredEvent.client == client)))
     left = MOST_EVENTS - int(session.scalar(select(func.count()).where(is_own)) or 0)
     assigned = {assignment.id for assignment in participation.assignments}
-    fresh = {event.number: event for event in events if event.number not in numbers}
+    fresh = {event["number"]: event for event in events if event["number"] not in numbers}
     for event in list(fresh.values())[: max(left, 0)]:
         session.add(
             StoredEvent(
                 participation_id=participation.id,
-                assignment_id=event.assignment if event.assignment in assigned else None,
+                assignment_id=event["assignment"] if event["assignment"] in assigned else None,
                 page=page,
                 client=client,
-                number=event.number,
-                kind=event.kind,
-                received=now - dt.timedelta(seconds=event.ago),
-                position=event.position,
+                number=event["number"],
+                kind=event["kind"],
+                received=now - dt.timedelta(seconds=event["ago"]),
+                position=event["position"],
             )
         )
     return len(fresh)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sqlalchemy import ColumnElement, and_, func, or_, select
@@ -390,40 +391,25 @@ def progress(session: Session, opened: OpenRound, participation: Participation) 
     """Numbers of candidates and ``pages`` that a grader has finished (``done``), and the ``share`` of the round."""
     listen = opened.config.listen
     pages = [[is_done(row, listen) for row in assigned] for assigned in pages_of(participation).values()]
-    share = progress_of(session, opened).share
+    share = progress_of(session, opened)["share"]
     return {"done": sum(map(sum, pages)), "pages": sum(map(all, pages)), "share": share}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRoundProgress:
-    """Anonymous progress of a round."""
+def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
+    """Progress of a round, without names.
 
-    name: str
-    title: str
-    pairs: int
-    judged: int
-    """Number of pairs, and of those with the required number of judgements."""
-    graders: int
-    """Required judgements per pair."""
-    share: float
-    """Share of the required judgements, from 0 to 1."""
-    closes: dt.datetime | None
-    """Closing time."""
-    public: bool
-    """Whether the progress is public."""
-
-
-def progress_of(session: Session, opened: OpenRound) -> OpenRoundProgress:
-    """Progress of a round."""
+    Returns: numbers of ``pairs`` and of those that have the required number of judgements (``judged``), that number
+      (``graders``), the ``share`` of the required judgements from 0 to 1, and what the front page says of the round.
+    """
     config, most = opened.config, opened.config.graders_per_pair
     every = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     pairs = int(session.scalar(every) or 0)
     counted = [number for _, number in _count(session, opened, _counting(opened))]
     judged, made = sum(number >= most for number in counted), sum(min(number, most) for number in counted)
     share = made / (pairs * most) if pairs else 1.0
-    return OpenRoundProgress(
-        config.name, config.title or config.name, pairs, judged, most, share, config.closes, config.public
-    )
+    numbers = {"pairs": pairs, "judged": judged, "graders": most, "share": share}
+    about = {"name": config.name, "title": config.title or config.name, "closes": config.closes}
+    return {**about, **numbers, "public": config.public}
 
 
 def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
@@ -436,14 +422,14 @@ class OpenRoundsProgress:
 
     def __init__(self, service: Service, rounds: Rounds) -> None:
         self._service, self._rounds = service, rounds
-        self._counted: tuple[str, dt.datetime, dt.datetime, list[OpenRoundProgress]] | None = None
+        self._counted: tuple[str, dt.datetime, dt.datetime, list[dict[str, Any]]] | None = None
 
-    def seen_by(self, viewer: Viewer | None) -> list[OpenRoundProgress]:
+    def seen_by(self, viewer: Viewer | None) -> list[dict[str, Any]]:
         """Return the progress of public rounds, and of all rounds for viewers who may grade."""
         may_grade = viewer is not None and viewer.may("grader")
-        return [summary for summary in self._current() if summary.public or may_grade]
+        return [summary for summary in self._current() if summary["public"] or may_grade]
 
-    def _current(self) -> list[OpenRoundProgress]:
+    def _current(self) -> list[dict[str, Any]]:
         assert self._service.database is not None
         now, state, counted = self._service.clock(), self._service.database.page_state(), self._counted
         if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:

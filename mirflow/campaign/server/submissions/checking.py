@@ -7,6 +7,7 @@ timelines come from what :func:`read_job` stores.
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -362,25 +363,7 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 _FILE = "tracks.json"
-
-
-@dataclass(frozen=True, slots=True)
-class AskedFiles:
-    """The expected files for an evaluation on a split."""
-
-    split: str
-    evaluation: str
-    task: str
-    pattern: str
-    """Pattern of their paths within a submission."""
-    example: str
-    """A matching path if one is known, otherwise the pattern."""
-    one_file: bool
-    """Whether a single file contains all tracks; `names` are then the tracks in it."""
-    names: Sequence[str]
-    """Paths of all files; empty if they are unknown or secret."""
-    told: bool
-    """Whether the names of the tracks may be revealed."""
+"""Names of the tracks in the campaign's folder: references are on the workers' host, which may be another one."""
 
 
 def may_tell(campaign: Campaign, split: str, evaluation: Evaluation) -> bool:
@@ -406,37 +389,30 @@ def keep_places(folder: Path, campaign: Campaign, places: Mapping[str, Mapping[s
         write_atomically(file, data)
 
 
-def asked_files(folder: Path, campaign: Campaign) -> list[AskedFiles]:
-    """List the expected files by split and evaluation."""
+def asked_files(folder: Path, campaign: Campaign) -> list[dict[str, Any]]:
+    """List the expected files by split and evaluation, in the form of the HTTP API.
+
+    Returns: with the ``pattern`` of their paths in a submission, an ``example`` (else the pattern), their ``names``
+      (none if they are unknown or secret; with ``one_file`` for all tracks those of the tracks in it), and whether
+      names of tracks may be ``told``.
+    """
     try:
         places = msgspec.json.decode((folder / _FILE).read_bytes(), type=dict[str, dict[str, list[dict[str, str]]]])
     except (OSError, msgspec.DecodeError):
         places = {}  # no worker has started yet
-    return [
-        _asked(
-            split,
-            evaluation,
-            places.get(split, {}).get(evaluation.name, ()),
-            told=may_tell(campaign, split, evaluation),
-        )
-        for split in campaign.splits
-        for evaluation in campaign.evaluations
-    ]
-
-
-def _asked(split: str, evaluation: Evaluation, places: Places, *, told: bool) -> AskedFiles:
-    pattern = evaluation.estimates.path
-    # Estimates may share the suffix of the references, if these are files.
-    suffix = Path(evaluation.reference.path or "").suffix
-    format = "" if "{" in suffix else suffix[1:]
-    rows: list[dict[str, Any]] = [{"format": format, **place} for place in places] if told else []
-    one_file = "track" not in Pattern(pattern).names
-    names = [place.get("track", "") if one_file else _fill(pattern, place) for place in rows]
-    example = _fill(pattern, rows[0]) if rows else pattern
-    return AskedFiles(
-        split, evaluation.name, evaluation.task, pattern, example, one_file, tuple(sorted({*names})), told
-    )
-
-
-def _fill(pattern: str, place: Mapping[str, str]) -> str:
-    return fill(pattern, {name: place[name] for name in Pattern(pattern).names if place.get(name)})
+    listed: list[dict[str, Any]] = []
+    for split, evaluation in itertools.product(campaign.splits, campaign.evaluations):
+        told, path = may_tell(campaign, split, evaluation), evaluation.estimates.path
+        fields = Pattern(path).names
+        # Estimates may share the suffix of the references, if these are files.
+        suffix = Path(evaluation.reference.path or "").suffix
+        format = "" if "{" in suffix else suffix[1:]
+        known = places.get(split, {}).get(evaluation.name, ()) if told else ()
+        rows = [{"format": format, **place} for place in known]
+        paths = [fill(path, {name: place[name] for name in fields if place.get(name)}) for place in rows]
+        one_file = "track" not in fields
+        names = [place.get("track", "") for place in rows] if one_file else paths
+        about = {"split": split, "evaluation": evaluation.name, "task": evaluation.task, "pattern": path}
+        about["example"] = next(iter(paths), path)
+        listed.append({**about, "one_file": one_file, "names": sorted({*names}), "told": told})
+    return listed

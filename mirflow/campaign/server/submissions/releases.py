@@ -285,34 +285,6 @@ MISSING = "zero"
 """Treatment of missing estimates: a submission cannot choose its tracks."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrackChange:
-    """The scores of two systems on a track; None if missing."""
-
-    track: str
-    score: float | None
-    other: float | None
-
-    @property
-    def difference(self) -> float | None:
-        """The first score minus the second."""
-        return None if self.score is None or self.other is None else self.score - self.other
-
-
-@dataclass(frozen=True, slots=True)
-class TrackChanges:
-    """Changes by track between two systems: counts of better and worse tracks, and the largest changes."""
-
-    metric: str
-    system: str
-    other: str
-    better: int
-    worse: int
-    same: int
-    changes: tuple[TrackChange, ...]
-    """The largest differences, better or worse, in descending order."""
-
-
 def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[str, Any] | None:
     """Compare two systems by a metric, without correction since each test answers a separate question.
 
@@ -341,24 +313,29 @@ _NO_CHANGE = 1e-9
 """Smaller differences of scores are none."""
 
 
-def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = None) -> TrackChanges:
-    """List the tracks on which two systems differ most, by the headline metric or another one.
+def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = None) -> dict[str, Any]:
+    """List the tracks on which two systems differ most, by the headline metric or the stored identity of another one.
 
-    Only for splits whose references are not hidden.
-
-    `metric`: stored identity; None: the headline metric.
+    Only for splits whose references are not hidden. Returns numbers of tracks that are ``better``, ``worse`` and the
+    ``same``, and the largest ``changes`` in descending order: the ``score`` of the system and of the ``other`` (None if
+    missing), and their ``difference``.
     """
     metric = metric or str(headline_metric(ds))
     scores = ds["score"].sel(metric=metric, system=[system, other]).transpose("system", "track").values
     lower = str(ds["orientation"].sel(metric=metric).item()) == "lower"
     gain = (scores[1] - scores[0]) if lower else (scores[0] - scores[1])
-    better, worse = int(np.sum(gain > _NO_CHANGE)), int(np.sum(gain < -_TOLERANCE))
+    better, worse = int(np.sum(gain > _NO_CHANGE)), int(np.sum(gain < -_NO_CHANGE))
     size = np.where(np.isfinite(gain), np.abs(gain), -1.0)
     order = [row for row in np.argsort(-size, kind="stable")[:_MOST_TRACKS].tolist() if size[row] > _NO_CHANGE]
     names = ds["track"].values.tolist()
-    changes = (TrackChange(str(names[row]), *map(finite_or_none, scores[:, row])) for row in order)
+    changes = []
+    for row in order:
+        score, against = map(finite_or_none, scores[:, row])
+        difference = None if score is None or against is None else score - against
+        changes.append({"track": str(names[row]), "score": score, "other": against, "difference": difference})
     same = int(np.isfinite(gain).sum()) - better - worse
-    return TrackChanges(metric, system, other, better, worse, same, tuple(changes))
+    counts = {"better": better, "worse": worse, "same": same}
+    return {"metric": metric, "system": system, "other": other, **counts, "changes": changes}
 
 
 def first_difference(one: Annotation, other: Annotation) -> float | None:
