@@ -68,13 +68,7 @@ class Viewer:
 
 
 def team_of(user: User) -> str:
-    """Name the team that shares quota, ladder and systems: the lab, or the account itself if it has none.
-
-    Examples
-    --------
-    >>> team_of(User(id=3, lab="Queen Mary")), team_of(User(id=4, lab="queen mary")), team_of(User(id=5, lab=""))
-    ('lab queen mary', 'lab queen mary', 'account 5')
-    """
+    """Name the team that shares quota, ladder and systems: the lab, or the account itself if it has none."""
     return f"{_LAB}{user.lab.casefold()}" if user.lab else f"account {user.id}"
 
 
@@ -225,15 +219,6 @@ class AuditLog:
 
     Each line is a single write in append mode that reaches the disk before the action is confirmed, so several
     processes may share a log and a crash loses no line. A line truncated by a crash is skipped when reading.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     log = AuditLog(Path(folder, "audit.jsonl"), lambda: dt.datetime(2027, 1, 1, tzinfo=dt.UTC))
-    ...     log.record("ada", "withdraw", submission="3f", split="dev")
-    ...     next(log.read())
-    {'time': '2027-01-01T00:00:00+00:00', 'actor': 'ada', 'action': 'withdraw', 'submission': '3f', 'split': 'dev'}
     """
 
     def __init__(self, path: Path, clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC)) -> None:

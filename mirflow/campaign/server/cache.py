@@ -337,13 +337,7 @@ _WEIGHT = re.compile(r"(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")
 
 
 def weights_of(header: str) -> dict[str, float]:
-    """Return the weight of each range in a header, in its order; elements that are not well-formed are left out.
-
-    Examples
-    --------
-    >>> weights_of("text/html;level=1;q=0.5, */*;q=0, text/csv, json/;q=2")
-    {'text/html': 0.5, '*/*': 0.0, 'text/csv': 1.0}
-    """
+    """Return the weight of each range in a header, in its order; elements that are not well-formed are left out."""
     weights: dict[str, float] = {}
     for element in _ELEMENT.findall(header[:_MOST].lower()):
         name, *parameters = (part.strip() for part in _PART.findall(element))
@@ -359,14 +353,7 @@ def weights_of(header: str) -> dict[str, float]:
 
 
 def weight_of(header: str, kind: str) -> float:
-    """Return how welcome a media type or a coding is: the weight of the most specific range, 0 if it is refused.
-
-    Examples
-    --------
-    >>> header = "text/*;q=0.3, text/csv;q=0.8, application/json;q=0"
-    >>> [weight_of(header, kind) for kind in ("text/csv", "text/html", "application/json", "image/png")]
-    [0.8, 0.3, 0.0, 0.0]
-    """
+    """Return how welcome a media type or a coding is: the weight of the most specific range, 0 if it is refused."""
     weights = weights_of(header)
     return next((weights[name] for name in _ranges(kind) if name in weights), 0.0)
 
@@ -395,13 +382,7 @@ def choose_kind(header: str, kinds: Sequence[str]) -> str | None:
 
 
 def takes_gzip(header: str) -> bool:
-    """Return True if a client accepts gzip by its ``Accept-Encoding``.
-
-    Examples
-    --------
-    >>> takes_gzip("br, gzip"), takes_gzip("gzip;q=0, br"), takes_gzip("*;q=0.5"), takes_gzip("")
-    (True, False, True, False)
-    """
+    """Return True if a client accepts gzip by its ``Accept-Encoding``."""
     return weight_of(header, "gzip") > 0
 
 

@@ -231,13 +231,7 @@ class Service:
 
 
 def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
-    """Assign folders of annotations to stores: one for all of them, or one for each.
-
-    Examples
-    --------
-    >>> roots_by_store(["spring", "autumn"], [Path("data")])
-    {'spring': PosixPath('data'), 'autumn': PosixPath('data')}
-    """
+    """Assign folders of annotations to stores: one for all of them, or one for each."""
     if len(roots) not in (0, 1, len(stores)):
         raise MirflowError(f"{len(roots)} roots for {len(stores)} stores; give one for all of them, or one for each")
     return dict(zip(stores, [*roots] * len(stores) if len(roots) == 1 else roots, strict=False))

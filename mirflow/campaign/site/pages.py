@@ -132,13 +132,7 @@ def slug(name: str, *, twin: bool = False) -> str:
 
 
 def twins(names: Iterable[str]) -> frozenset[str]:
-    """Return names that differ from another one only in case.
-
-    Examples
-    --------
-    >>> sorted(twins(["KO1", "ko1", "CB3"]))
-    ['KO1', 'ko1']
-    """
+    """Return names that differ from another one only in case."""
     distinct = set(names)
     counts = Counter(name.casefold() for name in distinct)
     return frozenset(name for name in distinct if counts[name.casefold()] > 1)
@@ -150,13 +144,7 @@ Twins = Mapping[str, frozenset[str]]
 
 @dataclass(frozen=True)
 class LiveLinks:
-    """Links on a server: paths from its root, names percent-encoded.
-
-    Examples
-    --------
-    >>> LiveLinks().url("evaluation", store="2013", evaluation="a/b")
-    '/stores/2013/a%2Fb/'
-    """
+    """Links on a server: paths from its root, names percent-encoded."""
 
     root: str = ""
     """Prefix of all paths, if a proxy serves the site below it: ``/results``."""
@@ -172,11 +160,6 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
     """Return the file of a page in a site's folder.
 
     `page`: name among :data:`ADDRESSES`.
-
-    Examples
-    --------
-    >>> file_of("evaluation", store="2013", evaluation="chord")
-    'stores/2013/chord/index.html'
     """
     stores, inner = twins.get("", frozenset()), twins.get(parts.get("store", ""), frozenset())
     slugs = {key: slug(text, twin=text in (stores if key == "store" else inner)) for key, text in parts.items()}
@@ -186,13 +169,7 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
 
 @dataclass(frozen=True)
 class DiskLinks:
-    """Relative links to files, so that a site works from disk and below any address.
-
-    Examples
-    --------
-    >>> DiskLinks("stores/2013/index.html").url("evaluation", store="2013", evaluation="chord")
-    'chord/index.html'
-    """
+    """Relative links to files, so that a site works from disk and below any address."""
 
     here: str
     """File of the page with the links."""
@@ -241,13 +218,7 @@ def asset_names() -> tuple[str, ...]:
 
 @cache
 def asset_name(name: str) -> str:
-    """Return the name of an asset with the digest of its contents, so that it can be cached indefinitely.
-
-    Examples
-    --------
-    >>> asset_name("site.css")  # doctest: +ELLIPSIS
-    'site...css'
-    """
+    """Return the name of an asset with the digest of its contents, so that it can be cached indefinitely."""
     stem, dot, suffix = name.rpartition(".")
     return f"{stem}.{hashlib.sha256(read_asset(name)).hexdigest()[:12]}{dot}{suffix}"
 

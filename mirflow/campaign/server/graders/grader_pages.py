@@ -62,13 +62,7 @@ FORM = "form"
 
 
 def letter(place: int) -> str:
-    """Return the label of a candidate on a page: A, B, ..., Z, AA, AB, ...
-
-    Examples
-    --------
-    >>> letter(0), letter(25), letter(26)
-    ('A', 'Z', 'AA')
-    """
+    """Return the label of a candidate on a page: A, B, ..., Z, AA, AB, ..."""
     text = ""
     place += 1
     while place:
@@ -413,13 +407,7 @@ def measure_loudness(path: Path) -> float | None:
 
 
 def gain_of(lufs: float | None) -> float:
-    """Return the factor from 0 to 1 that attenuates a recording to `TARGET`; softer recordings keep their level.
-
-    Examples
-    --------
-    >>> round(gain_of(-17.0), 3), gain_of(-30.0), gain_of(None)
-    (0.501, 1.0, 1.0)
-    """
+    """Return the factor from 0 to 1 that attenuates a recording to `TARGET`; softer recordings keep their level."""
     return 1.0 if lufs is None else float(min(1.0, np.power(10.0, (TARGET - lufs) / 20)))
 
 

@@ -66,13 +66,7 @@ class State:
 
 
 def read_values(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Validate the fields of a change.
-
-    Examples
-    --------
-    >>> read_values({"broad": "SS", "fine": "6.1"})
-    {'broad': 'SS', 'fine': 6.1}
-    """
+    """Validate the fields of a change."""
     values: dict[str, Any] = {}
     for name, value in content.items():
         if name == "broad":

@@ -272,13 +272,6 @@ def list_patterns(files: Sequence[str], queries: Sequence[str]) -> list[str]:
     """Return the patterns of uploaded lists: SYSTEM.csv for all queries, or SYSTEM/QUERY.txt.
 
     `files`: paths relative to the folder of the lists.
-
-    Examples
-    --------
-    >>> list_patterns(["oak.csv", "elm.lists"], ["q1"])
-    ['{system}.csv', '{system}.lists']
-    >>> list_patterns(["oak/q1.txt", "oak/q2.txt"], ["q1", "q2"]), list_patterns(["all/oak.csv"], ["q1"])
-    (['{system}/{track}.txt'], ['all/{system}.csv'])
     """
     paths = [PurePosixPath(file) for file in files]
     below = [path for path in paths if len(path.parts) > 1]

@@ -184,14 +184,7 @@ def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 
 def misfit(name: str, evaluations: Sequence[Evaluation]) -> str:
-    """Return the reason why a file name is rejected; empty if some evaluation reads the file.
-
-    Examples
-    --------
-    >>> chords = Evaluation.model_validate({"task": "chord", "reference": "{track}.lab", "estimates": "{track}.lab"})
-    >>> misfit("a.lab", [chords]), misfit("readme.md", [chords])
-    ('', "is not one of the expected files: '{track}.lab'")
-    """
+    """Return the reason why a file name is rejected; empty if some evaluation reads the file."""
     if name.lower().endswith(ARCHIVES):
         return "is an archive: send its files without packing them twice"
     fitting = [evaluation for evaluation in evaluations if Pattern(evaluation.estimates.path).match(name) is not None]

@@ -117,13 +117,7 @@ class Message:
 
 
 def one_line(text: str) -> str:
-    """Remove line ends and control characters, to prevent the injection of mail headers and log lines.
-
-    Examples
-    --------
-    >>> one_line("Chords\\r\\nBcc: eve@lab.org")
-    'Chords Bcc: eve@lab.org'
-    """
+    """Remove line ends and control characters, to prevent the injection of mail headers and log lines."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 

@@ -42,13 +42,7 @@ _TOLERANCE = 1e-9
 
 
 def round_to(value: float, step: float) -> float:
-    """Round to the nearest multiple of a step.
-
-    Examples
-    --------
-    >>> round_to(0.81549, 0.001), round_to(0.81549, 0.05)
-    (0.815, 0.8)
-    """
+    """Round to the nearest multiple of a step."""
     return float(f"{round(value / step) * step:.12g}")
 
 
@@ -61,12 +55,6 @@ def decimals_of(split: Split | None, now: dt.datetime) -> int | None:
     """Number of decimals of scores on a split; None if they are not rounded.
 
     `split` None: the campaign no longer has the split, so scores are treated as hidden.
-
-    Examples
-    --------
-    >>> now = dt.datetime(2027, 1, 1, tzinfo=dt.UTC)
-    >>> decimals_of(Split(root="test", hidden=True, round=0.05), now), decimals_of(Split(root="dev"), now)
-    (2, None)
     """
     if (split is not None and not split.hidden) or is_final(split, now):
         return None
@@ -116,12 +104,6 @@ def climb(value: float, best: float | None, split: Split, *, lower_is_better: bo
     """Return the released score on a hidden split; None if it does not exceed the team's best by the step.
 
     `best`: the team's best released score; None: the team has none.
-
-    Examples
-    --------
-    >>> split = Split(root="test", hidden=True, round=0.001, ladder=0.005)
-    >>> climb(0.8154, 0.812, split), climb(0.8174, 0.812, split)
-    (None, 0.817)
     """
     rounded = round_to(value, split.round or ROUND)
     if best is None or split.ladder is None:
@@ -339,17 +321,7 @@ def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = 
 
 
 def first_difference(one: Annotation, other: Annotation) -> float | None:
-    """Return the time in seconds at which two estimates of a track first differ; None if they never do.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.annotation import Annotation
-    >>> one = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 4.0])}, ["C", "G"])
-    >>> other = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 4.0])}, ["C", "A:min"])
-    >>> later = Annotation("intervals", {"start": np.array([0.0, 3.0]), "end": np.array([3.0, 4.0])}, ["C", "G"])
-    >>> first_difference(one, other), first_difference(one, later), first_difference(one, one)
-    (2.0, 2.0, None)
-    """
+    """Return the time in seconds at which two estimates of a track first differ; None if they never do."""
     mine, theirs = Counter(_items(one)), Counter(_items(other))
     lone = sorted((mine - theirs).elements()), sorted((theirs - mine).elements())
     first = [rows[0] for rows in lone if rows]
