@@ -52,8 +52,8 @@ def fill(folder: Path, systems: int, tracks: int) -> None:
     (folder / "campaign.yaml").write_text(CAMPAIGN)
     service = open_service([folder / "campaign.yaml"])
     assert service.database is not None
-    large_store(service.stores_folder / "large.zarr", systems, tracks)
-    large_store(service.public_folder / "large.zarr", systems * 2 // 3, tracks)
+    large_store(service.folder_of("stores") / "large.zarr", systems, tracks)
+    large_store(service.folder_of("public") / "large.zarr", systems * 2 // 3, tracks)
     with service.database.write() as session:
         user, reader = (add_user(session, name, "submitter", NOW) for name in ("ada", "bob"))
         for number in range(systems):

@@ -457,11 +457,9 @@ _PROBLEM_SCHEMA = {
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
     found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
-    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", _nothing, role=None), zarr_route(service)]
-
-
-async def _nothing(request: Request) -> Response:
-    return _respond(_problem(404, f"unknown address; see {BASE}/openapi.json"))
+    unknown = _problem(404, f"unknown address; see {BASE}/openapi.json")
+    nothing = GuardedRoute(f"{BASE}/{{rest:path}}", lambda request: _respond(unknown), role=None)
+    return [*found, nothing, zarr_route(service)]
 
 
 def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:

@@ -95,7 +95,7 @@ def lies_in(address: str, networks: Iterable[Network]) -> bool:
 
 
 def bucket_of(address: str) -> str:
-    """Return the key of a client's bucket: its address, or the /64 network for IPv6, which one customer owns entirely."""
+    """Return the key of a client's bucket: its address, or its /64 network of IPv6, which one customer owns."""
     parsed = read_address(address)
     if isinstance(parsed, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((parsed, 64), strict=False))

@@ -139,7 +139,7 @@ class Service:
     def shelf(self) -> Stores:
         """The stores that anyone may browse: those listed by the campaign, and the public copies of open splits."""
         splits = self.campaign.splits if self.campaign is not None else {}
-        copies = {name: self.public_folder / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
+        copies = {name: self.folder_of("public") / f"{name}.zarr" for name, split in splits.items() if not split.hidden}
         return self.limited_stores({**copies, **self.stores})
 
     def has_archive(self) -> bool:
@@ -204,30 +204,9 @@ class Service:
             raise MirflowError("no campaign is served, so there is no folder for submissions")
         return self.folder
 
-    @property
-    def public_folder(self) -> Path:
-        """Folder with the public copies of the splits' stores."""
-        return self.state_folder / "public"
-
-    @property
-    def stores_folder(self) -> Path:
-        """Folder with the full stores of the splits, which are never served."""
-        return self.state_folder / "stores"
-
-    @property
-    def submissions_folder(self) -> Path:
-        """Folder with unchecked uploads, by id."""
-        return self.state_folder / "submissions"
-
-    @property
-    def systems_folder(self) -> Path:
-        """Folder with the files of accepted submissions: SYSTEM/file."""
-        return self.state_folder / "systems"
-
-    @property
-    def readings_folder(self) -> Path:
-        """Folder with the annotations read from submitted files in a confined process: SYSTEM/SPLIT/EVALUATION."""
-        return self.state_folder / "readings"
+    def folder_of(self, name: str) -> Path:
+        """Subfolder of the state folder: one of `FOLDERS`."""
+        return self.state_folder / name
 
 
 def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
@@ -237,7 +216,13 @@ def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Pa
     return dict(zip(stores, [*roots] * len(stores) if len(roots) == 1 else roots, strict=False))
 
 
-FOLDERS = ("submissions", "systems", "readings", "stores", "public")
+FOLDERS = (
+    "submissions",  # unchecked uploads, by id
+    "systems",  # the files of accepted submissions: SYSTEM/file
+    "readings",  # annotations read from submitted files in a confined process: SYSTEM/SPLIT/EVALUATION
+    "stores",  # the full stores of the splits, which are never served
+    "public",  # the public copies of the splits' stores
+)
 """Subfolders of the state folder of a campaign."""
 
 

@@ -226,7 +226,7 @@ def visibilities_of(team: str) -> Mapping[str, str]:
 async def send(request: Request) -> Response:
     """Receive an upload; once answered, it is on disk and in the queue."""
     service, _, campaign = _of(request)
-    folder, given, entered = service.submissions_folder, dict[str, Any](), list[str]()
+    folder, given, entered = service.folder_of("submissions"), dict[str, Any](), list[str]()
     query = {name: request.query_params.getlist(name) for name in request.query_params}
     kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0][-200:]
     admit = partial(_admit, request, given)
@@ -578,7 +578,7 @@ def _changes(
     if result.hidden or not earlier or not service.disclosure(result.split).by_track:
         return []
     try:
-        groups = read_scores(service.stores_folder / f"{result.split}.zarr")
+        groups = read_scores(service.folder_of("stores") / f"{result.split}.zarr")
         made = []
         for verdict in earlier:
             ds, other = groups.get(verdict.evaluation), verdict.other.name

@@ -111,7 +111,7 @@ class Views:
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]
-        self._full = service.limited_stores({name: service.stores_folder / f"{name}.zarr" for name in opened})
+        self._full = service.limited_stores({name: service.folder_of("stores") / f"{name}.zarr" for name in opened})
         # The times at which the pages of a campaign change by themselves.
         times = [] if campaign is None or not self.splits else [campaign.opens, campaign.closes]
         for split in self.splits.values():
@@ -263,7 +263,7 @@ class Views:
         service, split = self._service, whole.name
         if not marks or service.path is None or service.campaign is None:
             return ""
-        pipeline = pipeline_of(service.path, service.campaign, split, service.readings_folder, [*marks])
+        pipeline = pipeline_of(service.path, service.campaign, split, service.folder_of("readings"), [*marks])
         return dump_document(values_without_folders(pipeline))
 
     def _session(self) -> AbstractContextManager[Session]:

@@ -22,7 +22,7 @@ from ...reports.figures.page_pictures import draw_standings, draw_track
 from ...reports.figures.timeline import find_worst
 from ...reports.leaderboard import Leaderboard, to_json
 from ...reports.origins import Roots, StoredPipeline
-from ...reports.page import PageReport, write_page
+from ...reports.page import write_page
 from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
 from ...store.read import read_scores
@@ -173,7 +173,7 @@ def write_site(
         new.twins[""] = twins(named)
         home = url if not url or url.endswith("/") else f"{url}/"
         pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note, home=home)
-        settings = _StorePages(level, timelines, references, only_aggregates)
+        settings: dict[str, Any] = {"level": level, "timelines": timelines, "references": references}
         written: list[StoreContents] = []
         listening: list[WorthListening] = []
         index = SearchIndex()
@@ -181,7 +181,8 @@ def write_site(
         with progress or Progress() as shown:
             for number, ((name, path), annotations) in enumerate(zip(named.items(), roots, strict=True), start=1):
                 shown.about = f"{name} ({number} of {len(named)}): " if len(named) > 1 else ""
-                contents, left_out = settings.write(new, pages, name, path, annotations, shown)
+                place = new, pages, name, path, annotations, shown
+                contents, left_out = _write_store(*place, **settings, only_aggregates=only_aggregates)
                 listening += worth_listening(contents)
                 index.add(entries_of(contents, DiskLinks(new.file_of("search"), new.twins)))
                 # Written stores need not stay in memory.
@@ -211,70 +212,56 @@ def write_site(
     return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
 
 
-@dataclass(frozen=True)
-class _StorePages:
-    level: float | None
-    timelines: str | int
-    references: bool
-    only_aggregates: bool
+def _write_store(
+    folder: Folder,
+    pages: Pages,
+    name: str,
+    path: str | Path,
+    root: str | Path | None,
+    progress: Progress,
+    *,
+    level: float | None,
+    timelines: str | int,
+    **shown: Any,
+) -> tuple[StoreContents, list[str]]:
+    """Write the tables and the report of a store; returns its contents and notes."""
+    progress.stage("reading the scores")
+    scores = read_scores(path)
+    contents = page_contents.store(name, scores, level=level, **shown)
+    file = folder.file_of("store", store=name)
+    url = DiskLinks(file, folder.twins).url
+    links = [("Results", url("front"))]
+    if len(contents.ranked) <= LINKED:
+        links += [(key, url("evaluation", store=name, evaluation=key)) for key in contents.ranked]
+    settings: dict[str, Any] = {"timelines": timelines, "root": root, "links": links, "progress": progress}
+    report = write_page(path, folder.place(file), **settings, **shown)
+    folder.count(file, report.size)
+    notes = [] if timelines == "none" else [f"{name}: {note}" for note in report.notes]
+    contents = replace(contents, timelines=report.timelines)
+    progress.stage("writing the tables")
+    # Unless others are asked for, the tracks that the front page names have pictures.
+    pictured: set[tuple[str, str]] = set()
+    if shown["references"] and timelines == "auto":
+        for worth in worth_listening(contents):
+            pictured |= {(worth.evaluation, track.name) for track in (*worth.suspects, *worth.disputed)}
+    elif shown["references"]:
+        for key, ds in contents.datasets.items():
+            tracks = tracks_wanted(ds, contents.scores(key).headline, str(timelines), 1.0)
+            pictured |= {(key, track) for track in tracks}
+    first = next(iter(contents.datasets.values()), None)
+    pipeline = None if first is None else StoredPipeline.of(first, root)
 
-    def write(
-        self, folder: Folder, pages: Pages, name: str, path: str | Path, root: str | Path | None, progress: Progress
-    ) -> tuple[StoreContents, list[str]]:
-        """Write the tables and the report of a store; returns its contents and notes."""
-        progress.stage("reading the scores")
-        scores = read_scores(path)
-        contents = page_contents.store(
-            name, scores, level=self.level, references=self.references, only_aggregates=self.only_aggregates
-        )
-        report = self._write_report(folder, contents, path, root, progress)
-        notes = [] if self.timelines == "none" else [f"{name}: {note}" for note in report.notes]
-        contents = replace(contents, timelines=report.timelines)
-        progress.stage("writing the tables")
-        # Unless others are asked for, the tracks that the front page names have pictures.
-        pictured: set[tuple[str, str]] = set()
-        if self.references and self.timelines == "auto":
-            for worth in worth_listening(contents):
-                pictured |= {(worth.evaluation, track.name) for track in (*worth.suspects, *worth.disputed)}
-        elif self.references:
-            for key, ds in contents.datasets.items():
-                tracks = tracks_wanted(ds, contents.scores(key).headline, str(self.timelines), 1.0)
-                pictured |= {(key, track) for track in tracks}
-        first = next(iter(contents.datasets.values()), None)
-        pipeline = None if first is None else StoredPipeline.of(first, root)
+    def draw(evaluation: str, track: TrackPage) -> Drawn:
+        ds, worst = contents.datasets[evaluation], track.worst
+        if (evaluation, track.track) not in pictured:
+            return None, None
+        seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, pipeline)
+        return draw_track(ds, evaluation, track.track, root=pipeline), seconds
 
-        def draw(evaluation: str, track: TrackPage) -> Drawn:
-            ds, worst = contents.datasets[evaluation], track.worst
-            if (evaluation, track.track) not in pictured:
-                return None, None
-            seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, pipeline)
-            return draw_track(ds, evaluation, track.track, root=pipeline), seconds
-
-        write_store_pages(folder, pages, contents, draw, progress)
-        left = sorted(scores.keys() - contents.ranked.keys())
-        notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
-        return contents, notes
-
-    def _write_report(
-        self, folder: Folder, contents: StoreContents, path: str | Path, root: str | Path | None, progress: Progress
-    ) -> PageReport:
-        file = folder.file_of("store", store=contents.name)
-        url = DiskLinks(file, folder.twins).url
-        links = [("Results", url("front"))]
-        if len(contents.ranked) <= LINKED:
-            links += [(key, url("evaluation", store=contents.name, evaluation=key)) for key in contents.ranked]
-        report = write_page(
-            path,
-            folder.place(file),
-            timelines=self.timelines,
-            root=root,
-            references=self.references,
-            only_aggregates=self.only_aggregates,
-            links=links,
-            progress=progress,
-        )
-        folder.count(file, report.size)
-        return report
+    write_store_pages(folder, pages, contents, draw, progress)
+    left = sorted(scores.keys() - contents.ranked.keys())
+    notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
+    return contents, notes
 
 
 def write_store_pages(

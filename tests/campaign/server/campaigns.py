@@ -109,7 +109,7 @@ def send(service: Service, data: bytes, filename: str = "estimates.zip") -> Uplo
     """Receive the bytes of one file."""
     assert service.campaign is not None
     receiving = receive(
-        pieces(data), "application/zip", service.submissions_folder, service.campaign.limits, filename=filename
+        pieces(data), "application/zip", service.folder_of("submissions"), service.campaign.limits, filename=filename
     )
     return asyncio.run(receiving)
 

@@ -161,14 +161,14 @@ def store_public(service: Service) -> None:
 
     one = {f"dev{number}": mirflow.annotation("chord", [[0.0, 1.0]], ["C"]) for number in range(3)}
     for place, labels in (
-        (service.public_folder / "dev.zarr", ("oak", "elm")),
-        (service.stores_folder / "dev.zarr", ("oak",)),
+        (service.folder_of("public") / "dev.zarr", ("oak", "elm")),
+        (service.folder_of("stores") / "dev.zarr", ("oak",)),
     ):
         scores = mirflow.score(one, dict.fromkeys(labels, one), "chord", metrics=["majmin", "root"])
         mirflow.save(scores, place, "chord")
     hidden = {f"{SECRET} {number}": each for number, each in enumerate(one.values())}
     scores = mirflow.score(hidden, {"oak": hidden}, "chord", metrics=["majmin"])
-    mirflow.save(scores, service.stores_folder / "test.zarr", "chord")
+    mirflow.save(scores, service.folder_of("stores") / "test.zarr", "chord")
 
 
 def draw(target: Target, seed: int, number: int) -> Case:

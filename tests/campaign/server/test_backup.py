@@ -42,17 +42,17 @@ def service(campaign: Path) -> Service:
 
 def scored(service: Service, name: str) -> None:
     """Do what a worker does with a submission that is scored."""
-    (service.systems_folder / name).mkdir(parents=True)
-    (service.systems_folder / name / "a.lab").write_text("0 1 C\n")
-    (service.readings_folder / name / "dev").mkdir(parents=True)
-    (service.readings_folder / name / "dev" / "chord.readings").write_bytes(b"kept")
+    (service.folder_of("systems") / name).mkdir(parents=True)
+    (service.folder_of("systems") / name / "a.lab").write_text("0 1 C\n")
+    (service.folder_of("readings") / name / "dev").mkdir(parents=True)
+    (service.folder_of("readings") / name / "dev" / "chord.readings").write_bytes(b"kept")
     change(service, name, state="scored")
 
 
 def store_scores(service: Service) -> None:
     one = {"a": mirflow.annotation("chord", [[0.0, 1.0]], ["C"])}
     scores = mirflow.score(one, {"draft-1": one}, "chord", metrics=["majmin"])
-    mirflow.save(scores, service.stores_folder / "dev.zarr", "chord", overwrite=True)
+    mirflow.save(scores, service.folder_of("stores") / "dev.zarr", "chord", overwrite=True)
 
 
 def submissions(service: Service) -> dict[str, str]:
@@ -78,11 +78,13 @@ def test_a_backup_is_restored_elsewhere(service: Service, tmp_path: Path) -> Non
     restore_backup(tmp_path / "a.tar.gz", there / "state")
     again = open_service([there / "campaign.yaml"])
     assert submissions(again) == {"draft-1": "scored", "draft-2": "received"}
-    assert (again.systems_folder / "draft-1" / "a.lab").read_text() == "0 1 C\n"
-    assert (again.readings_folder / "draft-1" / "dev" / "chord.readings").read_bytes() == b"kept"
+    assert (again.folder_of("systems") / "draft-1" / "a.lab").read_text() == "0 1 C\n"
+    assert (again.folder_of("readings") / "draft-1" / "dev" / "chord.readings").read_bytes() == b"kept"
     sent = Path(waiting, "received", "000000")
-    assert (again.submissions_folder / sent).read_bytes() == (service.submissions_folder / sent).read_bytes()
-    assert list(open_groups(again.stores_folder / "dev.zarr")) == ["chord"]
+    assert (again.folder_of("submissions") / sent).read_bytes() == (
+        service.folder_of("submissions") / sent
+    ).read_bytes()
+    assert list(open_groups(again.folder_of("stores") / "dev.zarr")) == ["chord"]
     store_scores(again)  # and can be written
     assert Browser(again).post(f"/login/{link}").status_code == 303
     assert [line["action"] for line in again.audit.read()][:2] == ["submit", "submit"]
@@ -107,7 +109,7 @@ def test_what_goes_on_in_between_begins_it_anew(
     def add_files(*words: object, **more: object) -> None:
         calls.append(words)
         if len(calls) == 1:  # the worker refuses it just now
-            backup.shutil.rmtree(service.submissions_folder / id)
+            backup.shutil.rmtree(service.folder_of("submissions") / id)
             change(service, "draft-1", state="refused")
         real(*words, **more)  # type: ignore[arg-type]
 
@@ -140,7 +142,7 @@ def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) ->
             number += 1
             id = send(ada, f"draft-{number}").json()["id"]
             scored(service, f"draft-{number}")
-            backup.shutil.rmtree(service.submissions_folder / id)
+            backup.shutil.rmtree(service.folder_of("submissions") / id)
             if number % 5 == 0:
                 store_scores(service)
 
@@ -159,7 +161,7 @@ def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) ->
             held = submissions(found)
             assert len(held) == made.submissions
             for name, state in held.items():
-                assert state == "received" or (found.systems_folder / name / "a.lab").exists()
+                assert state == "received" or (found.folder_of("systems") / name / "a.lab").exists()
     finally:
         stop.set()
         going.join()

@@ -37,7 +37,7 @@ def withdraw_now(service: Service, id: str) -> None:
 
 def files_of(service: Service, id: str) -> list[Path]:
     """What is kept of what was sent, before and after its check."""
-    places = (service.submissions_folder / id, service.systems_folder / state(service, id).name)
+    places = (service.folder_of("submissions") / id, service.folder_of("systems") / state(service, id).name)
     return [place for place in places if place.exists()]
 
 
@@ -173,7 +173,7 @@ def test_scores_that_a_backup_lacks_are_computed_again(
     id, worker = submit(service, "oak", estimates()), worker_of(service, confinement)
     while state(service, id).state != "computed":
         assert worker.step()
-    shutil.rmtree(service.submissions_folder / id)
+    shutil.rmtree(service.folder_of("submissions") / id)
     worker.work_off()
     assert state(service, id).state == "scored"
 
@@ -193,10 +193,10 @@ def test_a_killed_worker_scores_once(
         with pytest.raises(KeyboardInterrupt):
             worker.work_off()
     assert state(service, id).state == "releasing"
-    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
+    assert read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
     worker.work_off()
     assert state(service, id).state == "scored"
-    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
+    assert read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
     with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Scored)) == 2
         rows = session.execute(select(Released.split, Released.metric)).all()

@@ -379,7 +379,7 @@ def test_what_scores_sees_references_and_readings_alone(
         id = submit(service, name, estimates())
         worker_of(service, confinement).work_off()
         assert state(service, id).state == "scored", state(service, id).reason
-    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    ds = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     assert ds["message"].values.ravel().tolist() == [""] * 12
     assert ds["score"].isel(metric=1).values.tolist() == [[1.0] * 6] * 2
 

@@ -73,7 +73,7 @@ def test_a_body_that_does_not_come(address: str, service: Service, monkeypatch: 
     with connect(address) as client:
         client.sendall(head.encode())
         assert b" 408 " in read(client)
-    assert list(service.submissions_folder.iterdir()) == []
+    assert list(service.folder_of("submissions").iterdir()) == []
 
 
 def test_half_an_upload_leaves_nothing(address: str, service: Service) -> None:
@@ -82,8 +82,8 @@ def test_half_an_upload_leaves_nothing(address: str, service: Service) -> None:
     head += "Content-Type: application/zip\r\nContent-Length: 90000\r\n\r\n"
     with connect(address) as client:
         client.sendall(head.encode() + b"P" * 40_000)
-        until(lambda: list(service.submissions_folder.iterdir()))
-    until(lambda: not list(service.submissions_folder.iterdir()))
+        until(lambda: list(service.folder_of("submissions").iterdir()))
+    until(lambda: not list(service.folder_of("submissions").iterdir()))
 
 
 @pytest.mark.parametrize(

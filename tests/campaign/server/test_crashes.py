@@ -102,13 +102,13 @@ def assert_all_scored_once(service: Service, names: set[str], splits: tuple[str,
         finished = [one.finished for one in rows]
     assert finished == sorted(finished, key=lambda one: one or 0)  # type: ignore[arg-type,return-value]
     for split in splits:
-        ds = read_scores(service.stores_folder / f"{split}.zarr")["chord"]
+        ds = read_scores(service.folder_of("stores") / f"{split}.zarr")["chord"]
         # In the order of arrival, each once, every cell of it the same.
         assert ds["system"].values.tolist() == arrival
         assert ds.sizes["track"] == TRACKS
         scores = ds["score"].values
         np.testing.assert_array_equal(scores, np.broadcast_to(scores[:1], scores.shape))
-    assert sorted(one.name for one in service.systems_folder.iterdir()) == sorted(names)
+    assert sorted(one.name for one in service.folder_of("systems").iterdir()) == sorted(names)
 
 
 @pytest.mark.slow

@@ -151,8 +151,8 @@ def test_a_campaign_says_what_it_withholds_of_stores_and_of_splits(songs: Path, 
     (tmp_path / "campaign" / "dev" / "dev0.flac").write_bytes(b"fLaC")
     assert service.recordings.of_track("dev", "dev0", None) is None
     store = write_store(tmp_path / "dev.zarr", {"chord": random_group(2, 8, 2, tracks=SONGS, systems=["oak", "elm"])})
-    (service.stores_folder / "dev.zarr").symlink_to(store)
-    (service.public_folder / "dev.zarr").symlink_to(store)
+    (service.folder_of("stores") / "dev.zarr").symlink_to(store)
+    (service.folder_of("public") / "dev.zarr").symlink_to(store)
     for client in (program(service, "eve", "organiser"), TestClient(create_app(service), base_url=BASE)):
         for address, answer in asked(client, "dev", "chord", SONGS[3]):
             assert not [one for one in SONGS if one in answer.text], address

@@ -81,7 +81,7 @@ def test_a_busy_database_is_said_and_what_was_sent_is_taken_later(
         assert busy.json() == {"error": "The server cannot read or save data at the moment. Try again in a minute."}
         assert ada.get("/submissions/").status_code == 200
     assert told(caplog) == ["POST /submissions/new: the database cannot be used now: database is locked"]
-    assert [*service.submissions_folder.iterdir()] == []
+    assert [*service.folder_of("submissions").iterdir()] == []
     assert send(ada).is_success
 
 
@@ -123,7 +123,7 @@ def test_a_full_disk_keeps_nothing_of_an_upload(
     assert "/srv" not in answer.text
     assert told(caplog) == ["POST /submissions/new: the disk is full: /srv/state/submissions/x"]
     assert ada.get("/submissions/").json() == {"submissions": []}
-    assert [*service.submissions_folder.iterdir()] == []
+    assert [*service.folder_of("submissions").iterdir()] == []
 
 
 def test_an_audit_log_that_cannot_be_written_asks_to_come_again(

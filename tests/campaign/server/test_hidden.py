@@ -306,7 +306,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(
     assert state(service, id).state == "failed"
     with pytest.raises(SubmissionError, match="there is already a submission 'oak'"):
         submit(service, "oak", estimates(wrong=3))
-    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    ds = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     other = content_of(ds, "chord")
     changed = replace(other, cells=replace(other.cells, digest=tuple("x:y" for _ in other.cells.digest)))
     with pytest.raises(StoreError, match="the reference of track 'dev0' differs from the one used"):
@@ -337,7 +337,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, confinement: Confinement) -
 def secrets_of(service: Service) -> list[str]:
     """What nobody may be told: labels of the references, and raw scores on the hidden split."""
     told = [SECRET, SECRET.replace("#", "%23"), "Eb:sus4", "sus4(b9)"]
-    ds = read_scores(service.stores_folder / "test.zarr")["chord"]
+    ds = read_scores(service.folder_of("stores") / "test.zarr")["chord"]
     raw = {float(value) for value in ds["score"].values.ravel() if value == value and 0 < value < 1}
     return [*told, *(f"{value:.6f}" for value in raw), "reference/test"]
 
@@ -366,7 +366,7 @@ def test_no_route_tells_of_a_hidden_reference(played: Service, role: Role | None
 
 
 def test_nothing_that_is_served_by_address_holds_the_hidden_split(played: Service) -> None:
-    names = {one.name for one in played.public_folder.iterdir() if not one.name.startswith(".")}
+    names = {one.name for one in played.folder_of("public").iterdir() if not one.name.startswith(".")}
     assert names == {"dev.zarr"}
     client = Browser(played, "an organiser", "organiser")
     for address in ("/stores/test.zarr/zarr.json", "/stores/test/chord/tracks/", "/stores/test/chord/tracks/test0/"):
@@ -374,7 +374,7 @@ def test_nothing_that_is_served_by_address_holds_the_hidden_split(played: Servic
     # What was released is shown, and nothing about a track.
     for address in ("/stores/test/", "/stores/test/chord/", "/stores/test.json"):
         assert "test0" not in client.get(address).text
-    for path in (played.public_folder / "dev.zarr").resolve().rglob("*"):
+    for path in (played.folder_of("public") / "dev.zarr").resolve().rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
 
 

@@ -95,8 +95,8 @@ def service(tmp_path: Path, scored: Path) -> Service:
     with service.database.write() as session:
         for name in [*SYSTEMS][:3]:
             enter(session, service, name)
-    shutil.copytree(scored, service.stores_folder / "dev.zarr")
-    mirflow.save(read_scores(scored)["onset"].sel(system=["oak"]), service.public_folder / "dev.zarr")
+    shutil.copytree(scored, service.folder_of("stores") / "dev.zarr")
+    mirflow.save(read_scores(scored)["onset"].sel(system=["oak"]), service.folder_of("public") / "dev.zarr")
     return service
 
 
@@ -218,8 +218,8 @@ def score_one_more(service: Service) -> None:
 
 
 def publish(service: Service) -> None:
-    scores = read_scores(service.stores_folder / "dev.zarr")["onset"].sel(system=["oak", "yew"])
-    mirflow.save(scores, service.public_folder / "dev.zarr", overwrite=True)
+    scores = read_scores(service.folder_of("stores") / "dev.zarr")["onset"].sel(system=["oak", "yew"])
+    mirflow.save(scores, service.folder_of("public") / "dev.zarr", overwrite=True)
 
 
 def move_to(time: str) -> Callable[[Service], None]:

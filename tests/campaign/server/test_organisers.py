@@ -48,11 +48,13 @@ def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(
     for who in (eve, gil):
         assert "Disqualified by the organisers: It was trained on the &lt;test&gt; split." in who.get(address).text
         assert "cheat" not in who.get("/stores/test/chord/").text
-    copy = mirflow.open_store(service.public_folder / "dev.zarr")["chord"].to_dataset()
+    copy = mirflow.open_store(service.folder_of("public") / "dev.zarr")["chord"].to_dataset()
     assert copy.system.values.tolist() == ["honest"]
-    assert not [file for file in service.public_folder.rglob("*") if file.is_file() and b"cheat" in file.read_bytes()]
+    assert not [
+        file for file in service.folder_of("public").rglob("*") if file.is_file() and b"cheat" in file.read_bytes()
+    ]
     # The record: files, store, name, true scores, and who did it.
-    assert (service.systems_folder / "cheat").is_dir()
+    assert (service.folder_of("systems") / "cheat").is_dir()
     assert state(service, cheat).state == "scored"
     rows = program(service, "gil", "organiser").get("/true-scores/test/").json()["scores"]
     kept = {one["system"]: (one["rank"], one["disqualified"]) for one in rows if one["metric"] == "majmin"}

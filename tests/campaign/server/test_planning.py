@@ -373,7 +373,7 @@ def test_what_cannot_be_is_said_beside_its_form(
 def test_tables_of_pieces_that_are_none(pooled: Organiser, files: dict[str, str | bytes], message: str) -> None:
     before = files_of(pooled)
     assert message in told(pooled.upload("upload-pieces", files or {"": ""}))
-    assert list(pooled.service.submissions_folder.iterdir()) == []
+    assert list(pooled.service.folder_of("submissions").iterdir()) == []
     assert files_of(pooled) == before
 
 
@@ -395,7 +395,7 @@ def test_lists_that_are_not_taken(pooled: Organiser, files: dict[str, str | byte
     before = files_of(pooled)
     assert message in told(pooled.upload("upload-lists", files))
     assert "Uploaded: S0, S1." in pooled.get(PLAN).text
-    assert list(pooled.service.submissions_folder.iterdir()) == []
+    assert list(pooled.service.folder_of("submissions").iterdir()) == []
     assert files_of(pooled) == before
 
 
@@ -537,7 +537,7 @@ def test_forged_uploads_change_nothing(service: Service) -> None:
         assert organiser.upload(name, {"a.csv": "piece\na\n"}, csrf="0").status_code == 403
         large = {"a.csv": b"piece\n" + b"a" * 120_000_000}
         assert organiser.upload(name, large).status_code == 413
-    assert list(service.submissions_folder.iterdir()) == []
+    assert list(service.folder_of("submissions").iterdir()) == []
     assert list((service.folder / "grading" / "ams").iterdir()) == []  # type: ignore[operator]
 
 

@@ -31,7 +31,7 @@ def service(tmp_path: Path) -> Service:
 @pytest.mark.slow
 def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement: Confinement) -> None:
     assert service.database is not None
-    worker, copy = worker_of(service, confinement), service.public_folder / "dev.zarr"
+    worker, copy = worker_of(service, confinement), service.folder_of("public") / "dev.zarr"
     ids = [submit(service, name, estimates(), visibility=seen) for name, seen in (("a", "public"), ("b", "private"))]
     worker.work_off()
     ds = read_scores(copy)["chord"]
@@ -67,7 +67,7 @@ def test_no_copy_and_no_view_names_the_folder_of_the_campaign(
     submit(service, "oak", estimates())
     submit(service, "elm", estimates(wrong=1), visibility="private")
     worker_of(service, confinement).work_off()
-    held = [path.read_text() for path in (service.public_folder / "dev.zarr").resolve().rglob("zarr.json")]
+    held = [path.read_text() for path in (service.folder_of("public") / "dev.zarr").resolve().rglob("zarr.json")]
     held.append(Views(service).ask("dev", member(service), lambda seen: json.dumps(seen.nodes)))
     assert len(held) > 1
     for text in held:
@@ -84,18 +84,18 @@ def test_what_was_sent_is_parsed_in_confined_processes_alone(service: Service, c
     before = client.get(address).json()
     assert [place for _, one in before["evaluations"] for place in one["estimates"]] == [1, 2]
     assert next(len(one["evidence"][0]) for _, one in before["evaluations"]) == 2
-    scores = read_scores(service.stores_folder / "dev.zarr")["chord"]["score"].values
+    scores = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["score"].values
     # From now on whatever opens a file that was sent fails, but for the confined process that reads it.
-    for path in service.systems_folder.rglob("*.lab"):
+    for path in service.folder_of("systems").rglob("*.lab"):
         path.write_bytes(b"\x00")
     again = open_service([str(service.path)], BASE)
     assert Browser(again).get(address).json() == before
-    (service.stores_folder / "dev.zarr").unlink()
+    (service.folder_of("stores") / "dev.zarr").unlink()
     for one in ("oak", "elm"):
         rescored = [row.name for row in released_again(service, one)]
         assert rescored == [one]
     worker_of(again, confinement).work_off()
-    assert read_scores(service.stores_folder / "dev.zarr")["chord"]["score"].values.tolist() == scores.tolist()
+    assert read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["score"].values.tolist() == scores.tolist()
 
 
 def released_again(service: Service, name: str) -> list[Submission]:
@@ -128,7 +128,7 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Servi
         set_visibility(service.campaign, row, viewer, "private", service.clock())
     worker.work_off()
     assert client.get(pinned).status_code == 410
-    assert len([*(service.public_folder / ".dev.zarr.d").glob("generation-*")]) == 1
+    assert len([*(service.folder_of("public") / ".dev.zarr.d").glob("generation-*")]) == 1
     assert "elm" not in client.get("/feed.xml").text
     assert height(client.get(picture, headers={"If-None-Match": both.headers["etag"]})) < height(both)
     own = Browser(service, "ada").get(picture)
@@ -172,7 +172,7 @@ def test_the_feed_keeps_what_earlier_publications_changed(service: Service, conf
             change(row, viewer=viewer, now=service.clock())
         worker.work_off()
         assert name not in " ".join(entries().values())
-        assert name not in json.dumps(read_attrs(service.public_folder / "dev.zarr")["changes"])
+        assert name not in json.dumps(read_attrs(service.folder_of("public") / "dev.zarr")["changes"])
     assert any("new: fir" in one for one in entries().values())
     assert entries().items() <= seen.items()
 
@@ -181,11 +181,11 @@ def test_the_feed_keeps_what_earlier_publications_changed(service: Service, conf
 def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_gone(
     service: Service, confinement: Confinement
 ) -> None:
-    worker, copy = worker_of(service, confinement), service.public_folder / "dev.zarr"
+    worker, copy = worker_of(service, confinement), service.folder_of("public") / "dev.zarr"
     for number, name in enumerate(("oak", "elm", "ash")):
         submit(service, name, estimates(wrong=number), visibility="public")
         if name == "ash":
-            shutil.rmtree(service.public_folder / ".dev.zarr.d" / "generation-000001")
+            shutil.rmtree(service.folder_of("public") / ".dev.zarr.d" / "generation-000001")
         worker.work_off()
     (first,) = read_attrs(copy)["changes"]
     assert "leads: oak" in json.dumps(first)
@@ -194,7 +194,7 @@ def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_g
 def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:
     submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
     worker_of(service, confinement).work_off()
-    messages = read_scores(service.public_folder / "dev.zarr")["chord"]["message"].values.ravel().tolist()
+    messages = read_scores(service.folder_of("public") / "dev.zarr")["chord"]["message"].values.ravel().tolist()
     told = [one for one in messages if one]
     assert told
     for one in told:

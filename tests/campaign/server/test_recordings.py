@@ -96,7 +96,7 @@ def test_other_files_and_names_are_not_found(folder: Path) -> None:
 
 def test_what_people_sent_is_not_played(folder: Path) -> None:
     service = make_service(folder, "public")
-    sent = service.submissions_folder / "dev/draft/two.wav"
+    sent = service.folder_of("submissions") / "dev/draft/two.wav"
     sent.parent.mkdir(parents=True)
     soundfile.write(sent, np.zeros(8), 8000)
     (folder / "dev/audio/sent.wav").symlink_to(sent)

@@ -132,7 +132,7 @@ def test_what_cannot_be_taken_is_said_in_the_form(
     answer = send(ada, name, data, **fields)
     assert answer.status_code in (400, 413)
     assert said in answer.text
-    assert [one.name for one in service.submissions_folder.iterdir()] == []
+    assert [one.name for one in service.folder_of("submissions").iterdir()] == []
 
 
 def test_a_form_of_another_site_takes_nothing(service: Service) -> None:
@@ -142,7 +142,7 @@ def test_a_form_of_another_site_takes_nothing(service: Service) -> None:
     late = {"files": ("a.zip", archive(a="")), "csrf": (None, ada.csrf())}
     assert ada.post("/submissions/new", files=late).status_code == 403  # before a byte of the file was written
     assert send(Browser(service, "bob", "submitter"), "draft-1").status_code == 303
-    assert len(list(service.submissions_folder.iterdir())) == 1
+    assert len(list(service.folder_of("submissions").iterdir())) == 1
 
 
 def test_a_name_is_taken_once(service: Service) -> None:
@@ -300,7 +300,7 @@ def test_what_is_no_link_is_refused_before_the_files_are_read(service: Service, 
         return
     assert answer.status_code == 400
     assert answer.json()["error"].startswith(next(iter(about)) if "description" not in about else "the description has")
-    assert list(service.submissions_folder.iterdir()) == []
+    assert list(service.folder_of("submissions").iterdir()) == []
 
 
 def test_programs_have_json(service: Service) -> None:
@@ -406,7 +406,7 @@ def test_who_is_revoked_during_an_upload_has_submitted_nothing(
     assert answer.status_code == 401
     with service.database.read() as session:
         assert session.scalars(select(Submission)).all() == []
-    assert list(service.submissions_folder.iterdir()) == []
+    assert list(service.folder_of("submissions").iterdir()) == []
 
 
 def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,4 +504,4 @@ def test_a_server_that_ends_keeps_what_it_has_just_entered(service: Service, mon
     assert service.database is not None
     with service.database.read() as session:
         entered = session.scalars(select(Submission)).one()
-    assert (service.submissions_folder / entered.id / "names.json").exists()
+    assert (service.folder_of("submissions") / entered.id / "names.json").exists()

@@ -66,10 +66,10 @@ def service(tmp_path: Path) -> Service:
         for place, (name, _, _) in enumerate(SYSTEMS)
     }
     scores = mirflow.score(references, estimates, "onset")
-    mirflow.save(scores, service.stores_folder / "dev.zarr")
-    mirflow.save(scores.sel(system=["open-1"]), service.public_folder / "dev.zarr")
+    mirflow.save(scores, service.folder_of("stores") / "dev.zarr")
+    mirflow.save(scores.sel(system=["open-1"]), service.folder_of("public") / "dev.zarr")
     # Nobody who answers requests may open this.
-    hidden = service.stores_folder / "test.zarr"
+    hidden = service.folder_of("stores") / "test.zarr"
     hidden.mkdir()
     (hidden / "zarr.json").write_text(CANARY)
     return service
@@ -243,7 +243,7 @@ def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client: TestCl
         session.query(Submission).update({"visibility": "private"})
         bob = session.query(Submission).filter_by(name="bobs").one().user_id
         session.query(Submission).update({"user_id": bob})
-    (service.public_folder / "dev.zarr").unlink()
+    (service.folder_of("public") / "dev.zarr").unlink()
     for headers in ({}, token(service, "ada")):
         assert client.get("/api/v1/stores", headers=headers).json()["stores"] == []
         for address in (DEV, f"{DEV}/query", "/stores/dev/", "/stores/dev/onset/", "/stores/dev.json"):
@@ -254,7 +254,7 @@ def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client: TestCl
 
 def test_warnings_about_other_peoples_systems_are_theirs(client: TestClient, service: Service) -> None:
     warned = [{"text": f"a warning about {name}", "system": name} for name in ("bobs", "draft-7")]
-    store = service.stores_folder / "dev.zarr"
+    store = service.folder_of("stores") / "dev.zarr"
     (scores,) = read_scores(store).values()
     scores.attrs["warnings"] = warned
     store.unlink()

@@ -57,12 +57,12 @@ def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: 
     found = state(service, id)
     assert (found.state, found.files, found.rules, found.mirflow) == ("scored", 12, "2027-01", mirflow.__version__)
     assert len(found.digest) == 64
-    folder = service.systems_folder / "oak"
+    folder = service.folder_of("systems") / "oak"
     (tmp_path / "same").mkdir()
     for path in folder.glob("dev*.lab"):
         shutil.copy(path, tmp_path / "same")
     expected = evaluate_paths(tmp_path / "dev" / "reference", tmp_path / "same", "chord")
-    own = mirflow.open_store(service.stores_folder / "dev.zarr")["chord"].to_dataset()
+    own = mirflow.open_store(service.folder_of("stores") / "dev.zarr")["chord"].to_dataset()
     np.testing.assert_array_equal(
         own.score.sel(system="oak").values, expected.score.isel(system=0).sel(metric=own.metric.values).values
     )
@@ -96,7 +96,7 @@ def test_a_submission_may_have_files_for_some_of_the_evaluations(tmp_path: Path,
     id = submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()
     assert state(service, id).state == "scored", state(service, id).reason
-    assert set(read_scores(service.stores_folder / "dev.zarr")) == {"chord"}
+    assert set(read_scores(service.folder_of("stores") / "dev.zarr")) == {"chord"}
 
 
 def test_scoring_tells_how_many_of_the_tracks_are_scored(
@@ -138,7 +138,7 @@ def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, 
     for name, wrong in (("oak", 2), ("elm", 0)):
         submit(service, name, estimates(wrong=wrong))
         worker_of(service, confinement).work_off()
-        for path in (service.systems_folder / name).glob("dev*.lab"):
+        for path in (service.folder_of("systems") / name).glob("dev*.lab"):
             (tmp_path / "same" / name).mkdir(parents=True, exist_ok=True)
             shutil.copy(path, tmp_path / "same" / name)
     (tmp_path / "pipeline.yaml").write_text(
@@ -148,7 +148,7 @@ def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, 
     )
     mirflow.run(tmp_path / "pipeline.yaml")
     expected = mirflow.open_store(tmp_path / "same.zarr")["chord"].to_dataset().load().drop_vars("digest")
-    for store in (service.stores_folder / "dev.zarr", service.public_folder / "dev.zarr"):
+    for store in (service.folder_of("stores") / "dev.zarr", service.folder_of("public") / "dev.zarr"):
         joined = mirflow.open_store(store)["chord"].to_dataset().load()
         xr.testing.assert_equal(
             joined[[*expected.data_vars]].drop_vars(joined.coords.keys() - expected.coords.keys()), expected
@@ -162,7 +162,7 @@ def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
     service = open_campaign(tmp_path, text)
     submit(service, "oak", estimates(), splits=["dev"])
     worker_of(service, confinement).work_off()
-    kept = mirflow.open_store(service.public_folder / "dev.zarr")["chord"].attrs["pipeline"]
+    kept = mirflow.open_store(service.folder_of("public") / "dev.zarr")["chord"].attrs["pipeline"]
     assert "root: .\n" in kept
     assert "reference: '{track}.lab'\n" in kept
     assert str(tmp_path) not in kept
@@ -171,7 +171,7 @@ def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
 @pytest.mark.slow
 def test_a_submission_is_written_once_and_linked_after_that(tmp_path: Path, confinement: Confinement) -> None:
     service = open_campaign(tmp_path)
-    stores = service.stores_folder / "dev.zarr", service.public_folder / "dev.zarr"
+    stores = service.folder_of("stores") / "dev.zarr", service.folder_of("public") / "dev.zarr"
 
     def files(store: Path, system: str) -> dict[str, int]:
         row = mirflow.open_store(store)["chord"].system.values.tolist().index(system)
@@ -199,7 +199,7 @@ def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confin
     id = submit(service, "oak", estimates(wrong=2))
     assert worker_of(service, confinement).work_off() > 0
     assert state(service, id).state == "scored"
-    copy = service.public_folder / "dev.zarr"
+    copy = service.folder_of("public") / "dev.zarr"
     chord = mirflow.open_store(copy)["chord"].to_dataset()
     assert set(chord.score.sel(metric="labels").values.ravel()) == {3}
     assert chord.attrs["pipeline"].count("my_metrics.py:labels") == 1
@@ -250,7 +250,7 @@ class TestTasksAndReadersOfOnesOwn:
             worker.work_off()
         assert (state(service, good).state, scores(service, good, "dev")["missing"].value) == ("scored", 0.25)
         assert state(service, bad).state == "refused"
-        copy = service.public_folder / "dev.zarr"
+        copy = service.folder_of("public") / "dev.zarr"
         assert not [
             path for path in copy.rglob("*") if path.is_file() and str(service.folder).encode() in path.read_bytes()
         ]
@@ -269,7 +269,7 @@ class TestTasksAndReadersOfOnesOwn:
 def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement: Confinement) -> None:
     submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()
-    tracks = read_scores(service.stores_folder / "dev.zarr")["chord"]["track"].values.tolist()
+    tracks = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["track"].values.tolist()
     assert tracks == [f"dev{number}" for number in range(6)]
 
 
@@ -289,14 +289,14 @@ def test_one_submission_never_computes_another_again(
 ) -> None:
     submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()
-    before = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    before = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     # Even where its files are gone: nothing of it is read.
-    shutil.rmtree(service.systems_folder / "oak")
+    shutil.rmtree(service.folder_of("systems") / "oak")
     caplog.set_level("INFO", "mirflow.worker")
     submit(service, "elm", estimates(wrong=3, splits=["dev"]))
     worker_of(service, confinement).work_off()
     assert "dev: tracks scored: {'chord': 6}" in caplog.text
-    after = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    after = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     assert after["system"].values.tolist() == ["oak", "elm"]
     np.testing.assert_array_equal(after.score.sel(system="oak").values, before.score.sel(system="oak").values)
 
@@ -317,8 +317,8 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, c
     assert ("dev4.lab", None, "warning", "empty") in rows
     assert ("unknown.lab", None, "warning", "unknown_track") in rows
     assert table.startswith("path,line,severity,rule,message\n")
-    assert not (service.stores_folder / "dev.zarr").exists()
-    assert list(service.submissions_folder.iterdir()) == []
+    assert not (service.folder_of("stores") / "dev.zarr").exists()
+    assert list(service.folder_of("submissions").iterdir()) == []
     # The name is free, and the mended one is taken.
     again = submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()
@@ -412,7 +412,7 @@ def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Serv
         found = session.scalars(select(Verdict).where(Verdict.submission_id == state(service, id).number)).all()
         told = {one.relation: (one.other.name, one.outcome) for one in found}
     assert told == {"own": ("oak", "better"), "leader": ("theirs", "not told apart")}
-    ds = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    ds = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     changes = track_changes(ds, "oak-2", "oak", "majmin")
     assert (changes["better"], changes["worse"], changes["same"]) == (6, 0, 0)
     assert changes["changes"][0]["difference"] is not None
@@ -436,7 +436,7 @@ def test_new_rules_are_new_columns_and_old_scores_stay(
     service = open_campaign(tmp_path / "new")
     id = submit(service, "oak", estimates(wrong=1))
     worker_of(service, confinement).work_off()
-    before = read_scores(service.stores_folder / "dev.zarr")["chord"].load()
+    before = read_scores(service.folder_of("stores") / "dev.zarr")["chord"].load()
     assert service.path is not None
     path = service.path
     path.write_text(path.read_text().replace("[majmin, root]", "[majmin, root, sevenths]"))
@@ -445,7 +445,7 @@ def test_new_rules_are_new_columns_and_old_scores_stay(
     path.write_text(path.read_text().replace("2027-01", "2027-02"))
     again = open_service([path])
     worker_of(again, confinement).work_off()
-    after = read_scores(service.stores_folder / "dev.zarr")["chord"]
+    after = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     assert after["metric"].values.tolist() == ["majmin", "root", "sevenths"]
     np.testing.assert_array_equal(after.score.sel(metric=["majmin", "root"]).values, before.score.values)
     assert np.isfinite(after.score.sel(metric="sevenths").values).all()
@@ -470,7 +470,7 @@ def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service: Servi
     with pytest.raises(PipelineError, match="was edited since the worker started: restart server and worker"):
         worker.step()
     assert state(service, id).state == "accepted"
-    assert not (service.stores_folder / "dev.zarr").exists()
+    assert not (service.folder_of("stores") / "dev.zarr").exists()
     service.path.write_text(text)
     worker.work_off()
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
@@ -484,7 +484,7 @@ def test_scores_that_are_gone_before_their_release_are_computed_again(
     worker.prepare()
     while state(service, id).state != "computed":
         assert worker.step()
-    shutil.rmtree(service.submissions_folder / id / "scoring" / "dev")
+    shutil.rmtree(service.folder_of("submissions") / id / "scoring" / "dev")
     with pytest.raises(SystemTroubleError, match="no scores of 'oak' are kept here"):
         worker.step()
     worker.work_off()
@@ -589,10 +589,10 @@ def test_a_worker_that_begins_removes_uploads_that_were_never_entered(
 ) -> None:
     id = submit(service, "oak", estimates())
     for name in (id, "left"):
-        (service.submissions_folder / name).mkdir(exist_ok=True)
-        os.utime(service.submissions_folder / name, (0, 0))
+        (service.folder_of("submissions") / name).mkdir(exist_ok=True)
+        os.utime(service.folder_of("submissions") / name, (0, 0))
     worker_of(service, confinement).prepare()
-    assert [path.name for path in service.submissions_folder.iterdir()] == [id]
+    assert [path.name for path in service.folder_of("submissions").iterdir()] == [id]
 
 
 def test_public_copies_are_updated_from_time_to_time_even_if_submissions_wait(
@@ -765,11 +765,11 @@ def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confi
     submit(service, "oak", estimates())
     worker = worker_of(service, confinement)
     worker.work_off()
-    copy = service.public_folder / "dev.zarr"
+    copy = service.folder_of("public") / "dev.zarr"
     task = {
         **worker.jobs.scoring, "split": "dev", "public": {"oak": {}},
-        "systems": str(service.systems_folder), "readings": str(service.readings_folder),
-        "store": str(service.stores_folder / "dev.zarr"), "copy": str(copy),
+        "systems": str(service.folder_of("systems")), "readings": str(service.folder_of("readings")),
+        "store": str(service.folder_of("stores") / "dev.zarr"), "copy": str(copy),
     }  # fmt: skip
     with ThreadPoolExecutor(1) as pool:
         with StoreWriter(copy):
@@ -869,8 +869,8 @@ def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
     service: Service, confinement: Confinement
 ) -> None:
     gone, odd, good = (submit(service, name, estimates()) for name in ("gone", "odd", "good"))
-    shutil.rmtree(service.submissions_folder / gone)
-    (service.submissions_folder / odd / "received" / "000000").unlink()
+    shutil.rmtree(service.folder_of("submissions") / gone)
+    (service.folder_of("submissions") / odd / "received" / "000000").unlink()
     worker_of(service, confinement).work_off()
     assert [state(service, id).state for id in (gone, odd, good)] == ["refused", "refused", "scored"]
 

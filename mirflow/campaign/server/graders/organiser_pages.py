@@ -261,7 +261,7 @@ class OrganiserPages:
 
     async def upload(self, step: str, limits: Limits, request: Request) -> Response:
         """Use an uploaded table of pieces, or lists of systems."""
-        folder = self.service.submissions_folder
+        folder = self.service.folder_of("submissions")
 
         def admit(fields: Fields) -> None:
             check_forgery(request, (fields.get("csrf") or [""])[0])

@@ -292,7 +292,18 @@ def _lint(
             if (path, way) in done:
                 continue
             done.add((path, way))
-            yield from _lint_file(path, out, evaluation, options)
+            settings = {"convention": evaluation.convention, "annotator": evaluation.estimates.annotator, **options}
+            try:
+                checks = list(check_paths([out / path], evaluation.task, schema=False, role="estimate", **settings))
+            except MirflowError as error:
+                line, text = (error.line, error.message) if isinstance(error, AnnotationError) else (None, str(error))
+                yield FoundProblem(path, line, "error", "unreadable", _local(text, out))
+                continue
+            for check in checks:
+                file = _local(check.path, out)
+                for problem in check.problems:
+                    message = _local(problem.message, out)
+                    yield FoundProblem(file, problem.line, problem.severity, problem.rule, message)
 
 
 def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
@@ -305,22 +316,6 @@ def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
     if str(options.get("language", "")).startswith("{"):
         del options["language"]
     return options
-
-
-def _lint_file(path: str, out: Path, evaluation: Evaluation, options: Mapping[str, Any]) -> Iterator[FoundProblem]:
-    way = {"convention": evaluation.convention, "annotator": evaluation.estimates.annotator, **options}
-    try:
-        checks = list(check_paths([out / path], evaluation.task, schema=False, role="estimate", **way))
-    except AnnotationError as error:
-        yield FoundProblem(path, error.line, "error", "unreadable", _local(error.message, out))
-        return
-    except MirflowError as error:
-        yield FoundProblem(path, None, "error", "unreadable", _local(str(error), out))
-        return
-    for check in checks:
-        file = _local(check.path, out)
-        for problem in check.problems:
-            yield FoundProblem(file, problem.line, problem.severity, problem.rule, _local(problem.message, out))
 
 
 def _local(text: str, out: Path) -> str:

@@ -221,12 +221,12 @@ class Claims:
 
     def _set_aside(self, row: Submission) -> None:
         """Remove the files of an unscored submission, unless it has scores on some split."""
-        remove(self.service.submissions_folder / row.id)
+        remove(self.service.folder_of("submissions") / row.id)
         with self.database.read() as session:
             scored = set(session.scalars(select(Submission.name).join(Released)))
         if row.name not in scored:
-            remove(self.service.systems_folder / row.name)
-            remove(self.service.readings_folder / row.name)
+            remove(self.service.folder_of("systems") / row.name)
+            remove(self.service.folder_of("readings") / row.name)
 
 
 EVERY = 15.0

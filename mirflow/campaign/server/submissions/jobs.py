@@ -93,7 +93,7 @@ class Jobs:
             *read_beside(self.path, self.campaign, split),
             *self.references()["folders"].get(split, ()),
         ]
-        state = self.service.submissions_folder.parent.resolve()
+        state = self.service.folder_of("submissions").parent.resolve()
         readable = [inner for path in dict.fromkeys(beside) for inner in _apart(Path(path), state)]
         return Confines(
             _SCORING * limits.seconds,
@@ -103,7 +103,7 @@ class Jobs:
             alone=scheduler != "processes",
             threads=True,
             writable=(str(self.scratch(row)), temporary),
-            readable=(str(self.service.readings_folder / row.name), *readable),
+            readable=(str(self.service.folder_of("readings") / row.name), *readable),
             environment={**self._environment(), "TMPDIR": temporary},
         )
 
@@ -115,7 +115,7 @@ class Jobs:
 
     def check(self, row: Submission) -> None:
         """Check a submission: accept it with its unpacked files, or refuse it with findings."""
-        upload = self.service.submissions_folder / row.id
+        upload = self.service.folder_of("submissions") / row.id
         files = upload / "files"
         if not (upload / NAMES).is_file():
             self._note_check(row, _nothing("the upload is lost: submit it again"), upload)
@@ -189,9 +189,9 @@ class Jobs:
             else:
                 # Only this submission uses the name: anything there is left from a job that was killed. The upload is
                 # removed only after the commit.
-                target = self.service.systems_folder / row.name
+                target = self.service.folder_of("systems") / row.name
                 remove(target)
-                remove(self.service.readings_folder / row.name)
+                remove(self.service.folder_of("readings") / row.name)
                 (upload / "files").rename(target)
                 sync_folder(target.parent)
             self.service.audit.record(
@@ -201,8 +201,8 @@ class Jobs:
 
     def read(self, row: Submission, split: str) -> None:
         """Read the files for a split in the confined process, unless an up-to-date reading exists."""
-        folder = self.service.readings_folder / row.name
-        files, root = self.service.systems_folder / row.name, split_root(self.path, self.campaign, split)
+        folder = self.service.folder_of("readings") / row.name
+        files, root = self.service.folder_of("systems") / row.name, split_root(self.path, self.campaign, split)
         # Files with many tracks are searched for their names, and languages are looked up by them.
         named = {
             evaluation.name
@@ -252,7 +252,7 @@ class Jobs:
 
     def scratch(self, row: Submission) -> Path:
         """Folder for the unreleased scores of a submission."""
-        return self.service.submissions_folder / row.id / "scoring"
+        return self.service.folder_of("submissions") / row.id / "scoring"
 
     def left(self, row: Submission) -> list[str]:
         """List the splits that a submission has yet to be scored on; earlier rules may have had other splits."""
@@ -302,7 +302,7 @@ class Jobs:
             **self.scoring,
             "split": name,
             "system": row.name,
-            "readings": str(self.service.readings_folder),
+            "readings": str(self.service.folder_of("readings")),
             "scratch": str(self.scratch(row)),
         }
         # The time per track depends on its reference.

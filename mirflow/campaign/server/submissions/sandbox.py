@@ -64,8 +64,12 @@ def restrict(allowed: Allowed) -> Iterator[str]:
         yield "folders"
         if version >= 6:
             yield "signals"
-    if _filter_calls(libc, allowed):
-        yield "calls"
+    if platform.machine() in _MACHINES:
+        program = b"".join(struct.pack("=HBBI", *instruction) for instruction in _program(allowed))
+        data = ctypes.create_string_buffer(program, len(program))
+        head = struct.pack("@HP", len(program) // 8, ctypes.addressof(data))
+        if libc.prctl(_SECCOMP, _FILTER, ctypes.c_char_p(head), 0, 0) == 0:
+            yield "calls"
 
 
 @cache
@@ -205,17 +209,8 @@ _FAMILIES = (socket.AF_INET, socket.AF_INET6, 16)
 """Socket families needed for network access; 16: netlink, for information about interfaces."""
 
 
-def _filter_calls(libc: ctypes.CDLL, allowed: Allowed) -> bool:
-    """Refuse system calls that no job needs; False on unsupported machines and old kernels."""
-    if platform.machine() not in _MACHINES:
-        return False
-    program = b"".join(struct.pack("=HBBI", *instruction) for instruction in _program(allowed))
-    data = ctypes.create_string_buffer(program, len(program))
-    head = struct.pack("@HP", len(program) // 8, ctypes.addressof(data))
-    return bool(libc.prctl(_SECCOMP, _FILTER, ctypes.c_char_p(head), 0, 0) == 0)
-
-
 def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
+    """The filter that refuses system calls that no job needs."""
     column, machine = _MACHINES[platform.machine()]
     refuse, unknown = (_RETURN, 0, 0, _REFUSE | _EPERM), (_RETURN, 0, 0, _REFUSE | _ENOSYS)
     allow = _RETURN, 0, 0, _ALLOW

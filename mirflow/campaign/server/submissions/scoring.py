@@ -341,6 +341,8 @@ def publish_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 def _publish_copy(task: Mapping[str, Any], contents: list[GroupContent], writer: StoreWriter) -> dict[str, Any]:
     """Publish the public part of a split's store; what is not new are links to its files, or to those of the copy."""
+    from ...site.changes import CHANGES, Change, find_changes, retell, state_of
+
     public: dict[str, dict[str, Entry]] = task["public"]
     listed = [name for name in public if any(name in content.systems for content in contents)]
     published = writer.contents()
@@ -360,31 +362,25 @@ def _publish_copy(task: Mapping[str, Any], contents: list[GroupContent], writer:
         same_content(published[part.name], part) for part in contents
     ):
         shown = {name for name in listed if "withdrawn" not in public[name]}
-        about = {"name": task["split"], "versions": software_versions(), **attrs}
-        writer.publish(contents, {**about, **_kept_changes(task["split"], writer, shown)})
+        about: dict[str, Any] = {"name": task["split"], "versions": software_versions(), **attrs}
+        # What the current generation changed or lists, for the next one.
+        number = writer.current
+        folders = {index: writer.folder / f"generation-{index:06d}" for index in (number - 1, number)}
+        boards = {index: read_scores(folder) for index, folder in folders.items() if folder.is_dir()}
+        if number in boards:
+            states = {index: state_of(task["split"], board) for index, board in boards.items()}
+            is_known = number == 1 or number - 1 in states
+            changes = find_changes(states.get(number - 1, {}), states[number]) if is_known else []
+            changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
+            systems = {name for board in boards.values() for ds in board.values() for name in names_of(ds, "system")}
+            about[CHANGES] = msgspec.to_builtins(retell(changes, systems, shown))
+        writer.publish(contents, about)
     earlier = {
         system for folder in writer.earlier() for content in open_groups(folder).values() for system in content.systems
     }
     if not earlier <= set(listed):
         writer.forget()
     return {"systems": len(listed)}
-
-
-def _kept_changes(store: str, writer: StoreWriter, public: Collection[str]) -> dict[str, Any]:
-    """Return what the current generation of a public copy changed or lists, for the next one."""
-    from ...site.changes import CHANGES, Change, find_changes, retell, state_of
-
-    number = writer.current
-    folders = {index: writer.folder / f"generation-{index:06d}" for index in (number - 1, number)}
-    boards = {index: read_scores(folder) for index, folder in folders.items() if folder.is_dir()}
-    if number not in boards:
-        return {}
-    states = {index: state_of(store, board) for index, board in boards.items()}
-    is_known = number == 1 or number - 1 in states
-    changes = find_changes(states.get(number - 1, {}), states[number]) if is_known else []
-    changes += msgspec.convert(writer.attrs().get(CHANGES, []), list[Change])
-    systems = {name for board in boards.values() for ds in board.values() for name in names_of(ds, "system")}
-    return {CHANGES: msgspec.to_builtins(retell(changes, systems, public))}
 
 
 def _with_short_messages(

@@ -119,7 +119,7 @@ class Worker:
                     "score differently"
                 )
             ids = frozenset(session.scalars(select(Submission.id)))
-        sweep(self.service.submissions_folder, ids)
+        sweep(self.service.folder_of("submissions"), ids)
 
     def step(self) -> bool:
         """Do one step: give up, release, check or score a submission, or publish; False if there is no work."""
@@ -150,8 +150,8 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
     campaign, path = service.campaign, service.path
     assert campaign is not None
     assert path is not None
-    service.submissions_folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=service.submissions_folder, ignore_cleanup_errors=True) as upload:
+    service.folder_of("submissions").mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=service.folder_of("submissions"), ignore_cleanup_errors=True) as upload:
         files = Path(upload, "files")
         files.mkdir()
         task = {"inside": str(files), "secrets": [[words, str(secret)] for words, secret in _secrets(service)]}
@@ -297,7 +297,7 @@ class Publication:
             mine.state, mine.finished, mine.tries = "scored", self.service.clock(), 0
             announce(session, self.campaign, mine, "scored", mine.finished)
             self.service.audit.record(self.claims.name, "scored", submission=mine.id, system=mine.name)
-        remove(self.service.submissions_folder / row.id)
+        remove(self.service.folder_of("submissions") / row.id)
 
     def _release_split(self, row: Submission, name: str) -> bool:
         split = self.campaign.splits[name]
@@ -311,8 +311,8 @@ class Publication:
             **self.jobs.scoring,
             "split": name,
             "system": row.name,
-            "readings": str(self.service.readings_folder),
-            "store": str(self.service.stores_folder / f"{name}.zarr"),
+            "readings": str(self.service.folder_of("readings")),
+            "store": str(self.service.folder_of("stores") / f"{name}.zarr"),
             "scratch": str(self.jobs.scratch(row)),
             "others": {name: [names[number] for number in rival.values()] for name, rival in against.items()},
         }
@@ -360,7 +360,7 @@ class Publication:
                     self.claims.fail(row, split, error)
                 else:
                     self._release_split(row, split)
-                remove(self.service.submissions_folder / row.id)
+                remove(self.service.folder_of("submissions") / row.id)
         return taken
 
     def lift(self) -> bool:
@@ -380,7 +380,7 @@ class Publication:
         """Update the public copy of one split, if the set of public systems has changed."""
         self.looked = time.monotonic()
         for name, split in self.campaign.splits.items():
-            store = self.service.stores_folder / f"{name}.zarr"
+            store = self.service.folder_of("stores") / f"{name}.zarr"
             target = target_of(store)
             if split.hidden or target is None:
                 continue
@@ -405,10 +405,10 @@ class Publication:
             task = {
                 **self.jobs.scoring,
                 "split": name,
-                "systems": str(self.service.systems_folder),
-                "readings": str(self.service.readings_folder),
+                "systems": str(self.service.folder_of("systems")),
+                "readings": str(self.service.folder_of("readings")),
                 "store": str(store),
-                "copy": str(self.service.public_folder / f"{name}.zarr"),
+                "copy": str(self.service.folder_of("public") / f"{name}.zarr"),
                 "public": public,
             }
             try:
