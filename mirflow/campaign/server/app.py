@@ -44,8 +44,8 @@ from .graders.rounds import rounds_of
 from .limits import Network
 from .security import LATER, GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, noting_address, open_service, roots_by_store
-from .submissions.claims import last_report
 from .submissions.entries import SubmissionError
+from .submissions.jobs import last_report
 from .submissions.notifications import counts, sending
 from .submissions.submission_tables import OPEN, Submission, Trouble, WorkerReport
 from .viewer_pages import PRIVATE, asset, error_answer, page, wants_json

@@ -45,10 +45,9 @@ from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
 from ...store.generations import chunk_encoding, chunk_key
 from .accounts import Viewer
-from .cache import CORS, Content, choose_kind, digest, is_known
+from .cache import CORS, Content, Snapshot, Stores, choose_kind, digest, is_known
 from .security import GuardedRoute
 from .service import Service
-from .snapshots import Snapshot, Stores
 from .views import View, Views
 
 if TYPE_CHECKING:

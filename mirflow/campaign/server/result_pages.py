@@ -32,12 +32,11 @@ from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, 
 from ..site.front_page import SearchIndex, entries_of, front, news_of
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
-from .cache import Content, digest, is_known
+from .cache import Content, Snapshot, digest, is_known
 from .recordings import TYPES as RECORDING_TYPES
 from .recordings import ServedRecording, find_peaks
 from .security import GuardedRoute
 from .service import Service
-from .snapshots import Snapshot
 from .submissions.entries import spreadsheet
 from .submissions.submission_tables import Released, Submission
 from .viewer_pages import PRIVATE, page, pages_of, wants_json

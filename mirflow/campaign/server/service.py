@@ -19,11 +19,10 @@ from ..file import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
 from ..site.pages import ADDRESSES, LiveLinks
 from .accounts import AuditLog
-from .cache import Answers, Pictures
+from .cache import Answers, Pictures, Stores
 from .database import Database
 from .limits import Network, RateLimits
 from .recordings import Recordings
-from .snapshots import Stores
 
 OWN_PATHS = frozenset(
     {

@@ -43,9 +43,9 @@ from ..site.front_page import NewsItem
 from ..site.page_contents import StoreContents
 from ..site.pages import show_number
 from .accounts import Viewer
+from .cache import Snapshot
 from .graders.rounds import OpenRoundsProgress, Rounds
 from .service import Service
-from .snapshots import Snapshot
 from .submissions.entries import board, may_see, visible_systems
 from .submissions.releases import BEST_OF_TEAM, NO_BETTER, best_of_teams, decimals_of, is_final, show_score
 from .submissions.submission_tables import CLOSED, Released, RulesVersion, Submission

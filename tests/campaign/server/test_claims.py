@@ -12,10 +12,9 @@ from sqlalchemy import func, select
 
 from mirflow.campaign.server.backup import make_backup, restore_backup
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions.claims import Claims
 from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.entries import queue_place, withdraw
-from mirflow.campaign.server.submissions.jobs import Jobs
+from mirflow.campaign.server.submissions.jobs import Claims, Jobs
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
 from mirflow.campaign.server.submissions.worker import Publication
 from mirflow.store.read import read_scores

@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 from mirflow.campaign.server import app
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.claims import LEASE, last_report, reporting
+from mirflow.campaign.server.submissions.jobs import LEASE, last_report, reporting
 from mirflow.campaign.server.submissions.submission_tables import Submission, Trouble
 from mirflow.campaign.server.submissions.worker import Worker
 

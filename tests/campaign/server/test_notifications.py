@@ -16,8 +16,8 @@ from sqlalchemy import select
 from mirflow.campaign.file import load_campaign
 from mirflow.campaign.server.database import User
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.claims import TRIES, Claims
 from mirflow.campaign.server.submissions.confinement import Confinement, JobError
+from mirflow.campaign.server.submissions.jobs import TRIES, Claims
 from mirflow.campaign.server.submissions.notifications import (
     GIVEN_UP,
     KEPT,

@@ -20,9 +20,8 @@ from starlette.testclient import TestClient
 
 import mirflow
 from mirflow.campaign.server.app import create_app
-from mirflow.campaign.server.cache import Answers, Pictures
+from mirflow.campaign.server.cache import Answers, Pictures, Stores
 from mirflow.campaign.server.service import Service, open_service, roots_by_store
-from mirflow.campaign.server.snapshots import Stores
 from mirflow.errors import MirflowError
 from mirflow.reports.page.assembly import report_link
 

@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from mirflow.campaign.server.snapshots import Snapshot, Stores
+from mirflow.campaign.server.cache import Snapshot, Stores
 
 from ...groups import random_group, write_store
 from ...waiting import PATIENCE

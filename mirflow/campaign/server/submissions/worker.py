@@ -30,9 +30,8 @@ from ....errors import MirflowError
 from ....store.generations import remove, target_of
 from ...file import demand_unedited, split_root
 from ..service import Service
-from .claims import LEASE, Claims, LostClaimError, reporting
 from .confinement import Confinement, JobLimitError, JobRefusedError, StoppedError, SystemTroubleError, lacks
-from .jobs import Jobs, check_confines, read_beside, references_of
+from .jobs import LEASE, Claims, Jobs, LostClaimError, check_confines, read_beside, references_of, reporting
 from .notifications import announce
 from .releases import judge, release, rivals
 from .submission_tables import PublicCopy, RulesVersion, Scored, Submission, Trouble
