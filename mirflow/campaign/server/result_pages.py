@@ -26,7 +26,7 @@ from ...reports.figures.page_pictures import draw_standings, has_chart
 from ...reports.leaderboard import to_json
 from ...reports.page import live
 from ..site import page_contents
-from ..site.archive import Archive, join_years, years_of
+from ..site.archive import join_years, years_of
 from ..site.build import NEWS
 from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
 from ..site.front_page import SearchIndex, entries_of, front, news_of
@@ -55,8 +55,8 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         "all": lambda visit: visit.render("all.html", stores=visit.views.all_contents(visit.viewer)),
         "search": _search,
         "feed": _feed,
-        "archive": _archive,
-        "archive_json": lambda visit: Content(_years(visit)[0].tabulation().to_json().encode(), _JSON),
+        "archive": lambda visit: visit.render("archive.html", **_years(visit), here="archive"),
+        "archive_json": lambda visit: Content(_years(visit)["page"].tabulation().to_json().encode(), _JSON),
         "store": _report,
         "/stores/{store}/report/contents.json": lambda visit, store: Content(visit.report(store).contents(), _JSON),
         "/stores/{store}/report/tracks/{track}.json": _report_track,
@@ -241,21 +241,16 @@ def _feed(visit: Visit) -> Content:
     return Content(text.encode(), "application/atom+xml")
 
 
-def _years(visit: Visit) -> tuple[Archive, set[tuple[str, str]]]:
-    """Return the years of a table, or of the systems that the viewer sees; and the evaluations with a page."""
+def _years(visit: Visit) -> dict[str, Any]:
+    """Return the years of a table, or of the systems that the viewer sees (`page`); and the evaluations with a page."""
     stores = visit.views.all_contents(visit.viewer)
     present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
     if visit.service.archive is not None:
-        return visit.service.read_years(), present
+        return {"page": visit.service.read_years(), "present": present}
     entries = [entry for store in stores for entry in years_of(store.name, store.board)]
     if not entries:
         raise QueryError("no system has a year")
-    return join_years(entries), present
-
-
-def _archive(visit: Visit) -> Content:
-    years, present = _years(visit)
-    return visit.render("archive.html", page=years, present=present, here="archive")
+    return {"page": join_years(entries), "present": present}
 
 
 def _report(visit: Visit, store: str) -> Content:

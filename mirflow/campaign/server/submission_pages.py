@@ -453,8 +453,7 @@ def _find(session: Session, request: Request, to_change: bool = False) -> Submis
 def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
     lab = f" ({submission.user.lab})" if submission.user.lab else ""
     return {
-        "id": submission.id,
-        "name": submission.name,
+        **_columns(submission, ("id", "name")),
         "sender": f"{submission.user.name}{lab}",
         "splits": submission.split_names,
         "state": submission.state,
@@ -462,8 +461,7 @@ def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
         "visibility": submission.visibility,
         "received": _time(submission.received),
         "withdrawn": _time(submission.withdrawn),
-        "disqualified": submission.disqualified,
-        "held": submission.held,
+        **_columns(submission, ("disqualified", "held")),
         "mine": viewer is not None and viewer.user == submission.user_id,
     }
 
@@ -475,9 +473,7 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
         "state": submission.state,
         "words": _WORDS[submission.state],
         "open": is_open,
-        "stage": row.stage if row and is_open else "",
-        "done": row.done if row and is_open else 0,
-        "total": row.total if row and is_open else 0,
+        **(_columns(row, ("stage", "done", "total")) if row and is_open else {"stage": "", "done": 0, "total": 0}),
         "before": queue_place(session, submission) if is_open else 0,
     }
 
@@ -532,7 +528,8 @@ def _describe_result(
             {
                 **_columns(row, ("evaluation", "metric")),
                 **_columns(shown, ("value", "low", "high")),
-                **_columns(row, ("tracks", "headline")),
+                "tracks": row.tracks,
+                "headline": row.headline,
                 "kept_back": shown.kept_back,
                 "rules": row.rules,
             }

@@ -248,7 +248,11 @@ class Views:
         key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
         with self._lock:
             if key not in self._views:
-                text = self._text(whole, marks)
+                service, text = self._service, ""
+                if marks and service.path is not None and service.campaign is not None:
+                    readings = service.folder_of("readings")
+                    pipeline = pipeline_of(service.path, service.campaign, whole.name, readings, [*marks])
+                    text = dump_document(values_without_folders(pipeline))
                 place = whole.name, whole.folder, whole.number, key
                 self._views[key] = View(*place, whole=whole, marks=marks, pipeline=text)
             self._views.move_to_end(key)
@@ -258,13 +262,6 @@ class Views:
             while len(self._seen) > MOST_READERS:
                 self._seen.popitem(last=False)
             return self._views[key]
-
-    def _text(self, whole: Snapshot, marks: Marks) -> str:
-        service, split = self._service, whole.name
-        if not marks or service.path is None or service.campaign is None:
-            return ""
-        pipeline = pipeline_of(service.path, service.campaign, split, service.folder_of("readings"), [*marks])
-        return dump_document(values_without_folders(pipeline))
 
     def _session(self) -> AbstractContextManager[Session]:
         assert self._service.database is not None

@@ -443,26 +443,18 @@ def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
 def judgements_of(session: Session, opened: OpenRound) -> list[GraderJudgement]:
     """Return the judgements of a round without training; those made without listening count as missing."""
     names = numbered(session, opened)
-    query = (
-        select(StoredAssignment)
-        .join(StoredPair, StoredAssignment.pair_id == StoredPair.id)
-        .where(StoredAssignment.participation_id.in_(names), ~StoredPair.training)
-        .order_by(StoredAssignment.saved, StoredAssignment.id)
-        .options(joinedload(StoredAssignment.pair))
-    )
+    query = select(StoredAssignment).join(StoredPair, StoredAssignment.pair_id == StoredPair.id)
+    query = query.where(StoredAssignment.participation_id.in_(names), ~StoredPair.training)
+    query = query.order_by(StoredAssignment.saved, StoredAssignment.id).options(joinedload(StoredAssignment.pair))
     judgements = []
     for row in session.scalars(query):
         pair, heard, share = row.pair, is_heard(row, opened.config.listen), None
         seconds = None if row.heard is None or row.saved is None else find_duration(opened.recording(pair.piece))
         if seconds and row.heard is not None:
             share = min(row.heard / seconds, 1.0)
-        broad, fine = ((row.broad or ""), row.fine) if heard else ("", None)
-        flags = row.repeat, row.unplayable, row.known
-        judgements.append(
-            GraderJudgement(
-                names[row.participation_id], pair.query, pair.candidate, broad, fine, *flags, row.saved, share
-            )
-        )
+        values = ((row.broad or ""), row.fine) if heard else ("", None)
+        flags, grader = (row.repeat, row.unplayable, row.known), names[row.participation_id]
+        judgements.append(GraderJudgement(grader, pair.query, pair.candidate, *values, *flags, row.saved, share))
     return judgements
 
 

@@ -355,12 +355,8 @@ def _given(
 
 def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
     """Count judgements of each pair that are valid or recently assigned, by id."""
-    held = and_(
-        ~_done(opened),
-        ~StoredAssignment.unplayable,
-        Participation.withdrawn.is_(None),
-        StoredAssignment.made > now - HELD,
-    )
+    waiting = ~_done(opened), ~StoredAssignment.unplayable
+    held = and_(*waiting, Participation.withdrawn.is_(None), StoredAssignment.made > now - HELD)
     return Counter(dict(_count(session, opened, or_(_counting(opened), held))))
 
 
@@ -377,14 +373,10 @@ def _counting(opened: OpenRound) -> ColumnElement[bool]:
 
 def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> list[tuple[int, int]]:
     """Count assignments by pair, without repeats and training."""
-    query = (
-        select(StoredAssignment.pair_id, func.count())
-        .join(Participation)
-        .join(StoredPair, StoredAssignment.pair_id == StoredPair.id)
-        .where(Participation.round_id == opened.id, ~StoredAssignment.repeat, ~StoredPair.training, which)
-        .group_by(StoredAssignment.pair_id)
-    )
-    return [(pair, number) for pair, number in session.execute(query)]
+    query = select(StoredAssignment.pair_id, func.count()).join(Participation)
+    query = query.join(StoredPair, StoredAssignment.pair_id == StoredPair.id).group_by(StoredAssignment.pair_id)
+    counted = Participation.round_id == opened.id, ~StoredAssignment.repeat, ~StoredPair.training, which
+    return [(pair, number) for pair, number in session.execute(query.where(*counted))]
 
 
 def progress(session: Session, opened: OpenRound, participation: Participation) -> dict[str, float]:

@@ -322,13 +322,8 @@ def disqualify(submission: Submission, viewer: Viewer | None, reason: str, now: 
 
 def findings_of(session: Session, submission: Submission) -> list[SubmissionFinding]:
     """Return the findings of a submission, ordered by file and line."""
-    return list(
-        session.scalars(
-            select(SubmissionFinding)
-            .where(SubmissionFinding.submission_id == submission.number)
-            .order_by(SubmissionFinding.id)
-        )
-    )
+    rows = select(SubmissionFinding).where(SubmissionFinding.submission_id == submission.number)
+    return list(session.scalars(rows.order_by(SubmissionFinding.id)))
 
 
 def twin_of(session: Session, submission: Submission, viewer: Viewer | None) -> Submission | None:

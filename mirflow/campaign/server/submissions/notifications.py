@@ -417,23 +417,23 @@ class Sender:
             message = claim(session, self.service, self.channel, self.service.clock())
         if message is None:
             return False
+        refusal: DeliveryError | None = None
         try:
             self.courier.send(message, self.service.clock())
         except DeliveryError as error:
-            self._fail(message, error)
+            refusal = error
         except Exception:  # one message must not hold up the others
             _LOG.exception("notification %s", message.key)
-            self._fail(message, DeliveryError("internal error of the server"))
-        else:
-            with self.database.write() as session:
-                mark_sent(session, message.key, self.service.clock())
-        return True
-
-    def _fail(self, message: Message, error: DeliveryError) -> None:
+            refusal = DeliveryError("internal error of the server")
         with self.database.write() as session:
-            lost = mark_failed(session, message.key, str(error), self.service.clock(), final=error.final)
+            now, key = self.service.clock(), message.key
+            if refusal is None:
+                mark_sent(session, key, now)
+                return True
+            lost = mark_failed(session, key, str(refusal), now, final=refusal.final)
         what = "is given up" if lost else "is tried again"
-        _LOG.warning("notification %s (%s of %s) %s: %s", message.key, message.type, message.submission, what, error)
+        _LOG.warning("notification %s (%s of %s) %s: %s", key, message.type, message.submission, what, refusal)
+        return True
 
     def run(self, ended: threading.Event) -> None:
         """Send messages until the event is set."""

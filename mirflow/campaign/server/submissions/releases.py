@@ -182,27 +182,16 @@ def rivals(session: Session, submission: Submission, split: str) -> dict[str, di
 
     The leader is the best public system of other teams; withdrawn submissions are excluded.
     """
-    rows = session.execute(
-        select(Released, Submission)
-        .join(Submission)
-        .where(
-            Released.split == split,
-            Released.headline,
-            Released.value.is_not(None),
-            Submission.number != submission.number,
-            Submission.state == "scored",
-            Submission.withdrawn.is_(None),
-        )
-        .order_by(Submission.number)
-    ).all()
+    valued = Released.split == split, Released.headline, Released.value.is_not(None)
+    others = Submission.number != submission.number, Submission.state == "scored", Submission.withdrawn.is_(None)
+    chosen = select(Released, Submission).join(Submission).where(*valued, *others).order_by(Submission.number)
+    rows = session.execute(chosen).all()
     best: dict[str, dict[Relation, tuple[float, Submission]]] = {}
     for row, other in rows:
         relation: Relation = "own" if other.team == submission.team else "leader"
-        if relation == "own" and other.number > submission.number:
-            continue
-        if relation == "own" and other.user_id != submission.user_id and other.visibility == "private":
-            continue
-        if relation == "leader" and other.visibility != "public":
+        later = other.number > submission.number
+        unseen = other.user_id != submission.user_id and other.visibility == "private"
+        if (later or unseen) if relation == "own" else other.visibility != "public":
             continue
         value = row.value or 0.0
         gain = -value if row.lower_is_better else value

@@ -338,11 +338,8 @@ class Publication:
         """Score one submission by newer rules; their metrics become new columns."""
         rules = self.campaign.rules
         with self.database.read() as session:
-            rows = session.scalars(
-                select(Submission)
-                .where(Submission.state == "scored", Submission.withdrawn.is_(None), Submission.rules != rules)
-                .order_by(Submission.number)
-            ).all()
+            older = Submission.state == "scored", Submission.withdrawn.is_(None), Submission.rules != rules
+            rows = session.scalars(select(Submission).where(*older).order_by(Submission.number)).all()
             waiting = [
                 (row, split)
                 for row in rows
@@ -384,19 +381,9 @@ class Publication:
             if split.hidden or target is None:
                 continue
             with self.database.read() as session:
-                public = {
-                    row.name: row.marks
-                    for row in session.scalars(
-                        select(Submission)
-                        .where(
-                            Submission.state == "scored",
-                            Submission.visibility == "public",
-                            Submission.disqualified == "",
-                        )
-                        .order_by(Submission.number)
-                    )
-                    if name in row.split_names
-                }
+                is_public = Submission.visibility == "public", Submission.disqualified == ""
+                shown = select(Submission).where(Submission.state == "scored", *is_public).order_by(Submission.number)
+                public = {row.name: row.marks for row in session.scalars(shown) if name in row.split_names}
                 copied = session.get(PublicCopy, name)
             digest = hashlib.sha256(json.dumps([public, target.as_posix()]).encode()).hexdigest()
             if copied is not None and copied.digest == digest:
@@ -410,10 +397,9 @@ class Publication:
                 "copy": str(self.service.folder_of("public") / f"{name}.zarr"),
                 "public": public,
             }
+            go_on = lambda: not self.claims.stopped.is_set()  # noqa: E731
             try:
-                self.jobs.confinement.run(
-                    "publish", task, self.jobs.trusted(), beat=lambda: not self.claims.stopped.is_set()
-                )
+                self.jobs.confinement.run("publish", task, self.jobs.trusted(), beat=go_on)
             except StoppedError:
                 return False
             except (JobLimitError, JobRefusedError) as error:
