@@ -55,9 +55,8 @@ def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
 def _refuse_existing(*paths: Path, force: bool) -> None:
     for path in paths:
         if path.exists() and not force:
-            raise click.UsageError(
-                f"{path} exists, and graders may already use it: choose another file, or add --force"
-            )
+            message = f"{path} exists, and graders may already use it: choose another file, or add --force"
+            raise click.UsageError(message)
 
 
 _force = click.option("--force", is_flag=True, help="Overwrite existing files.")
@@ -412,9 +411,8 @@ def close_command(
         _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
         return
     if round_name or interim or key is None:
-        raise click.UsageError(
-            f"a round and --interim need a campaign file; {judgements.name} is a table and needs --key"
-        )
+        message = f"a round and --interim need a campaign file; {judgements.name} is a table and needs --key"
+        raise click.UsageError(message)
     from ..grading.judgement_tables import close, read_judgements, write_closed
     from ..grading.pool import read_key
 

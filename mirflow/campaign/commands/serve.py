@@ -386,9 +386,8 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
     service.database.demand_known(before)
     if not no_backup:
         if not service.database.is_sqlite:
-            raise MirflowError(
-                f"{campaign}: back up a PostgreSQL database with pg_dump (docs/safety.md), then use --no-backup"
-            )
+            message = f"{campaign}: back up a PostgreSQL database with pg_dump (docs/safety.md), then use --no-backup"
+            raise MirflowError(message)
         output = output or campaign.with_name(f"before-{after}.tar.gz")
         if output.exists():
             raise MirflowError(f"{output}: file exists; choose another file for the backup with --output")

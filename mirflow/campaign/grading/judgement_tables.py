@@ -327,9 +327,8 @@ def write_closed(
             raise GradingError(f"invalid file name for system {system!r}; rename it in the key")
     other = next((path for path in sorted(place.glob("lists/*.csv")) if path.stem not in key.systems), None)
     if other is not None:
-        raise GradingError(
-            f"{other} belongs to another system and would be scored; choose another folder, or remove it"
-        )
+        message = f"{other} belongs to another system and would be scored; choose another folder, or remove it"
+        raise GradingError(message)
     log: list[dict[str, Any]] = []
     guests: dict[str, str] = {}
     for event in () if events is None else _objects(events):

@@ -207,9 +207,8 @@ class Database:
                         step.module.upgrade()
                 context.stamp(scripts, "head")
                 if self.is_sqlite and (broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all()):
-                    raise DatabaseError(
-                        f"{self.engine.url}: rows of {broken[0][0]} refer to missing rows of {broken[0][2]}"
-                    )
+                    message = f"{self.engine.url}: rows of {broken[0][0]} refer to missing rows of {broken[0][2]}"
+                    raise DatabaseError(message)
         finally:
             engine.dispose()
         return [step.revision for step in steps]

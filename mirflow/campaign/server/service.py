@@ -232,9 +232,8 @@ def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revisio
     check_address(base_url)
     if any(is_campaign(path) for path in paths):
         if len(paths) > 1:
-            raise MirflowError(
-                "cannot serve a campaign file together with other files: list further stores in the campaign file"
-            )
+            message = "cannot serve a campaign file together with other files: list further stores in the campaign file"
+            raise MirflowError(message)
         path = Path(paths[0])
         campaign, beside = load_campaign(path), path.resolve().parent
         folder = beside / campaign.folder
@@ -280,9 +279,8 @@ def check_address(url: str) -> None:
         raise MirflowError(f"invalid base URL {url!r}: expected a full URL such as https://lab.org/mirflow/")
     first = parts.path.strip("/").partition("/")[0]
     if first in OWN_PATHS:
-        raise MirflowError(
-            f"invalid base URL {url!r}: /{first}/ is a path of the server's own pages; choose another path"
-        )
+        message = f"invalid base URL {url!r}: /{first}/ is a path of the server's own pages; choose another path"
+        raise MirflowError(message)
     if not _PATH.fullmatch(parts.path):
         raise MirflowError(
             f"invalid base URL {url!r}: its path may contain only letters, digits and - . _ ~ between single slashes"

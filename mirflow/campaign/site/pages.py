@@ -280,9 +280,8 @@ def environment() -> Environment:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
-        raise MirflowError(
-            "pages of results need Jinja2: pip install 'mirflow[serve]', or '.[serve]' in a checkout"
-        ) from error
+        message = "pages of results need Jinja2: pip install 'mirflow[serve]', or '.[serve]' in a checkout"
+        raise MirflowError(message) from error
     environment = Environment(
         loader=PackageLoader(__package__),
         autoescape=True,

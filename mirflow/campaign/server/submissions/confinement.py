@@ -149,9 +149,8 @@ class Confinement:
         self, tasks: Iterable[str] = (), modules: Sequence[str] = PRELOADED, plugins: Sequence[str] = ()
     ) -> None:
         if not hasattr(os, "fork") or not hasattr(socket, "send_fds"):
-            raise MirflowError(
-                "cannot confine checks of submissions on this system: run the worker on Linux, macOS or BSD"
-            )
+            message = "cannot confine checks of submissions on this system: run the worker on Linux, macOS or BSD"
+            raise MirflowError(message)
         self._tasks, self._modules, self._plugins = list(tasks), list(modules), list(plugins)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None

@@ -155,9 +155,8 @@ def demand_entry(
         quota = quota_of(session, key, campaign.splits[key], user, now)
         if quota.left == 0:
             until = "" if quota.renewed is None else f"; you can submit again on {quota.renewed:%Y-%m-%d} (UTC)"
-            raise SubmissionError(
-                f"{quota.used} of {quota.most} submissions to {key} in this {quota.per} are used{until}"
-            )
+            message = f"{quota.used} of {quota.most} submissions to {key} in this {quota.per} are used{until}"
+            raise SubmissionError(message)
     # The last check, so that only accounts that could submit now can probe names. They are free again if nothing was
     # scored under them.
     entered = select(Submission).outerjoin(Scored, Scored.submission_id == Submission.number)
@@ -180,14 +179,12 @@ def demand_entry(
 def demand_about(description: str, paper: str, code: str, runtime: str = "") -> float | None:
     """Check the length of a description, the form of links, and a run time in seconds, which is returned."""
     if len(description) > LONGEST_DESCRIPTION:
-        raise SubmissionError(
-            f"the description has {len(description):,} characters: at most {LONGEST_DESCRIPTION:,} are allowed"
-        )
+        message = f"the description has {len(description):,} characters: at most {LONGEST_DESCRIPTION:,} are allowed"
+        raise SubmissionError(message)
     for name, link in (("paper", paper), ("code", code)):
         if link and not (len(link) <= LONGEST_LINK and _LINK.fullmatch(link) and is_web_address(link)):
-            raise SubmissionError(
-                f"{name}: invalid link {link[:80]!r}: expected an address such as https://lab.org/{name}"
-            )
+            message = f"{name}: invalid link {link[:80]!r}: expected an address such as https://lab.org/{name}"
+            raise SubmissionError(message)
     seconds = seconds_of(runtime) if _SECONDS.fullmatch(runtime) else None
     if runtime and (seconds is None or seconds > LONGEST_RUNTIME):
         raise SubmissionError(f"runtime: invalid time {runtime[:80]!r}: expected seconds above 0, such as 412 or 0.8")
