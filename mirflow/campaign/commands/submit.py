@@ -348,8 +348,19 @@ def _send(
 
 def _wait(client: Client, id: str) -> dict[str, Any]:
     """Wait for a submission; show its state in a line on a terminal, and as occasional lines in a log."""
+    began = time.monotonic()
+    due = began + _LONG
+
+    def log(progress: Mapping[str, Any]) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if progress["open"] and now >= due:
+            due = now + _BETWEEN
+            minutes, seconds = divmod(int(now - began), 60)
+            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
+
     if not sys.stderr.isatty():
-        return client.wait(id, _WaitingLines())
+        return client.wait(id, log)
     from rich.console import Console
 
     with Console(stderr=True).status("waiting") as status:
@@ -360,22 +371,6 @@ def _where(progress: Mapping[str, Any]) -> str:
     done = f", {progress['done']} of {progress['total']}" if progress["total"] else ""
     before = f", {progress['before']} before it" if progress["before"] else ""
     return f"{progress['words']}{done}{before}"
-
-
-class _WaitingLines:
-    """Occasional lines for logs while waiting for a submission: the first one after some time."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._next = _LONG
-
-    def __call__(self, progress: Mapping[str, Any]) -> None:
-        """Print a line if it is time for one."""
-        waited = time.monotonic() - self._began
-        if progress["open"] and waited >= self._next:
-            self._next = waited + _BETWEEN
-            minutes, seconds = divmod(int(waited), 60)
-            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
 
 
 def _scores(submission: Mapping[str, Any], people: bool) -> Table:

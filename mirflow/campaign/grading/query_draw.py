@@ -74,9 +74,8 @@ def read_table(path: str | os.PathLike[str]) -> CsvTable:
     separator = find_separator(body, "tsv" if name.endswith(".tsv") else "csv", DelimitedOptions(comment="")) or ","
     reader = csv.reader(io.StringIO(body, newline=""), delimiter=separator, strict=True)
     try:
-        parsed = [
-            (start + reader.line_num, [text.strip() for text in row]) for row in reader if any(map(str.strip, row))
-        ]
+        stripped = ((start + reader.line_num, [text.strip() for text in row]) for row in reader)
+        parsed = [(line, row) for line, row in stripped if any(row)]
     except csv.Error as error:
         raise UnreadableError(f"not a table: {error}", path=name, line=start + reader.line_num) from None
     if not parsed:
@@ -175,9 +174,8 @@ def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTa
     first: dict[str, int] = {}
     for line, name in zip(table.lines, table.filled(column), strict=True):
         if name in first:
-            raise InvalidAnnotationError(
-                f"{name!r} occurs twice, first on line {first[name]}", path=table.name, line=line
-            )
+            message = f"{name!r} occurs twice, first on line {first[name]}"
+            raise InvalidAnnotationError(message, path=table.name, line=line)
         first[name] = line
     return PieceTable(table, column)
 

@@ -160,10 +160,8 @@ class Views:
         shown = self._service.disclosure(snapshot.name)
 
         def make() -> StoreContents:
-            aggregates = not shown.by_track
-            return page_contents.store(
-                snapshot.name, snapshot.boards, references=shown.references, only_aggregates=aggregates
-            )
+            terms: dict[str, Any] = {"references": shown.references, "only_aggregates": not shown.by_track}
+            return page_contents.store(snapshot.name, snapshot.boards, **terms)
 
         return snapshot.once("contents", make)
 

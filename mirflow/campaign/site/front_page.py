@@ -130,9 +130,8 @@ class FrontPage:
 
     @property
     def _named(self) -> set[tuple[str, str]]:
-        places = {
-            page.store.name: "" if page.store.name in self.splits else page.store.name for page in self.evaluations
-        }
+        stores = {page.store.name for page in self.evaluations}
+        places = {name: "" if name in self.splits else name for name in stores}
         return {(row.system.name, places[page.store.name]) for page in self.evaluations for row in page.rows}
 
     @property

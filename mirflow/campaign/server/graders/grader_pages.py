@@ -359,10 +359,8 @@ def question(row: StoredAssignment, opened: OpenRound, participation: Participat
     """Return a question to a grader whose judgements contradict each other; empty otherwise."""
     if row.pair.training or row.broad is None:
         return ""
-    others = [
-        (other.broad, other.fine) for other in participation.assignments if other is not row and not other.pair.training
-    ]
-    category = contradicted(row.broad, row.fine, others)
+    judged = [other for other in participation.assignments if other is not row and not other.pair.training]
+    category = contradicted(row.broad, row.fine, [(other.broad, other.fine) for other in judged])
     if category is None:
         return ""
     words = labels(opened.config)

@@ -178,10 +178,8 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
 
 def next_number(session: Session, assignment: StoredAssignment, client: str) -> int:
     """Return the next number for a window that does not count changes itself, such as a form without scripts."""
-    largest = select(func.max(StoredJudgement.number)).where(
-        StoredJudgement.assignment_id == assignment.id, StoredJudgement.client == client
-    )
-    return int(session.scalar(largest) or 0) + 1
+    sent = StoredJudgement.assignment_id == assignment.id, StoredJudgement.client == client
+    return int(session.scalar(select(func.max(StoredJudgement.number)).where(*sent)) or 0) + 1
 
 
 def is_heard(assignment: StoredAssignment, seconds: float) -> bool:

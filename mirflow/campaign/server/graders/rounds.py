@@ -256,14 +256,9 @@ def consent(session: Session, opened: OpenRound, user: int, now: dt.datetime) ->
     """Record a grader's consent to the current text; this also undoes a withdrawal."""
     participation = find_participation(session, opened, user)
     if participation is None:
-        participation = Participation(
-            round_id=opened.id,
-            user_id=user,
-            seed=secrets.randbelow(_SEEDS),
-            code=secrets.randbelow(_SEEDS),
-            consent=opened.version,
-            consented=now,
-        )
+        chance = {"seed": secrets.randbelow(_SEEDS), "code": secrets.randbelow(_SEEDS)}
+        agreed = {"consent": opened.version, "consented": now}
+        participation = Participation(round_id=opened.id, user_id=user, **chance, **agreed)
         session.add(participation)
     elif participation.consent != opened.version or participation.withdrawn is not None:
         participation.consent, participation.consented, participation.withdrawn = opened.version, now, None
@@ -344,10 +339,8 @@ def _given(
     number = {pair: counted[row.id] for pair, row in pairs.items()}
     # Graders who are ahead of the others continue rather than wait.
     for spread in (1, config.graders_per_pair):
-        seed, repeats = participation.seed, config.repeats
-        assigned = plan.next_assignments(
-            number, history, config.graders_per_pair, repeats=repeats, seed=seed, spread=spread
-        )
+        order: dict[str, Any] = {"repeats": config.repeats, "seed": participation.seed, "spread": spread}
+        assigned = plan.next_assignments(number, history, config.graders_per_pair, **order)
         if assigned:
             break
     return [(pairs[row.pair], row.repeat) for row in assigned]

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import get_args
+from typing import Any, get_args
 
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
@@ -200,19 +200,17 @@ def enter(
     name: str,
     splits: Sequence[str],
     visibility: str,
-    size: int,
-    sent_digest: str,
     now: dt.datetime,
-    description: str = "",
-    paper: str = "",
-    code: str = "",
     runtime: str = "",
+    **sent: Any,
 ) -> Submission:
     """Enter a submission whose files are in the folder of its id; the worker continues from there.
 
     The session must be a write session, so that concurrent submissions cannot share a name or the last of a quota.
+    `sent` has the ``size`` and ``sent_digest`` of the upload, and what its sender says about it.
     """
-    seconds = demand_about(description, paper, code, runtime)
+    about = {key: str(sent.get(key, "")) for key in ("description", "paper", "code")}
+    seconds = demand_about(**about, runtime=runtime)
     chosen = demand_entry(session, campaign, user, name, splits, now)
     team = team_of(session.get_one(User, user))
     visibility = _visibility(visibility, team) if visibility else usual_visibility(campaign, team)
@@ -226,15 +224,11 @@ def enter(
         splits=",".join(chosen),
         visibility="private" if held else visibility,
         held=held,
-        description=description,
-        paper=paper,
-        code=code,
         runtime=seconds,
         received=now,
-        sent_digest=sent_digest,
-        size=size,
         rules=campaign.rules,
         mirflow=version("mirflow"),
+        **{**sent, **about},
     )
     session.add(submission)
     session.flush()
@@ -393,7 +387,5 @@ def board(session: Session, split: str, viewer: Viewer | None) -> dict[str, list
 
 def queue_place(session: Session, submission: Submission) -> int:
     """Count the submissions that the worker will process before this one."""
-    waiting = select(func.count()).where(
-        Submission.state.in_(OPEN), Submission.withdrawn.is_(None), Submission.number < submission.number
-    )
-    return session.scalar(waiting) or 0
+    is_open = Submission.state.in_(OPEN), Submission.withdrawn.is_(None)
+    return session.scalar(select(func.count()).where(*is_open, Submission.number < submission.number)) or 0

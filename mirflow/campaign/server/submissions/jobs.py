@@ -96,9 +96,8 @@ class Claims:
                     if not free:
                         continue
                     row.state, row.worker, row.lease = taken, self.name, now + self.lease
-                    session.merge(
-                        SubmissionProgress(submission_id=row.number, stage=taken, done=0, total=0, updated=now)
-                    )
+                    number = row.number
+                    session.merge(SubmissionProgress(submission_id=number, stage=taken, done=0, total=0, updated=now))
                     return row
         return None
 
@@ -216,10 +215,8 @@ class Claims:
             last = time.monotonic()
             done, total = (int(message.get(key, 0)) for key in ("progress", "total"))
             with self.database.write() as session:
-                now = self.service.clock()
-                session.merge(
-                    SubmissionProgress(submission_id=row.number, stage=row.state, done=done, total=total, updated=now)
-                )
+                columns = {"stage": row.state, "done": done, "total": total, "updated": self.service.clock()}
+                session.merge(SubmissionProgress(submission_id=row.number, **columns))
 
         return write
 
@@ -229,9 +226,8 @@ class Claims:
         _LOG.warning("submission %s cannot be scored on %s: %s", row.id, name, error)
         if row.state == "scored":  # by earlier rules, which stays valid
             with self.database.write() as session:
-                session.add(
-                    Scored(submission_id=row.number, split=name, rules=self.campaign.rules, date=self.service.clock())
-                )
+                rules, now = self.campaign.rules, self.service.clock()
+                session.add(Scored(submission_id=row.number, split=name, rules=rules, date=now))
             return
         with self.finishing(row) as (session, mine):
             mine.state, mine.finished = "failed", self.service.clock()
@@ -391,9 +387,8 @@ class Jobs:
         }
         confines = check_confines(limits, upload, files, read_beside(self.path, self.campaign, row.split_names[0]))
         try:
-            message = self.confinement.run(
-                "check", task, confines, self.claims.progress(row), lambda: self.claims.beat(row)
-            )
+            progress, beat = self.claims.progress(row), lambda: self.claims.beat(row)
+            message = self.confinement.run("check", task, confines, progress, beat)
             answer = CheckAnswer.of(message)
             if answer.files:
                 task = {
@@ -403,7 +398,7 @@ class Jobs:
                 }
                 with tempfile.TemporaryDirectory(prefix="mirflow-") as nothing:
                     confines = Confines(limits.seconds, limits.memory, file_size=0, writable=(nothing,))
-                    message = self.confinement.run("names", task, confines, beat=lambda: self.claims.beat(row))
+                    message = self.confinement.run("names", task, confines, beat=beat)
                 answer = answer.with_findings(CheckAnswer.of(message))
         except JobLimitError as error:
             answer = _nothing(f"the check {error}")
@@ -451,9 +446,8 @@ class Jobs:
                 remove(self.service.folder_of("readings") / row.name)
                 (upload / "files").rename(target)
                 sync_folder(target.parent)
-            self.service.audit.record(
-                self.claims.name, mine.state, submission=mine.id, system=mine.name, digest=mine.digest
-            )
+            named = {"submission": mine.id, "system": mine.name, "digest": mine.digest}
+            self.service.audit.record(self.claims.name, mine.state, **named)
         remove(upload)
 
     def read(self, row: Submission, split: str) -> None:
