@@ -433,11 +433,7 @@ def confine(confines: Confines) -> list[str]:
     os.environ.update(confines.environment)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
-    alone = False
-    if not confines.network and sys.platform == "linux":
-        # Leave the network by entering a new user namespace, which needs no privilege.
-        unshare, apart = ctypes.CDLL(None, use_errno=True).unshare, _CLONE_NEWNET | _CLONE_NEWIPC
-        alone = bool(unshare(_CLONE_NEWUSER | apart) == 0 or unshare(apart) == 0)
+    alone = not confines.network and _without_network()
     allowed = Allowed(confines.writable, confines.readable, confines.network, processes=not confines.alone)
     limits = [*_limit(confines)]  # before calls are filtered
     held = [*restrict(allowed)] if confines.writable else []
@@ -474,6 +470,15 @@ def _limit(confines: Confines) -> Iterator[str]:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(which, (most, most))
             yield name
+
+
+def _without_network() -> bool:
+    """Leave the network by entering a new user namespace, which needs no privilege."""
+    if sys.platform != "linux":
+        return False
+    unshare = ctypes.CDLL(None, use_errno=True).unshare
+    apart = _CLONE_NEWNET | _CLONE_NEWIPC
+    return bool(unshare(_CLONE_NEWUSER | apart) == 0 or unshare(apart) == 0)
 
 
 def hold_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
