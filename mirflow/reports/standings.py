@@ -22,6 +22,8 @@ LEADER, ALIKE, WORSE = "leader", "not told apart", "worse"
 MINUS = "\N{MINUS SIGN}"
 DECIMALS = 3
 """Of ratios on pages, where no interval says how many it settles."""
+_FEWEST, _NORMAL = 6, 1.96
+"""Tracks from which on a mean has an interval, and its ends in standard errors."""
 _NAMED = 4
 """Systems that a sentence names; of more it gives the number."""
 _ROW = 27
@@ -30,20 +32,21 @@ _ROOM = 0.06
 """Share of the scale that stays free beyond the farthest interval."""
 
 
-def settled_decimals(low: Float, high: Float) -> int:
-    """The decimals that intervals of ratios settle: to the second digit of their usual width, two to four.
+def settled_decimals(scores: Float) -> int:
+    """The decimals of means of ratios that their tracks settle: to the second digit of the usual 95 % interval.
 
-    `low`, `high` (float64 (systems,)): NaN without an interval; the usual number where no system has one.
+    `scores` (float64 (systems, tracks)): NaN where one does not count. Two to four decimals; three where few count.
 
     Examples
     --------
-    >>> [settled_decimals(np.array([0.8]), np.array([high])) for high in (0.92, 0.84, 0.806, np.nan)]
-    [2, 3, 4, 3]
+    >>> rng = np.random.default_rng(0)
+    >>> [settled_decimals(rng.normal(0.8, spread, (2, 100))) for spread in (0.3, 0.1, 0.01)]
+    [2, 3, 4]
     """
-    with np.errstate(invalid="ignore"):
-        width = high - low
-    width = width[np.isfinite(width) & (width > 0)]
-    return DECIMALS if not width.size else int(np.clip(1 - math.floor(math.log10(np.median(width))), 2, 4))
+    n = np.isfinite(scores).sum(axis=1)
+    known, n = np.where(np.isfinite(scores), scores, np.nan)[n >= _FEWEST], n[n >= _FEWEST]
+    usual = float(np.median(2 * _NORMAL * np.nanstd(known, axis=1, ddof=1) / np.sqrt(n))) if n.size else 0.0
+    return DECIMALS if usual <= 0 else int(np.clip(1 - math.floor(math.log10(usual)), 2, 4))
 
 
 @dataclass(frozen=True)

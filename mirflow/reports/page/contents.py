@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from math import isfinite
@@ -22,7 +22,7 @@ from ..captions import metric_title, task_title
 from ..doubted_references import describe_disagreements
 from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
 from ..scorecard import ScoredEvaluation, scorecard
-from ..standings import Node
+from ..standings import DECIMALS, Node
 from .assembly import report_link
 from .data import (
     ALL,
@@ -270,6 +270,10 @@ def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts
         one["name"]: dict(one["inference"]).get(*one["main"][:1]) for one in evaluations if one["main"]
     }
 
+    decimals = {
+        one["name"]: one["metrics"][one["main"][0]].get("decimals", DECIMALS) for one in evaluations if one["main"]
+    }
+
     def draw() -> list[Node]:
         columns = []
         for name, ds in subject.boards.items():
@@ -279,7 +283,8 @@ def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts
             if "standings" in found:
                 title = metric_title(*(names_of(ds, key, first)[0] for key in ("metric", "title")))
                 about = f"{task_title(str(ds.attrs.get('task', '')))}: {title}"
-                columns.append(ScoredEvaluation(name, about, report_link(name), found["standings"]))
+                standings = replace(found["standings"], decimals=decimals.get(name, DECIMALS))
+                columns.append(ScoredEvaluation(name, about, report_link(name), standings))
         return scorecard(columns)
 
     shared = Counter(system for ds in subject.boards.values() for system in names_of(ds, "system"))

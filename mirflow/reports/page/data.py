@@ -130,11 +130,11 @@ def describe_inference(
 
     `main`: positions of the main metrics, whose systems are compared. Returns list of (int, dict): position of a
     metric; ``aggregate``, ``low`` and ``high``, one a system (ends of the 95 % intervals; None where there are too few
-    tracks, words where they are infinite), ``decimals`` of ratios that these settle, ``letters`` and ``ranks`` (none
-    where nothing was compared, or too few units were), ``first`` and ``percent`` (of the first main metric the shares
-    of bootstrap replicates in which each system is the best; else none), ``pairs`` (of each two systems, the one with
-    the smaller position first, the difference, its interval and the corrected p-value; none of many systems), ``how``,
-    the methods, with the ``signature`` of the values, and for main metrics ``standings``.
+    tracks, words where they are infinite), ``letters`` and ``ranks`` (none where nothing was compared, or too few units
+    were), ``first`` and ``percent`` (of the first main metric the shares of bootstrap replicates in which each system
+    is the best; else none), ``pairs`` (of each two systems, the one with the smaller position first, the difference,
+    its interval and the corrected p-value; none of many systems), ``how``, the methods, with the ``signature`` of the
+    values, and for main metrics ``standings``.
     """
     names = names_of(scores, "metric", metrics)
     if not names:
@@ -161,11 +161,10 @@ def describe_inference(
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
         gaps = compared.get("gaps")
         about = {"aggregate": aggregates[at], **compared, "how": words, "signature": str(signed[names[at]])}
-        about["decimals"] = decimals = settled_decimals(low, high)
         if metric in main:
             tested = bool(compared["how"])
             known = compared["letters"], scores.sizes["track"], tested, gaps, compared["percent"]
-            about["standings"] = replace(rank_result(found, at, *known), decimals=decimals)
+            about["standings"] = rank_result(found, at, *known)
         about.pop("gaps", None)
         described.append((metric, {**both, **about}))
     return described
@@ -433,6 +432,9 @@ def describe_evaluation(
         described = _describe_metric({name: values[index] for name, values in columns.items()})
         allowed = [policy for policy in numbers.policies if policy != "zero" or described["sign"] >= 0]
         described |= {"name": metric, "policies": allowed if shown.by_track else allowed[:1]}
+        if index in main and not described["unit"]:
+            score, included = numbers.included(index)
+            described["decimals"] = settled_decimals(np.where(included, score, np.nan))
         kinds, part = described["aggregates"], f"{number}/{index}"
         if shown.by_track:
             described |= numbers.put_scores(parts, part, index, kinds)

@@ -192,8 +192,8 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
     dict
         ``k``, the form in which its kind is drawn; ``t`` times or ``s`` starts, each as the step from the one before;
         ``n`` lengths; ``p`` pitches as hundredths of MIDI numbers, negative where unvoiced, 0 where there is none;
-        ``c`` counts of nested kinds; ``l`` numbers of labels; ``r`` rows of drums and pedals, and ``y`` their names;
-        ``v`` values of tempi and affinities, ``w`` shares, ``o`` how many items were left out.
+        ``c`` counts of nested kinds; ``l`` numbers of labels; ``r`` rows of drums and pedals, and ``y`` their names or
+        those of levels; ``v`` values of tempi and affinities, ``w`` shares, ``o`` how many items were left out.
 
     Examples
     --------
@@ -224,6 +224,8 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
             labels = [label for label, keep in zip(annotation.labels, kept.tolist(), strict=True) if keep]
             found["l"] = vocabulary.codes(labels, task)
             _add_rows(found, kind, labels)
+        if kind == "hierarchy" and "levels" in annotation.attrs:
+            found["y"] = annotation.attrs["levels"]
     return found
 
 

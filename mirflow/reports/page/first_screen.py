@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import counted
 from ...metrics.aggregates import RATIOS
-from ..standings import LEADER, WORSE, Node, Standings, node, text_of, to_html
+from ..standings import DECIMALS, LEADER, WORSE, Node, Standings, node, text_of, to_html
 from .assembly import report_link
 from .data import EvaluationNumbers
 
@@ -60,7 +60,12 @@ class FirstScreen:
         """Put elements in place of the standings of a metric: the chart, and what is beside and below it."""
         if "standings" not in found:
             return dict(found)
-        standings: Standings = replace(found["standings"], names=self._systems, lacking=self._lacking(metric))
+        standings: Standings = replace(
+            found["standings"],
+            names=self._systems,
+            lacking=self._lacking(metric),
+            decimals=self.evaluation["metrics"][metric].get("decimals", DECIMALS),
+        )
         leading = [row.system for row in standings.rows if not math.isnan(row.value)][:2]
         if not self.by_track or not standings.sign or len(leading) < 2:
             alone = self._costs(metric, *leading[:1]) if self.by_track and leading else []

@@ -10,6 +10,7 @@ import pytest
 from mirflow.analysis.scores import as_scores, names_of
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
+from mirflow.readers import read
 from mirflow.reports.page.assembly import assemble, order_modules, read_asset, script
 from mirflow.reports.page.data import describe_inference, main_metrics, order_tracks
 from mirflow.reports.page.embed import (
@@ -117,6 +118,12 @@ class TestEncoding:
         (packed,) = encode_evidence([columns], "hits", {})
         assert packed is not None
         assert packed["y"] == [0, 3]
+
+    def test_levels_have_the_names_of_their_files(self, tmp_path):
+        for level in ("uppercase", "lowercase"):
+            (tmp_path / f"a_{level}.txt").write_text("0 8 A\n")
+        whole = read(tmp_path / "a_{level}.txt", task="hierarchy", levels=["uppercase", "lowercase"])
+        assert encode(whole, "hierarchy", PageLabels())["y"] == ["uppercase", "lowercase"]
 
     def test_pedals_are_stretches_with_a_row_for_each(self):
         times = {"start": np.array([0.0, 0.5]), "end": np.array([1.0, 2.0])}

@@ -38,7 +38,7 @@ export function unpackAnnotation(packed, vocabulary) {
   if (packed.w) made.shares = packed.w;
   if (packed.o) made.more = packed.o;
   if (packed.r) Object.assign(made, { row: packed.r, rows: packed.y });
-  else if (made.form === "levels") made.row = spread(packed.c[0]);
+  else if (made.form === "levels") Object.assign(made, { row: spread(packed.c[0]), levels: packed.y });
   if (made.form === "patterns") {
     const occurrences = spread(packed.c[0]);
     made.row = spread(packed.c[1]).map((occurrence) => occurrences[occurrence]);

@@ -5,13 +5,6 @@ import { FETCHED, loadContents, loadPart, loadTrack } from "./source.js";
 /** What the page knows at once: names, and what they mean. */
 export const CONTENTS = await loadContents();
 
-/** Numbers of a metric have the decimals that its intervals settle. */
-function settle({ metrics }, metric, inference) {
-  metrics[metric].decimals = inference.decimals;
-  return inference;
-}
-for (const evaluation of CONTENTS.evaluations) for (const [metric, inference] of evaluation.inference) if (typeof inference === "object") settle(evaluation, metric, inference);
-
 const unpacked = new Map();
 
 /** Every part is unpacked once. */
@@ -67,7 +60,7 @@ export function inferenceOf(evaluation, metric, arrived) {
   if (!inferred.has(found[1])) {
     inferred.set(found[1], undefined);
     readJson(found[1]).then((value) => {
-      inferred.set(found[1], value && settle(evaluation, metric, value));
+      inferred.set(found[1], value);
       arrived();
     });
   }

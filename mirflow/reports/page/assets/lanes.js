@@ -198,9 +198,9 @@ function drawOctaves(context, { top, height }, view) {
 
 /** Names of what lies at heights of a lane, as [text, pixels from its top]: levels, drums, and notes C that are far enough from each other. */
 export function rowNames(annotation, height, range) {
-  const { form, row, rows } = annotation;
+  const { form, row, rows, levels } = annotation;
   if (form === "drums" || form === "levels") {
-    const names = rows ?? Array.from({ length: row.reduce((most, level) => Math.max(most, level), 0) + 1 }, (_, level) => String(level + 1));
+    const names = rows ?? levels ?? Array.from({ length: row.reduce((most, level) => Math.max(most, level), 0) + 1 }, (_, level) => String(level + 1));
     const room = (height - (form === "levels" ? 6 + BAND : 6)) / names.length;
     return names.map((name, at) => [name, 3 + room * ((form === "drums" ? names.length - 1 - at : at) + 0.5)]);
   }

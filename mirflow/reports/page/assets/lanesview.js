@@ -61,6 +61,7 @@ export class LanesView extends TimeSpan {
       const names = typeof lane.annotation === "string" ? [] : rowNames(lane.annotation, this.laneHeight, this.range);
       label.querySelectorAll(".rowname").forEach((old) => old.remove());
       label.classList.toggle("rows", names.length > 0);
+      label.style.setProperty("--longest", `${Math.min(10, Math.max(0, ...names.map(([text]) => text.length)))}ch`);
       label.append(...names.map(([text]) => el("span", { class: "rowname", "aria-hidden": "true" }, text)));
       [...label.querySelectorAll(".rowname")].forEach((node, at) => { node.style.top = `${names[at][1]}px`; });
     }

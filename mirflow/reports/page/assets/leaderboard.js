@@ -70,7 +70,8 @@ export async function drawLeaderboard(state, again) {
   parts.push(el("p", { class: "note" }, explainValues(state)), state.shown ? null : noteOf(state, inference));
   // A table that is read already is not folded when the chart arrives.
   if (inference === undefined) state.unfolded = true;
-  const nodes = state.shown ? standingsOfShown(state, entries) : inference?.standings;
+  // Who has the best value is said before it is known who is told apart.
+  const nodes = state.shown || inference === undefined ? standingsOfShown(state, entries) : inference?.standings;
   const standings = nodes ? el("div", { id: "standings" }, ...build(nodes)) : null;
   if (standings && state.percent && about.unit === "" && !state.shown) writePercent(standings, about);
   if (standings && !state.shown) pinIn(state, standings);
@@ -189,10 +190,10 @@ function writePercent(made, about) {
 
 /** What is known without a test. */
 function sentenceOf(state, entries, write) {
-  const { about, shown } = state;
+  const { about, shownTracks } = state;
   const [known, without] = [entries.filter(({ value }) => !Number.isNaN(value)), entries.filter(({ value }) => Number.isNaN(value))];
   const value = (one) => `${write(one)}${about.unit ? ` ${about.unit}` : unitOf(about, state.percent) && " %"}`;
-  const tracks = `these ${count(shown.tracks.length, "track")}`.replace("these 1 ", "this ");
+  const tracks = `${state.shown ? "these" : "all"} ${count(shownTracks.length, "track")}`.replace("these 1 ", "this ");
   if (!known.length) return [`No system has a score of ${tracks}.`, ""];
   const best = known.filter((one) => one.value === known[0].value).map(({ name }) => name);
   const [low, high] = [Math.min(...known.map((one) => one.value)), Math.max(...known.map((one) => one.value))];
@@ -201,8 +202,8 @@ function sentenceOf(state, entries, write) {
     `The systems have ${value(low)} to ${value(high)} on ${tracks}; neither high nor low is better.`;
   const numbers = new Set(known.map(({ n }) => n));
   const [n] = numbers;
-  const rest = [`Shown: ${shownOf(state)}.`,
-    state.missing === "common" && numbers.size === 1 && n < shown.tracks.length ? `${n} of ${count(shown.tracks.length, "track")} count: those that every one of these systems has.` : "",
+  const rest = [state.shown ? `Shown: ${shownOf(state)}.` : "",
+    state.missing === "common" && numbers.size === 1 && n < shownTracks.length ? `${n} of ${count(shownTracks.length, "track")} count: those that every one of these systems has.` : "",
     without.length ? `${listed(without.map(({ name }) => name))} ${without.length === 1 ? "has" : "have"} no score.` : ""];
   return [lead, rest.filter(Boolean).join(" ")];
 }

@@ -136,7 +136,7 @@ async function showTrack(state, dialog) {
     const { note } = state.now.timeline;
     const sound = found && el("audio", { controls: true, preload: "metadata", src: found.audio, "aria-label": "The recording" });
     const { texts, order } = await scoresOf(state, track);
-    const values = table([th("System"), th(state.metric < 0 ? "" : titleOf(state.about), "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")));
+    const values = table([th("System"), th(state.metric < 0 ? "" : titleOf(state.about), "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")), { label: "Scores" });
     return content.replaceChildren(head, sound || "", el("p", { class: "note" }, `This track has no timeline. ${note}`.trim()), values);
   }
   // A row of one annotator shows what that one says.
