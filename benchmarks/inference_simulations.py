@@ -24,16 +24,14 @@ import numpy as np
 import xarray as xr
 
 from mirflow.analysis.inference.confidence_intervals import values_of_all
-from mirflow.analysis.inference.friedman import rank_systems
-from mirflow.analysis.inference.inversion import Spreads, invert
+from mirflow.analysis.inference.interval_ends import Spreads, invert, sequence_p
 from mirflow.analysis.inference.noninferiority import noninferiority
 from mirflow.analysis.inference.paired import every_pair
-from mirflow.analysis.inference.permutation import count_extremes, simultaneous, swap_scores
-from mirflow.analysis.inference.pooled_scores import PooledScores
+from mirflow.analysis.inference.permutation import PooledScores, count_extremes, simultaneous, swap_scores
+from mirflow.analysis.inference.rank_tests import rank_systems
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.inference.resolution import resolution
 from mirflow.analysis.inference.sample import Sample
-from mirflow.analysis.inference.sequences import sequence_p
 from mirflow.analysis.selection import Query
 from mirflow.metrics.aggregates import RATIOS, Statistic, declare
 

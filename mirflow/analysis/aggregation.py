@@ -143,29 +143,15 @@ def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
 def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """Select scores, and read them all.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-    single : bool
-        Take one metric for each name, as comparisons do: of several parameters the default ones.
-
-    Returns
-    -------
-    xr.Dataset
-        ``score`` (what is missing being 0 under ``zero``), ``weight``, ``_included`` (whether a score counts),
-        ``_missing`` and ``_undefined`` over (system, track, metric), ``status`` over (system, track) and ``duration``
-        over (track); a row for each annotation where annotators are asked for. The coordinate ``_aggregate`` lies along
-        ``metric``; attributes are those of the evaluation, the policies ``missing`` and ``undefined``, ``left_out``
-        (metrics without such an aggregate, where none was named), and which scores with nothing to measure are NaN.
-
-    Raises
-    ------
-    QueryError
-        If the query makes no sense here: an aggregate that a metric does not define, cells missing under
-        ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `single`: take one metric for each name, as comparisons do: of several parameters the default ones. Returns
+    ``score`` (what is missing being 0 under ``zero``), ``weight``, ``_included`` (whether a score counts), ``_missing``
+    and ``_undefined`` over (system, track, metric), ``status`` over (system, track) and ``duration`` over (track); a
+    row for each annotation where annotators are asked for. The coordinate ``_aggregate`` lies along ``metric``;
+    attributes are those of the evaluation, the policies ``missing`` and ``undefined``, ``left_out`` (metrics without
+    such an aggregate, where none was named), and which scores with nothing to measure are NaN. Raises `QueryError` if
+    the query makes no sense here: an aggregate that a metric does not define, cells missing under ``raise``, a
+    lower-is-better metric under ``zero``, durations that are not known. Raises `UnknownNameError` for a name that is
+    not there, with a suggestion.
     """
     from ..lazy_array import plain_variable
 

@@ -457,20 +457,10 @@ def differences(
 ) -> tuple[list[xr.Dataset], tuple[list[str], list[str]]]:
     """The differences of all evaluations that two sides have in common.
 
-    Parameters
-    ----------
-    a, b : path, xr.DataTree or xr.Dataset
-        A store, one evaluation of a store (``path:group``), a mapping file (.yaml), or what is open already.
-    metric, system, tracks, tolerance, pair
-        See :func:`compare_sides`.
-    root : path or None
-        Folder in which the patterns of mapping files start, instead of the ones that they name.
-
-    Returns
-    -------
-    list of xr.Dataset
-    (list of str, list of str)
-        The evaluations that only a, or only b has.
+    `a`, `b`: a store, one evaluation of a store (``path:group``), a mapping file (.yaml), or what is open already.
+    `metric`, `system`, `tracks`, `tolerance`, `pair`: see :func:`compare_sides`. `root`: folder in which the patterns
+    of mapping files start, instead of the ones that they name. Returns those of each
+    evaluation, and the names of the evaluations that only a, or only b has.
     """
     sides = sides_of(a, root), sides_of(b, root)
     pairs = _pairs(*sides)

@@ -148,23 +148,12 @@ _ABOUT_KAPPA = {
 def grader_agreement(judgements: Judgements) -> xr.Dataset:
     """Agreement of graders on the broad categories.
 
-    Parameters
-    ----------
-    judgements : Collection or path
-        See :func:`mirflow.analysis.judgements.fine_within_broad`.
-
-    Returns
-    -------
-    xr.Dataset
-        Over ``scheme`` (``3-level``: NS, SS, VS; ``2-level``: NS, S): ``kappa``, ``observed`` and ``expected``
-        agreement, ``graded`` and ``compared`` (pairs of a query and a candidate with a grader, and with several), the
-        shares ``unanimous``, ``divided`` and ``scattered`` of the latter, and ``strength`` in the words of Landis and
-        Koch. The attributes ``least_graders`` and ``most_graders`` tell how many judged a pair.
-
-    Raises
-    ------
-    AnnotationError
-        Without any broad judgement, and for a grader who judged a candidate twice.
+    `judgements`: see :func:`mirflow.analysis.judgements.fine_within_broad`. Returns over ``scheme`` (``3-level``: NS,
+    SS, VS; ``2-level``: NS, S): ``kappa``, ``observed`` and ``expected`` agreement, ``graded`` and ``compared`` (pairs
+    of a query and a candidate with a grader, and with several), the shares ``unanimous``, ``divided`` and ``scattered``
+    of the latter, and ``strength`` in the words of Landis and Koch. The attributes ``least_graders`` and
+    ``most_graders`` tell how many judged a pair. Raises `AnnotationError` without any broad judgement, and for a grader
+    who judged a candidate twice.
 
     References
     ----------
@@ -222,23 +211,11 @@ _ABOUT_BOXES = {
 def fine_within_broad(judgements: Judgements) -> xr.Dataset:
     """The distribution of the fine judgements within each broad category, as the box plots of figure 2 show it.
 
-    Parameters
-    ----------
-    judgements : Collection or path
-        Of kind judgements, as ``mirflow.load_collection(path, "similarity")`` reads them; or that path: a file with the
-        columns query, candidate, grader, broad and fine.
-
-    Returns
-    -------
-    xr.Dataset
-        Over ``broad`` (NS, SS, VS): ``n``, ``mean``, ``lowest``, ``whisker_low``, ``q1``, ``median``, ``q3``,
-        ``whisker_high``, ``highest`` and ``outliers`` (their number), in the scale of the fine judgements; NaN where
-        there are none. Quartiles are interpolated linearly.
-
-    Raises
-    ------
-    AnnotationError
-        Without a judgement that has both parts, and for a grader who judged a candidate twice.
+    `judgements`: of kind judgements, as ``mirflow.load_collection(path, "similarity")`` reads them; or that path: a
+    file with the columns query, candidate, grader, broad and fine. Returns over ``broad`` (NS, SS, VS): ``n``,
+    ``mean``, ``lowest``, ``whisker_low``, ``q1``, ``median``, ``q3``, ``whisker_high``, ``highest`` and ``outliers``
+    (their number), in the scale of the fine judgements; NaN where there are none. Quartiles are interpolated linearly.
+    Raises `AnnotationError` without a judgement that has both parts, and for a grader who judged a candidate twice.
 
     References
     ----------
@@ -362,10 +339,7 @@ class Workload:
     def most(self, factor: str) -> int:
         """The largest whole number of algorithms, queries, candidates or graders_per_pair for which it would hold.
 
-        Parameters
-        ----------
-        factor : str
-            Its name; the others keep theirs.
+        `factor`: its name; the others keep theirs.
         """
         factors = ("algorithms", "queries", "candidates", "graders_per_pair")
         if factor not in factors:
@@ -400,31 +374,14 @@ def grading_effort(
     candidates differ on a query by the mean of these, whose variance is ``2 (candidate + (grader + residual) / P) / C``
     for C candidates of each with P graders each.
 
-    Parameters
-    ----------
-    judgements : Collection or path
-        Of a campaign with systems and candidates like those of the planned one; see :func:`fine_within_broad`.
-    difference : float
-        The difference of mean fine judgements that is to be shown, in their scale.
-    graders_per_pair : int
-        Numbers from 1 to this one are planned.
-    algorithms, candidates, minutes, limit
-        As for :class:`Workload`. The difference is tested between every two algorithms, corrected by Bonferroni.
-    power, level : float
-        The probability with which it is to be significant at ``1 - level``.
-
-    Returns
-    -------
-    xr.Dataset
-        Over ``graders_per_pair``: ``queries``, ``judgements`` and ``graders``. The attributes ``candidate``, ``grader``
-        and ``residual`` are the variances.
-
-    Raises
-    ------
-    MetricError
-        For a factor that is not above 0, and a power or level outside of (0, 1).
-    AnnotationError
-        Without pairs that two graders judged, or of queries with a single candidate.
+    `judgements`: of a campaign with systems and candidates like those of the planned one; see
+    :func:`fine_within_broad`. `difference`: the difference of mean fine judgements that is to be shown, in their scale.
+    `graders_per_pair`: numbers from 1 to this one are planned. `algorithms`, `candidates`, `minutes`, `limit`: as for
+    :class:`Workload`. The difference is tested between every two algorithms, corrected by Bonferroni. `power`, `level`:
+    the probability with which it is to be significant at ``1 - level``. Returns over ``graders_per_pair``: ``queries``,
+    ``judgements`` and ``graders``. The attributes ``candidate``, ``grader`` and ``residual`` are the variances. Raises
+    `MetricError` for a factor that is not above 0, and a power or level outside of (0, 1). Raises `AnnotationError`
+    without pairs that two graders judged, or of queries with a single candidate.
 
     References
     ----------

@@ -26,7 +26,7 @@ from ..store.cells import (
     write_message,
 )
 from ..store.format import WARNINGS
-from .policies import MISSING, UNDEFINED
+from .query_options import MISSING, UNDEFINED
 from .scores import Scores, cell_texts, computed, names_of, states_of
 
 if TYPE_CHECKING:

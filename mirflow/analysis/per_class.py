@@ -48,17 +48,10 @@ Labels = Mapping[str, tuple[str, ...]]
 def rate(kind: str, outcomes: Float) -> Float:
     """A ratio of each class or tag from outcomes that were added up over tracks.
 
-    Parameters
-    ----------
-    kind : str
-        A name of :data:`mirflow.metrics.aggregates.RATIO_AGGREGATES`, or the mean of scores.
-    outcomes : float64 (..., 4), or the size of the dim that the aggregate is along; of scores (..., 2)
-        As :func:`tell_outcomes` gives them, or sums of these; of scores themselves and how many there are.
-
-    Returns
-    -------
-    float64 (...)
-        NaN where there is nothing to measure.
+    `kind`: a name of :data:`mirflow.metrics.aggregates.RATIO_AGGREGATES`, or the mean of scores. `outcomes` (float64
+    (..., 4), or the size of the dim that the aggregate is along; of scores (..., 2)): as :func:`tell_outcomes` gives
+    them, or sums of these; of scores themselves and how many there are. Returns float64 (...): NaN where there is
+    nothing to measure.
     """
     if kind == MEAN:
         total, number = np.moveaxis(outcomes, -1, 0)
@@ -121,21 +114,9 @@ def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) ->
 def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
     """A value of each tag over some clips, by relevance and affinity.
 
-    Parameters
-    ----------
-    kind : str
-        A name of :data:`mirflow.metrics.aggregates.ORDER_AGGREGATES`.
-    values : float64 (tracks, dims)
-        NaN where a track is not about a tag.
-    side : int
-        The axis that holds relevance and affinity.
-
-    Returns
-    -------
-    value : float64 (tags,)
-        NaN where there is nothing to order.
-    number : int64 (tags,)
-        How many tracks are about the tag.
+    `kind`: a name of :data:`mirflow.metrics.aggregates.ORDER_AGGREGATES`. `values` (float64 (tracks, dims)): NaN where
+    a track is not about a tag. `side`: the axis that holds relevance and affinity. Returns `value` (float64 (tags,)):
+    NaN where there is nothing to order. `number` (int64 (tags,)): how many tracks are about the tag.
     """
     relevance, affinity = np.moveaxis(values, side, 0)
     tags = relevance.shape[1]

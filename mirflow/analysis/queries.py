@@ -25,6 +25,7 @@ from .aggregation import (
     sort_systems,
 )
 from .dims import REDUCTIONS, name_dim
+from .over_systems import RUN, across_runs, has_runs, mean_by
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
 from .scores import (
@@ -52,7 +53,6 @@ from .selection import (
     show_parameters,
     split_names,
 )
-from .system_groups import RUN, across_runs, has_runs, mean_by
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -81,19 +81,10 @@ ACROSS: Mapping[str, Callable[[Float], Float]] = MappingProxyType({**REDUCTIONS,
 def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.Dataset:
     """Reduce dims of groups or classes of a result, one after the other.
 
-    Parameters
-    ----------
-    result : xr.Dataset
-    asked : mapping of str to str or sequence of str
-        A grouping, or a dim of the metric, to names of :data:`ACROSS`, perhaps several, with commas between.
-    others : sequence of str
-        What else there is to reduce, for messages.
-
-    Returns
-    -------
-    xr.Dataset
-        With those names in the place of the groups or classes. Tracks without a value of a coordinate are in none of
-        its groups and do not count; the attribute ``ungrouped`` says how many these are.
+    `asked`: a grouping, or a dim of the metric, to names of :data:`ACROSS`, perhaps several, with commas between.
+    `others`: what else there is to reduce, for messages. Returns the result with those names in the place of the groups
+    or classes. Tracks without a value of a coordinate are in none of its groups and do not count; the attribute
+    ``ungrouped`` says how many these are.
     """
     groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
     groupings |= {dim: dim for dim in groupings.values()}

@@ -116,17 +116,9 @@ class SelectedScores:
     def cells(self, systems: slice | Sequence[int] = slice(None), shared: Bool | None = None) -> dict[str, Array]:
         """Read the scores of some systems.
 
-        Parameters
-        ----------
-        systems : slice or sequence of int
-            Neighbours, or the places of some.
-        shared : bool (tracks, metrics) or None
-            The scores that count under ``common``; None: those that all of these systems have.
-
-        Returns
-        -------
-        dict of str to array (systems, tracks, metrics)
-            Those of `CELLS`.
+        `systems`: neighbours, or the places of some. `shared` (bool (tracks, metrics) or None): the scores that count
+        under ``common``; None: those that all of these systems have. Returns dict of str to array (systems, tracks,
+        metrics): those of `CELLS`.
         """
         if not isinstance(systems, slice):
             parts = [self.cells(run, shared) for run in _runs(systems)]

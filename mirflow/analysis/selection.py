@@ -49,27 +49,13 @@ LONGEST = 10_000
 def holds(expression: str, columns: Mapping[str, Column], count: int) -> Bool:
     """For which items an expression over their coordinates holds.
 
-    Parameters
-    ----------
-    expression : str
-        Names of coordinates, texts in quotes, numbers, ``True``, ``False``; ``==``, ``!=``, ``<``, ``<=``, ``>``,
-        ``>=`` (also chained); ``in`` and ``not in`` a list, or a text in a coordinate (``'live' in title``); ``and``,
-        ``or``, ``not``, parentheses. ``x is None`` and ``x is not None`` ask for what has no value; every comparison
-        with it is false. Other names than words are written ``col('opus number')``.
-    columns : mapping of str to array (count,)
-        Numbers and texts; NaN and the empty text are missing values.
-    count : int
-
-    Returns
-    -------
-    bool (count,)
-
-    Raises
-    ------
-    QueryError
-        For anything else, and for a text compared with a number.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `expression`: names of coordinates, texts in quotes, numbers, ``True``, ``False``; ``==``, ``!=``, ``<``, ``<=``,
+    ``>``, ``>=`` (also chained); ``in`` and ``not in`` a list, or a text in a coordinate (``'live' in title``);
+    ``and``, ``or``, ``not``, parentheses. ``x is None`` and ``x is not None`` ask for what has no value; every
+    comparison with it is false. Other names than words are written ``col('opus number')``. `columns` (mapping of str to
+    array (count,)): numbers and texts; NaN and the empty text are missing values. Returns bool (count,). Raises
+    `QueryError` for anything else, and for a text compared with a number. Raises `UnknownNameError` for a name that is
+    not there, with a suggestion.
 
     Examples
     --------

@@ -267,20 +267,8 @@ def _read(text: str) -> Value:
 def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = False) -> list[Signature]:
     """Sign the numbers of a query.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The evaluation.
-    query : Query
-    result : xr.Dataset
-        The result of the query.
-    percent : bool
-        Whether ratios are printed as percentages.
-
-    Returns
-    -------
-    list of Signature
-        One for all metrics with the same aggregate, version and unit, in the order of the result.
+    `ds`: the evaluation. `result`: the result of the query. `percent`: whether ratios are printed as percentages.
+    Returns one signature for all metrics with the same aggregate, version and unit, in the order of the result.
     """
     shared = _fields_of(ds, query, result)
     groups: dict[tuple[str, str, str], list[int]] = {}

@@ -74,34 +74,15 @@ def changes(
 ) -> xr.Dataset:
     """The tracks on which systems lose most against a baseline by one metric, or gain most.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query
-        With one metric, whose aggregate does not matter.
-    baselines : mapping of str to str
-        The baseline of each system; see :func:`mirflow.analysis.inference.noninferiority.baselines_of`.
-    count : int
-        How many tracks of each system, at most. Tracks without a loss, or without a gain, are not listed.
-    best : bool
-        The gains instead.
-    group : str
-        A name of the evaluation to carry along.
-
-    Returns
-    -------
-    xr.Dataset
-        ``track``, ``gain`` (the change towards better values), ``value`` (the system's score) and ``baseline_value``
-        over (system, rank). Where a system has fewer tracks, ``track`` is empty. Over (system) ``n``, the number of
-        tracks that system and baseline both have, ``better`` and ``worse``, on how many of them it gains and loses.
-        The coordinate ``baseline`` lies along ``system``, those of the tracks along with ``track``.
-
-    Raises
-    ------
-    QueryError
-        For several metrics, one with extra dims, or one of which neither high nor low values are better.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `query`: with one metric, whose aggregate does not matter. `baselines`: the baseline of each system; see
+    :func:`mirflow.analysis.inference.noninferiority.baselines_of`. `count`: how many tracks of each system, at most.
+    Tracks without a loss, or without a gain, are not listed. `best`: the gains instead. `group`: a name of the
+    evaluation to carry along. Returns ``track``, ``gain`` (the change towards better values), ``value`` (the system's
+    score) and ``baseline_value`` over (system, rank). Where a system has fewer tracks, ``track`` is empty. Over
+    (system) ``n``, the number of tracks that system and baseline both have, ``better`` and ``worse``, on how many of
+    them it gains and loses. The coordinate ``baseline`` lies along ``system``, those of the tracks along with
+    ``track``. Raises `QueryError` for several metrics, one with extra dims, or one of which neither high nor low values
+    are better. Raises `UnknownNameError` for a name that is not there, with a suggestion.
     """
     import xarray as xr
 

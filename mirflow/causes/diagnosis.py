@@ -214,19 +214,10 @@ class Cell:
 def find_causes(board: Board, read: Read, *, budget: float | None = None) -> Diagnosis:
     """Find the causes of the low scores of an evaluation.
 
-    Parameters
-    ----------
-    board : Board
-    read : callable
-        Reads a source; texts are reasons why there is none.
-    budget : float or None
-        Cells to look at, where 2,000 items count as another cell; that with which it is spent is the last. None: all.
-        What is found depends on the data and on this number only, not on the machine.
-
-    Returns
-    -------
-    Diagnosis
-        Its findings are those of systems, of tracks, of cells, by gain.
+    `read`: reads a source; texts are reasons why there is none. `budget`: cells to look at, where 2,000 items count as
+    another cell; that with which it is spent is the last. None: all. What is found depends on the data and on this
+    number only, not on the machine. The findings are those
+    of systems, of tracks, of cells, by gain.
     """
     places = _in_order(board.score, low_cells(board.score) | ~np.isfinite(board.score))
     listed = places[:MOST_CELLS]

@@ -62,7 +62,7 @@ def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
     a second late on two tunes, one a semitone low on one, one taps every other beat, one lacks files. FOLDER must be
     new or empty.
     """
-    from ..published.benchmark_catalogue import demonstration
+    from ..published.benchmark_file import demonstration
 
     source = demonstration()
     if folder.is_dir() and any(folder.iterdir()):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..analysis.policies import say_undefined
+from ..analysis.query_options import say_undefined
 from ..errors import RunError, counted, shorten_quotes, visible
 from ..interruption import Interrupted
 from .common_options import (

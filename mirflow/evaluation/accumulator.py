@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from ..analysis.policies import MISSING
+from ..analysis.query_options import MISSING
 from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of

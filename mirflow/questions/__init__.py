@@ -19,8 +19,19 @@ from inspect import Parameter, Signature, signature
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack
 
-from ..analysis.policies import AUTO, METHODS, NORMAL_UNITS
-from ..analysis.query_options import BEST, OPTIONS, Names, Query, QueryOption, QueryOptions, make_query, refuse_lazy
+from ..analysis.query_options import (
+    AUTO,
+    BEST,
+    METHODS,
+    NORMAL_UNITS,
+    OPTIONS,
+    Names,
+    Query,
+    QueryOption,
+    QueryOptions,
+    make_query,
+    refuse_lazy,
+)
 from ..errors import QueryError, refuse_unknown
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ default all that rank; between annotators and systems the question is about one 
 Returns
 -------
 Tabulation of xr.Dataset
-    For each evaluation that of :func:`mirflow.analysis.inference.metric_agreement.agreement`.
+    For each evaluation that of :func:`mirflow.analysis.inference.correlations.agreement`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from . import CHOICE, Answer, Boards, question, replicating
 def agreement(
     boards: Boards, query: Query, *, between: str = "metric", level: float | None = None, cluster: str | None = None
 ) -> Answer:
-    from ..analysis.inference.metric_agreement import agreement as infer
+    from ..analysis.inference.correlations import agreement as infer
     from ..analysis.selection import headline_metric
     from ..reports.inference_tables import agreement_long_table, agreement_table
     from ..reports.tables import Tabulation

@@ -8,7 +8,7 @@ Returns
 -------
 Tabulation of xr.Dataset
     For each evaluation that of :func:`mirflow.analysis.inference.resolution.compare_with_resolution`, of
-    :func:`mirflow.analysis.inference.friedman.friedman`, or, with a baseline, of
+    :func:`mirflow.analysis.inference.rank_tests.friedman`, or, with a baseline, of
     :func:`mirflow.analysis.inference.noninferiority.noninferiority`.
 """
 
@@ -17,8 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.policies import MOST_SYSTEMS
-from ..analysis.query_options import Query, QueryOption
+from ..analysis.query_options import MOST_SYSTEMS, Query, QueryOption
 from ..errors import QueryError
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question
 
@@ -94,8 +93,8 @@ def compare(
     percent: bool = False,
     all_pairs: bool = False,
 ) -> Answer:
-    from ..analysis.inference.friedman import friedman as compare_ranks
     from ..analysis.inference.noninferiority import noninferiority
+    from ..analysis.inference.rank_tests import friedman as compare_ranks
     from ..analysis.inference.repeated_runs import is_about_runs
     from ..analysis.inference.resolution import compare_with_resolution
     from ..analysis.per_class import rated_kind

@@ -7,7 +7,7 @@ counts once, whatever the aggregate.
 Returns
 -------
 Tabulation of xr.Dataset
-    For each evaluation that of :func:`mirflow.analysis.inference.covariates.correlations`.
+    For each evaluation that of :func:`mirflow.analysis.inference.correlations.correlations`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, repli
 def correlate(
     boards: Boards, query: Query, *, against: str, level: float = 0.95, cluster: str | None = None, method: str = "auto"
 ) -> Answer:
-    from ..analysis.inference.covariates import correlations
+    from ..analysis.inference.correlations import correlations
     from ..reports.inference_tables import correlation_tables
 
     infer = partial(correlations, covariate=against, level=level, cluster=cluster, method=method)

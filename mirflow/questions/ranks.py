@@ -6,7 +6,7 @@ being better than each other one.
 Returns
 -------
 Tabulation of xr.Dataset
-    For each evaluation that of :func:`mirflow.analysis.inference.rank_intervals.ranks`.
+    For each evaluation that of :func:`mirflow.analysis.inference.rank_tests.ranks`.
 
 Examples
 --------
@@ -52,7 +52,7 @@ def ranks(
     rng: int = 0,
     percent: bool = False,
 ) -> Answer:
-    from ..analysis.inference.rank_intervals import ranks as infer
+    from ..analysis.inference.rank_tests import ranks as infer
     from ..reports.inference_tables import rank_tables
 
     infer = partial(

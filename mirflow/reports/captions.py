@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.policies import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_test, say_undefined
 from ..analysis.queries import across_of, repeats
+from ..analysis.query_options import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_test, say_undefined
 from ..analysis.scores import Results, names_of, show_span
 from ..analysis.selected import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
 from ..errors import counted

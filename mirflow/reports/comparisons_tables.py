@@ -13,7 +13,7 @@ import numpy as np
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
-from ..analysis.policies import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals
+from ..analysis.query_options import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals
 from ..analysis.scores import coordinate_columns
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.inference.covariates import OTHERS
-from ..analysis.inference.metric_agreement import BETWEEN
-from ..analysis.policies import say_intervals, say_test
+from ..analysis.inference.correlations import BETWEEN, OTHERS
+from ..analysis.query_options import say_intervals, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
 from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, titles_of, undefined_note

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED
-from ..analysis.policies import say_intervals, say_test
+from ..analysis.over_systems import EACH, GROUPED, RUN, RUNS
 from ..analysis.queries import UNGROUPED, across_of, repeats
+from ..analysis.query_options import say_intervals, say_test
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
 from ..analysis.selected import EMPTY_COUNTED
 from ..analysis.signatures import Signature
-from ..analysis.system_groups import EACH, GROUPED, RUN, RUNS
 from ..errors import QueryError, counted
 from ..kernels.ratios import divide
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES

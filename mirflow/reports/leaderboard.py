@@ -15,10 +15,9 @@ import numpy as np
 from ..analysis.aggregation import COUNTS, aggregate_query
 from ..analysis.inference import intervals
 from ..analysis.inference.comparisons import compare_blocks, compared_blocks, gaps_to_best, like_best, tells_apart
-from ..analysis.inference.rank_intervals import first_shares, rank_bounds
+from ..analysis.inference.rank_tests import first_shares, rank_bounds
 from ..analysis.inference.resampling import Resampling
-from ..analysis.policies import AUTO
-from ..analysis.query_options import Query
+from ..analysis.query_options import AUTO, Query
 from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
 from ..analysis.signatures import sign

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.policies import MOST_SYSTEMS
+from ..analysis.query_options import MOST_SYSTEMS
 from ..analysis.scores import Results, names_of
 from ..errors import counted
 from ..metrics.measures import SIGN_OF

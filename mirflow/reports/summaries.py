@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.missing import CellProblem, count_cells, group_problems
-from ..analysis.policies import UNDEFINED
+from ..analysis.over_systems import RUN
 from ..analysis.queries import across_of, count_statuses
+from ..analysis.query_options import UNDEFINED
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
 from ..analysis.signatures import Signature
-from ..analysis.system_groups import RUN
 from ..errors import counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention

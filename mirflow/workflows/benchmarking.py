@@ -16,9 +16,8 @@ from ..analysis.evaluations import evaluations_of
 from ..analysis.inference.comparisons import compare_blocks, compared_blocks
 from ..analysis.inference.resampling import Resampling
 from ..analysis.missing import find_problems
-from ..analysis.policies import AUTO
 from ..analysis.queries import evaluate_query
-from ..analysis.query_options import Query, make_query
+from ..analysis.query_options import AUTO, Query, make_query
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.signatures import Signature, sign
 from ..engine.runs import run
@@ -28,8 +27,16 @@ from ..metrics.literature import spell_out
 from ..metrics.measures import SIGN_OF
 from ..pipeline.discovery import absolute, find_estimates
 from ..pipeline.model import Pipeline, Resolved, Trouble, resolve
-from ..published.benchmark_catalogue import DATA, benchmark_files, data_folder, demand_data, find_benchmark, tracks_of
-from ..published.benchmark_file import Baseline, BenchmarkFile
+from ..published.benchmark_file import (
+    DATA,
+    Baseline,
+    BenchmarkFile,
+    benchmark_files,
+    data_folder,
+    demand_data,
+    find_benchmark,
+    tracks_of,
+)
 from ..published.mapping import ScoreGroup, TableMapping
 from ..published.score_tables import read_tables
 from ..readers.patterns import Pattern

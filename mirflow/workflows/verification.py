@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 import numpy as np
 
 from ..analysis.evaluations import ScoresLike, evaluations_of
-from ..analysis.over_systems import split_over
+from ..analysis.over_systems import RUN, split_over
 from ..analysis.queries import evaluate_query
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.signatures import UNKNOWN as UNNAMED
 from ..analysis.signatures import Signature, sign
-from ..analysis.system_groups import RUN
 from ..engine.runs import run_plans
 from ..errors import MirflowError, QueryError, SignatureError, counted, suggest
 from ..metrics.base import get_task

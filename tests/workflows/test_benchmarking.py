@@ -40,7 +40,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "work")
     shutil.copytree(PIPELINES / "tunes", tmp_path / "tunes")
     shutil.copytree(Path(__file__).parents[1] / "data" / "demo-benchmark", tmp_path / "demo-benchmark")
-    monkeypatch.setattr("mirflow.published.benchmark_catalogue.demonstration", lambda: tmp_path)
+    monkeypatch.setattr("mirflow.published.benchmark_file.demonstration", lambda: tmp_path)
     return tmp_path / "tunes"
 
 

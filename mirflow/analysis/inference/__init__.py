@@ -1,14 +1,12 @@
 """Inference about systems: intervals, comparisons, rank tests, agreement of metrics, groups that do not differ."""
 
-from ..policies import METHODS
+from ..query_options import METHODS
 from .comparisons import compare
 from .confidence_intervals import intervals
-from .friedman import friedman
-from .groups import letters, significance_groups
-from .metric_agreement import agreement
+from .correlations import agreement
 from .oracles import oracle
-from .paired import CORRECTIONS, TESTS, correct
-from .rank_intervals import ranks
+from .paired import CORRECTIONS, TESTS, correct, letters, significance_groups
+from .rank_tests import friedman, ranks
 
 __all__ = [
     "CORRECTIONS",

@@ -13,15 +13,14 @@ from ...errors import QueryError, counted
 from ...metrics.aggregates import RATIOS
 from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, aggregate_in_blocks, origin_of, select_scores
+from ..over_systems import RUN
 from ..per_class import rated_kind
-from ..policies import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, alpha_of
 from ..queries import is_deviation, names_across
-from ..query_options import Query
+from ..query_options import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, Query, alpha_of
 from ..scores import Array, names_of, show_span
-from ..system_groups import RUN
 from .blocks import SampleBlocks, tiles
 from .confidence_intervals import clusters_of, select_rates, values_of_all
-from .inversion import Spreads, invert
+from .interval_ends import Spreads, invert
 from .paired import (
     DEFAULT_TEST,
     Compared,
@@ -41,8 +40,7 @@ from .paired import (
     test_pairs,
     write_bounds,
 )
-from .permutation import SwappedBlocks, swap_rates, swap_ratios, swap_scores
-from .pooled_scores import PooledScores
+from .permutation import PooledScores, SwappedBlocks, swap_rates, swap_ratios, swap_scores
 from .repeated_runs import compare_runs, is_about_runs
 from .resampling import Rates, Resampling, Seed, add_up, ratio_of
 from .sample import TRACK, Sample, check_numbers, recount, select_numbers
@@ -89,8 +87,8 @@ def compare(
         it is. Of the other tests ``auto`` is ``holm``.
     level : float
         Of the intervals, and of significance. An interval holds the differences that the corrected test does not
-        exclude (:mod:`mirflow.analysis.inference.inversion`), 0 among them just where ``significant`` is false; those
-        of ``max-t`` hold the true differences of all pairs together. Wilcoxon's test has none.
+        exclude (:mod:`mirflow.analysis.inference.interval_ends`), 0 among them just where ``significant`` is false;
+        those of ``max-t`` hold the true differences of all pairs together. Wilcoxon's test has none.
     replicates, unit, cluster, rng, group
         As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`; the replicates are swaps.
     sizes : bool
@@ -104,7 +102,7 @@ def compare(
     anytime : int or None
         Not None: intervals and p-values hold at every look while tracks are added, and are narrowest at so many units;
         choose these before the first look, at 30 units or more. For means and weighted ratios: intervals are confidence
-        sequences (:mod:`mirflow.analysis.inference.sequences`), and so is the test, corrected by ``holm``.
+        sequences (:mod:`mirflow.analysis.inference.interval_ends`), and so is the test, corrected by ``holm``.
 
     Returns
     -------
@@ -427,15 +425,8 @@ def tells_apart(compared: xr.Dataset) -> Bool:
 def like_best(compared: xr.Dataset) -> Bool:
     """Find the systems that do not differ significantly from the best one, itself among them.
 
-    Parameters
-    ----------
-    compared : xr.Dataset
-        Of :func:`compare`.
-
-    Returns
-    -------
-    bool (systems, metrics)
-        False for all systems where nothing can be told apart, or no value is better than another.
+    `compared`: of :func:`compare`. Returns bool (systems, metrics): False for all systems where nothing can be told
+    apart, or no value is better than another.
     """
     value, significant, tells = compared["value"].values, compared["significant"].values, tells_apart(compared)
     marks: Bool = np.zeros(value.shape, dtype=np.bool_)

@@ -13,13 +13,12 @@ from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
-from ..policies import AUTO, NORMAL
 from ..queries import across, names_across
-from ..query_options import Query, as_names
+from ..query_options import AUTO, NORMAL, Query, as_names
 from ..scores import Array, coords_of, group_tracks, members_of
 from ..selection import show_parameters
 from .blocks import SampleBlocks
-from .normal import difference_errors, influence, normal_bounds, standard_error
+from .interval_ends import difference_errors, influence, normal_bounds, standard_error
 from .repeated_runs import intervals_of_runs, is_about_runs
 from .resampling import (
     Orders,

@@ -12,25 +12,20 @@ from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, reduce, select_scores
-from ..over_systems import refuse_over_systems
+from ..over_systems import MODEL, group_systems, has_runs, refuse_over_systems
 from ..per_class import rated_kind
-from ..policies import AUTO, INVERTED
-from ..query_options import BEST, Query
+from ..query_options import AUTO, BEST, INVERTED, Query
 from ..scores import Array, names_of
 from ..selected import SelectionTotals
-from ..system_groups import MODEL, group_systems, has_runs
 from .blocks import SampleBlocks, tiles
 from .comparisons import compare
 from .confidence_intervals import values_of_all
-from .inversion import Spreads, invert
-from .normal import difference_errors, normal_bounds, skewed_bounds
+from .interval_ends import Spreads, difference_errors, invert, normal_bounds, sequence_bounds, skewed_bounds
 from .paired import pairs_by_units
-from .permutation import count_extremes, critical_of_each, swap_scores
-from .pooled_scores import PooledScores
+from .permutation import PooledScores, count_extremes, critical_of_each, swap_scores
 from .repeated_runs import is_about_runs
 from .resampling import Resampling
 from .sample import TRACK, Sample, codes_of, differences, select_numbers, settle
-from .sequences import sequence_bounds
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,8 +9,7 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Float
 from ..aggregation import POLICIES, origin_of, reduce
-from ..policies import AUTO
-from ..query_options import Query
+from ..query_options import AUTO, Query
 from ..scores import Array, names_of
 from .comparisons import comparable
 from .confidence_intervals import pair_intervals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +14,9 @@ from ...errors import QueryError, UnknownNameError
 from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
-from ..policies import COMPARED_WITH, MAX_T, SEQUENCE, alpha_of
+from ..query_options import COMPARED_WITH, MAX_T, SEQUENCE, alpha_of
 from ..scores import Array, names_of
-from .groups import letter_table, significance_groups
-from .inversion import agree
-from .normal import difference_errors
+from .interval_ends import agree, difference_errors, sequence_bounds, sequence_p
 from .permutation import (
     KEPT,
     SwappedRatios,
@@ -29,10 +28,83 @@ from .permutation import (
 )
 from .resampling import Resampling
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
-from .sequences import sequence_bounds, sequence_p
 
 if TYPE_CHECKING:
     import xarray as xr
+
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+
+
+def significance_groups(different: Bool, order: Sequence[int] | None = None) -> list[list[int]]:
+    """Sets of systems in which no two differ, none of which can be made larger.
+
+    `different` (bool (systems, systems)): symmetric; the diagonal does not matter. `order`: the systems from the best
+    to the worst; None: by their numbers. Returns every two systems that are not told apart share a set, and every
+    system has one. The best system's comes first. Where systems differ from some rank distance on, as after a test on
+    mean ranks, these are all such sets; in general only as many as are needed, since there can be exponentially many.
+
+    Examples
+    --------
+    >>> different = np.zeros((3, 3), dtype=bool)
+    >>> different[0, 2] = different[2, 0] = True
+    >>> significance_groups(different)
+    [[0, 1], [1, 2]]
+    """
+    ranked = list(range(len(different))) if order is None else [int(one) for one in order]
+    alike = ~np.asarray(different)[np.ix_(ranked, ranked)]
+    np.fill_diagonal(alike, True)
+    open_pairs = alike.copy()
+    sets: list[list[int]] = []
+    for first in range(len(ranked)):
+        while (waiting := np.flatnonzero(open_pairs[first, first:])).size:
+            # A system alone makes a set only if no other set has taken it.
+            second = first + int(waiting[-1])
+            members = _extend(alike, [first, second])
+            open_pairs[np.ix_(members, members)] = False
+            sets.append(members)
+    return [[ranked[member] for member in members] for members in sorted(sets)]
+
+
+def _extend(alike: Bool, seeds: list[int]) -> list[int]:
+    """The largest set in order of rank that holds the seeds and in which all are alike."""
+    members = sorted(set(seeds))
+    fits: Bool = np.asarray(alike[members].all(axis=0))
+    fits[members] = False
+    for place in range(len(alike)):
+        if fits[place]:
+            members.append(place)
+            fits &= alike[place]
+            fits[place] = False
+    return sorted(members)
+
+
+def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
+    """Assign letters to systems: two that share a letter do not differ significantly (Piepho 2004).
+
+    Parameters
+    ----------
+    groups : sequence of sequences of int
+        As :func:`significance_groups` gives them.
+    systems : int
+
+    Examples
+    --------
+    >>> letters([[0, 1], [1, 2]], 3)
+    ['a', 'ab', 'b']
+    """
+    names = ["" for _ in range(systems)]
+    for index, members in enumerate(groups):
+        letter = _LETTERS[index] if index < len(_LETTERS) else f"({index + 1})"
+        for member in members:
+            names[member] += letter
+    return names
+
+
+def letter_table(groups: Sequence[Sequence[Sequence[int]]], systems: int) -> Array:
+    """The letters of each system by each metric: str (systems, metrics)."""
+    columns = [letters(own, systems) for own in groups]
+    return np.array(columns, dtype=str).reshape(len(columns), systems).T
+
 
 CORRECTIONS = {
     MAX_T: "Westfall and Young (1993), by the largest difference of all pairs: the chance of any false one is bounded",
@@ -115,22 +187,14 @@ def correct(p: Float, method: str = "holm") -> Float:
 def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[str, Array]:
     """Effect sizes of pairs of systems.
 
-    Parameters
-    ----------
-    score : float64 (systems, units)
-    pairs : int64 (pairs, 2)
-    lower_is_better : bool
-        Whose score is smaller wins; the other sizes have the sign of the difference all the same.
-
-    Returns
-    -------
-    dict of str to array (pairs,)
-        ``wins``, ``losses`` and ``ties``, units on which the first system is better, worse or equal; ``superiority``,
-        the share of units on which it is better, equal ones counted half; ``dz``, the mean of the differences over
-        their standard deviation (Cohen 1988); ``rank_biserial``, the matched-pairs rank-biserial correlation (Kerby
-        2014), the sum of signed ranks over the sum of ranks without units that are equal; ``cliffs_delta``, how often a
-        score of the first system is larger than one of the second, minus how often it is smaller, over all pairs of
-        units (Cliff 1993). NaN without units.
+    `score` (float64 (systems, units)). `pairs` (int64 (pairs, 2)). `lower_is_better`: whose score is smaller wins; the
+    other sizes have the sign of the difference all the same. Returns dict of str to array (pairs,): ``wins``,
+    ``losses`` and ``ties``, units on which the first system is better, worse or equal; ``superiority``, the share of
+    units on which it is better, equal ones counted half; ``dz``, the mean of the differences over their standard
+    deviation (Cohen 1988); ``rank_biserial``, the matched-pairs rank-biserial correlation (Kerby 2014), the sum of
+    signed ranks over the sum of ranks without units that are equal; ``cliffs_delta``, how often a score of the first
+    system is larger than one of the second, minus how often it is smaller, over all pairs of units (Cliff 1993). NaN
+    without units.
 
     Examples
     --------

@@ -20,11 +20,10 @@ import numpy as np
 from ...errors import QueryError, counted
 from ...ragged import Float, Int
 from ..aggregation import add_variables, origin_of
-from ..policies import INVERTED
+from ..over_systems import MODEL, RUN, group_systems, has_runs
 from ..queries import evaluate_query, names_across
-from ..query_options import Query, as_names
+from ..query_options import INVERTED, Query, as_names
 from ..scores import Array, group_tracks, members_of, names_of
-from ..system_groups import MODEL, RUN, group_systems, has_runs
 from .paired import (
     choose_correction,
     comparison_dataset,

@@ -17,10 +17,10 @@ from ...metrics.aggregates import ORDER_AGGREGATES, RATIOS, STATISTICS, Statisti
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
-from ..policies import ANYTIME, AUTO, METHODS, NORMAL, NORMAL_UNITS, SEQUENCE
 from ..queries import values_across
+from ..query_options import ANYTIME, AUTO, METHODS, NORMAL, NORMAL_UNITS, SEQUENCE
+from .interval_ends import FIRST_LOOK
 from .sample import Sample
-from .sequences import FIRST_LOOK
 
 Seed = int | np.random.Generator
 Counts = npt.NDArray[np.unsignedinteger]
@@ -77,10 +77,7 @@ class Resampling:
     def attrs(self, normal: Bool | None = None) -> dict[str, str]:
         """Attributes of a result about its intervals.
 
-        Parameters
-        ----------
-        normal : bool array or None
-            Whether each interval is normal; None: all are drawn.
+        `normal` (bool array or None): whether each interval is normal; None: all are drawn.
         """
         if self.anytime is not None:
             kept = {"level": f"{self.level:.15g}", "method": SEQUENCE, "replicates": "0"}
@@ -224,18 +221,9 @@ def _sizes(replicates: int, units: int) -> Iterator[int]:
 def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling) -> tuple[Float, Float]:
     """The ends of the intervals of some statistics.
 
-    Parameters
-    ----------
-    replicates : float64 (statistics, replicates)
-        Sorted in place. Those that are undefined (NaN) are left out.
-    value : float64 (statistics,)
-    acceleration : float64 (statistics,)
-    how : Resampling
-
-    Returns
-    -------
-    low, high : float64 (statistics,)
-        A value that is the same in all replicates has an interval without width.
+    `replicates` (float64 (statistics, replicates)): sorted in place. Those that are undefined (NaN) are left out.
+    `value` (float64 (statistics,)). `acceleration` (float64 (statistics,)). Returns `low`, `high` (float64
+    (statistics,)): a value that is the same in all replicates has an interval without width.
     """
     replicates.sort(axis=1)
     tail = (1 - how.level) / 2

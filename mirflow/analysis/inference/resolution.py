@@ -13,8 +13,7 @@ from ...metrics.aggregates import DECLARED, RATIOS, RatioOfSums
 from ...ragged import Float, Int
 from ..aggregation import origin_of
 from ..per_class import rated_kind
-from ..policies import AUTO, MAX_T, MOST_SYSTEMS, SEQUENCE
-from ..query_options import Query
+from ..query_options import AUTO, MAX_T, MOST_SYSTEMS, SEQUENCE, Query
 from ..scores import ANNOTATOR, Array, by_annotator, names_of
 from .blocks import Replicates, SampleBlocks, replicates_of
 from .comparisons import comparable, compare, compare_blocks, compared_blocks
@@ -61,34 +60,16 @@ def resolution(
     which on the permutation test of these units calls a difference significant (:func:`significant_from`). The error
     falls with the root of the number of units.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    query : Query or None
-        As for :func:`mirflow.analysis.inference.comparisons.compare`.
-    difference : float or None
-        The difference that is to be shown, in the unit of the metric; None: that of the two systems in these scores.
-    power : float
-        The probability with which it is to be significant.
-    level, correction
-        Of the comparison that is planned: of all these systems. ``max-t`` (``auto``) takes ``critical`` from the
-        largest of all standardised differences in the replicates.
-    replicates, unit, cluster, rng, group
-        As for ``compare``. Standard errors are those of a bootstrap over the units that all systems have.
-
-    Returns
-    -------
-    xr.Dataset
-        Over (system, other, metric): ``difference``, ``error``, ``resolution``, and ``needed``, the number of units
-        (clusters), infinite for equal systems. Over (system, metric): ``value``; over (metric): ``critical`` and ``n``.
-
-    Raises
-    ------
-    QueryError
-        For a power outside of (0, 1), a difference that is not positive, too few units for an interval, a metric with
-        extra dims, and as for ``compare``.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `query`: as for :func:`mirflow.analysis.inference.comparisons.compare`. `difference`: the difference that is to be
+    shown, in the unit of the metric; None: that of the two systems in these scores. `power`: the probability with which
+    it is to be significant. `level`, `correction`: of the comparison that is planned: of all these systems. ``max-t``
+    (``auto``) takes ``critical`` from the largest of all standardised differences in the replicates. `replicates`,
+    `unit`, `cluster`, `rng`, `group`: as for ``compare``. Standard errors are those of a bootstrap over the units that
+    all systems have. Returns over (system, other, metric): ``difference``, ``error``, ``resolution``, and ``needed``,
+    the number of units (clusters), infinite for equal systems. Over (system, metric): ``value``; over (metric):
+    ``critical`` and ``n``. Raises `QueryError` for a power outside of (0, 1), a difference that is not positive, too
+    few units for an interval, a metric with extra dims, and as for ``compare``. Raises `UnknownNameError` for a name
+    that is not there, with a suggestion.
 
     References
     ----------

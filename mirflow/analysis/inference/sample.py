@@ -180,13 +180,7 @@ def kinds_over_units(kinds: Sequence[str]) -> list[str]:
 def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:
     """The cluster of each track, counted from 0.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-    name : str
-        A coordinate along the tracks.
-    alone : int64 (tracks,)
-        The cluster of tracks without a value of it.
+    `name`: a coordinate along the tracks. `alone` (int64 (tracks,)): the cluster of tracks without a value of it.
     """
     values, codes = group_tracks(ds, [name])
     lacking = without_value(values[name])[codes]

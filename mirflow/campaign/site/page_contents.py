@@ -15,9 +15,8 @@ import numpy as np
 
 from ...analysis.inference.comparisons import compare
 from ...analysis.missing import CellProblem, find_problems
-from ...analysis.policies import MISSING, UNDEFINED
 from ...analysis.queries import headline_metrics
-from ...analysis.query_options import Query
+from ...analysis.query_options import MISSING, UNDEFINED, Query
 from ...analysis.scores import arrays_of, coords_of, names_of
 from ...errors import QueryError, UnknownNameError, shorten
 from ...metrics.constants import constants_that_win

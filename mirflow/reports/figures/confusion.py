@@ -8,7 +8,7 @@ import numpy as np
 
 from ...analysis.dims import table_of
 from ...analysis.per_class import CONFUSED, aggregate_table, select_table
-from ...analysis.policies import MISSING
+from ...analysis.query_options import MISSING
 from ...analysis.scores import names_of
 from ...analysis.selection import find_measures, find_tables, split_names
 from ...errors import FigureError, UnknownNameError, counted

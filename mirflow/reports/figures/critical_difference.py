@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.inference import compare, friedman
-from ...analysis.policies import MISSING
-from ...analysis.query_options import Query
+from ...analysis.query_options import MISSING, Query
 from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..captions import letters_note, origin_in_words, title_in

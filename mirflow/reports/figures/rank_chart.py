@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.inference.rank_intervals import ranks as ranks_of
-from ...analysis.policies import MISSING
+from ...analysis.inference.rank_tests import ranks as ranks_of
+from ...analysis.query_options import MISSING
 from ...errors import FigureError
 from ...ragged import Float
 from ..captions import origin_in_words, ranks_note, title_in

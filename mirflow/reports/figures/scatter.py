@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from ...analysis.aggregation import aggregate_scores, select
-from ...analysis.inference.covariates import OTHERS, correlations, covariate_values
+from ...analysis.inference.correlations import OTHERS, correlations, covariate_values
 from ...analysis.inference.sample import settle
-from ...analysis.policies import say_intervals
-from ...analysis.query_options import Names, as_names
+from ...analysis.query_options import Names, as_names, say_intervals
 from ...analysis.scores import names_of
 from ...analysis.selected import counted_scores
 from ...analysis.selection import DURATION
@@ -172,7 +171,7 @@ def covariate(
     metric : str or None
         None: the headline metric of the evaluation.
     against, level, cluster
-        As for :func:`mirflow.analysis.inference.covariates.correlations`.
+        As for :func:`mirflow.analysis.inference.correlations.correlations`.
     **options
         As for :func:`mirflow.reports.figures.distributions`. Without ``system`` the seven best are shown.
 
@@ -185,7 +184,7 @@ def covariate(
     FigureError
         If no track has a score and a value of the covariate.
     QueryError, UnknownNameError
-        As for :func:`mirflow.analysis.inference.covariates.correlations`.
+        As for :func:`mirflow.analysis.inference.correlations.correlations`.
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric))

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_query
 from ...analysis.inference import agreement as agreement_of
-from ...analysis.policies import MISSING
+from ...analysis.query_options import MISSING
 from ...analysis.scores import names_of
 from ...errors import FigureError, QueryError, counted
 from ...ragged import Float

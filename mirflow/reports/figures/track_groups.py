@@ -9,8 +9,7 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_query, select
 from ...analysis.inference import intervals
-from ...analysis.policies import say_intervals
-from ...analysis.query_options import Names, Query
+from ...analysis.query_options import Names, Query, say_intervals
 from ...analysis.scores import ANNOTATOR, names_of
 from ...errors import FigureError
 from ..drawing import CYCLE

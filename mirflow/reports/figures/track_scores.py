@@ -9,9 +9,8 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_query, aggregate_scores, select
 from ...analysis.evaluations import ScoresLike, evaluations_of
-from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import choose_one
-from ...analysis.query_options import Names, Query, SelectionOptions
+from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, say_undefined
 from ...analysis.scores import names_of, show_span
 from ...analysis.selected import VALUELESS, counted_scores
 from ...analysis.selection import find_single, find_tables, headline_metric, split_names

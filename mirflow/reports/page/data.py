@@ -15,7 +15,7 @@ import numpy as np
 from ...analysis.aggregation import reduce
 from ...analysis.inference import compare, intervals
 from ...analysis.inference.comparisons import compared_blocks, gaps_to_best
-from ...analysis.inference.rank_intervals import first_shares, rank_bounds
+from ...analysis.inference.rank_tests import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling
 from ...analysis.missing import (
     CellProblem,
@@ -28,9 +28,8 @@ from ...analysis.missing import (
     warn_withheld,
 )
 from ...analysis.per_class import aggregate_table, select_table
-from ...analysis.policies import AUTO, MISSING, say_intervals
 from ...analysis.queries import headline_metrics
-from ...analysis.query_options import Query
+from ...analysis.query_options import AUTO, MISSING, Query, say_intervals
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
 from ...analysis.selected import STORES, bare_cells, with_surplus
 from ...analysis.selection import find_measures

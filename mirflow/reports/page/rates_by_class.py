@@ -11,8 +11,7 @@ import numpy as np
 
 from ...analysis.inference import intervals
 from ...analysis.per_class import COUNT, OUTCOME, SIDE, aggregate_table, select_table, tell_outcomes
-from ...analysis.policies import say_intervals
-from ...analysis.query_options import Query
+from ...analysis.query_options import Query, say_intervals
 from ...analysis.selection import CLASS
 from ...errors import QueryError
 from ...kernels.outcomes import COUNTED

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr
 
 import mirflow
-from mirflow.analysis.inference.covariates import correlations
+from mirflow.analysis.inference.correlations import correlations
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.query_options import Query
 from mirflow.errors import QueryError, UnknownNameError

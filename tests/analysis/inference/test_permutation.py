@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from mirflow.analysis.inference import pooled_scores
-from mirflow.analysis.inference.pooled_scores import PooledScores
+from mirflow.analysis.inference import permutation
+from mirflow.analysis.inference.permutation import PooledScores
 from mirflow.analysis.inference.sample import Sample
 from mirflow.metrics.aggregates import Statistic
 
@@ -24,7 +24,7 @@ def moves(kind: str, first: np.ndarray, second: np.ndarray, shift: float = 0.0) 
 def quantile(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> float:
     share: float = request.param
     declared = {"quantile": Statistic("quantile", "a quantile", np.median, quantile=share)}
-    monkeypatch.setattr(pooled_scores, "STATISTICS", declared)
+    monkeypatch.setattr(permutation, "STATISTICS", declared)
     return share
 
 
@@ -48,7 +48,7 @@ def test_a_track_counts_the_share_of_swaps_with_the_quantile_between_its_scores(
 
 def test_a_track_counts_how_far_its_scores_move_another_statistic(monkeypatch: pytest.MonkeyPatch) -> None:
     squares = Statistic("squares", "mean of squares", lambda ordered, count: (ordered**2).sum(axis=-1) / count)
-    monkeypatch.setattr(pooled_scores, "STATISTICS", {"squares": squares})
+    monkeypatch.setattr(permutation, "STATISTICS", {"squares": squares})
     first, second = np.array([0.1, 0.5, 0.9]), np.array([0.2, 0.2, 0.9])
     # Means of squares without either differ by a fifth of the difference of the two squares.
     np.testing.assert_allclose(moves("squares", first, second), (first**2 - second**2) / 5, atol=1e-12)
