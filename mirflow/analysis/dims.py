@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -45,16 +46,14 @@ def _median(values: Float) -> Float:
     return np.asarray(middle)
 
 
-def _least(values: Float) -> Float:
-    return np.asarray(np.fmin.reduce(values, axis=0, initial=np.nan))
-
-
-def _most(values: Float) -> Float:
-    return np.asarray(np.fmax.reduce(values, axis=0, initial=np.nan))
-
-
 REDUCTIONS: Mapping[str, Callable[[Float], Float]] = MappingProxyType(
-    {"mean": _mean, "median": _median, "sum": _sum, "min": _least, "max": _most}
+    {
+        "mean": _mean,
+        "median": _median,
+        "sum": _sum,
+        "min": lambda values: np.asarray(np.fmin.reduce(values, axis=0, initial=np.nan)),
+        "max": lambda values: np.asarray(np.fmax.reduce(values, axis=0, initial=np.nan)),
+    }
 )
 """Reductions along a dim, without NaN; the reduction of no value at all is NaN."""
 
@@ -158,7 +157,11 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
             raise QueryError(explain_dims(ds, variable, over))
         if measure.metric.nominal:
             raise QueryError(refuse_nominal(measure))
-        values = _reduce_table(table, over, score=measure.metric.orientation != "none")
+        values, dims = np.empty(table.shape[:2]), labels_of(table)
+        for system, start in product(range(table.shape[0]), range(0, table.shape[1], TRACKS)):
+            part = np.asarray(table[system, start : start + TRACKS].values, dtype=np.float64)
+            part = part if measure.metric.orientation != "none" else np.nan_to_num(part)
+            values[system, start : start + TRACKS] = reduce_over(part, dims, over)
         # A track of which no system has a value, as one without that instrument, has nothing to measure.
         there = np.broadcast_to(~np.isnan(values).all(axis=0), values.shape)
         scores.append(values[..., np.newaxis])
@@ -210,14 +213,3 @@ def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
         coords[name] = np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
     coords.pop("metric", None)
     return coords
-
-
-def _reduce_table(table: xr.DataArray, over: Mapping[str, str], *, score: bool) -> Float:
-    """The number of each track of each system: float64 (systems, tracks)."""
-    reduced, labels = np.empty(table.shape[:2]), labels_of(table)
-    for system in range(table.shape[0]):
-        for start in range(0, table.shape[1], TRACKS):
-            part = slice(start, start + TRACKS)
-            values = np.asarray(table[system, part].values, dtype=np.float64)
-            reduced[system, part] = reduce_over(values if score else np.nan_to_num(values), labels, over)
-    return reduced

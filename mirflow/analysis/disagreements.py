@@ -92,7 +92,11 @@ def find_disagreements(
     [(1.0, 2.0, 'G', 'E:min')]
     """
     held = [track for track in tracks if len(track.estimates) > 1]
-    if task == "segment" and not _share_names(held):
+    # Most names of sections in estimates, of three letters or more, may be in the references, too.
+    labels = {label.lower() for track in held for label in track.reference.labels or ()}
+    estimates = [estimate for track in held for estimate in track.estimates.values()]
+    others = [label.lower() for estimate in estimates for label in dict.fromkeys(estimate.labels or ())]
+    if task == "segment" and 2 * sum(label in labels and len(label) > 2 for label in others) <= len(others):
         disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _boundaries)]
     elif task in _CLASSES:
         disagreements = _label_disagreements(held, _CLASSES[task], least, shortest)
@@ -135,18 +139,6 @@ _CLASSES: Mapping[str, Callable[[Sequence[str]], Int]] = {
     "classification": _names,
 }
 """Labels of a task, each once -> their classes."""
-
-
-def _share_names(tracks: Sequence[TrackAnnotations]) -> bool:
-    """True if most names of sections in estimates, of three letters or more, are also in the references."""
-    labels = {label.lower() for track in tracks for label in track.reference.labels or ()}
-    others = [
-        label.lower()
-        for track in tracks
-        for estimate in track.estimates.values()
-        for label in dict.fromkeys(estimate.labels or ())
-    ]
-    return bool(others) and 2 * sum(label in labels and len(label) > 2 for label in others) > len(others)
 
 
 @dataclass(frozen=True)

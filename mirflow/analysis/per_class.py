@@ -81,25 +81,20 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
         others = {dim: label for dim, label in labels.items() if dim != OUTCOME}
         return np.moveaxis(counts, 1 + axis, -1), others
     if COUNT in names:
-        return _of_matches(counts, labels, names.index(COUNT))
+        # Of events or notes from the numbers of matches and of items of each side; without true negatives.
+        sides = ("matched", "reference", "estimate")
+        places = [labels[COUNT].index(name) for name in sides]
+        matched, reference, estimate = (np.take(counts, place, axis=1 + names.index(COUNT)) for place in places)
+        found = {"hit": matched, "false_alarm": estimate - matched, "miss": reference - matched}
+        outcomes = np.stack([found.get(name, np.zeros_like(matched)) for name in COUNTED], axis=-1)
+        return outcomes, {name: label for name, label in labels.items() if name != COUNT}
     if names != list(CONFUSED):
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce none of its classes or outcomes")
     classes, square = _square(counts, *labels.values())
-    outcomes = Outcomes.of_confusion(square)
+    told = Outcomes.of_confusion(square)
     named = [index for index, name in enumerate(classes) if name != NONE]
-    values = np.stack([outcomes.hit, outcomes.false_alarm, outcomes.miss, outcomes.rejection], axis=-1)[:, named]
+    values = np.stack([told.hit, told.false_alarm, told.miss, told.rejection], axis=-1)[:, named]
     return values, {CLASS: tuple(classes[place] for place in named)}
-
-
-def _of_matches(counts: Float, labels: Labels, axis: int) -> tuple[Float, Labels]:
-    """Outcomes of events or notes from the numbers of matches and of items of each side; without true negatives."""
-    dim = list(labels)[axis]
-    matched, reference, estimate = (
-        np.take(counts, labels[dim].index(name), axis=1 + axis) for name in ("matched", "reference", "estimate")
-    )
-    found = {"hit": matched, "false_alarm": estimate - matched, "miss": reference - matched}
-    outcomes = [found.get(name, np.zeros_like(matched)) for name in COUNTED]
-    return np.stack(outcomes, axis=-1), {name: label for name, label in labels.items() if name != dim}
 
 
 def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) -> tuple[list[str], Float]:
@@ -332,40 +327,27 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     name is none of these, or nothing was counted that it could be read off.
     """
     words = {word for word in re.split(r"[^a-z0-9]+", name.lower()) if word}
-    kind, mean = _aggregate_named(words), bool(words & _MEANS)
+    tables = [(ds, *table) for ds in boards for table in find_measures(ds).items()]
     if words & {"mcc", "matthews"}:
-        tables = [
-            str(measure) for ds in boards for measure in find_measures(ds).values() if measure.metric.dims == CONFUSED
-        ]
-        return f"it is read off all tracks together: -m {tables[0]} -a mcc" if tables else ""
-    if kind is None or mean == (_MICRO in words):
-        return ""
-    meanings = [said for ds in boards for said in _sayings(ds, kind, words, mean)]
-    return f"it is read off all tracks together: {' or '.join(dict.fromkeys(meanings))}" if meanings else ""
-
-
-def _aggregate_named(words: set[str]) -> str | None:
-    """The aggregate that some words are about."""
+        counted = [str(measure) for _, _, measure in tables if measure.metric.dims == CONFUSED]
+        return f"it is read off all tracks together: -m {counted[0]} -a mcc" if counted else ""
     if "auc" in words:
-        return "roc_auc"
-    if {"average", "precision"} <= words or "map" in words:
-        return "average_precision"
-    if words & {"f", "f1", "fscore", "fmeasure", "f1score"}:
-        return "f_measure"
-    return next((kind for kind in ("precision", "recall", "accuracy") if kind in words), None)
-
-
-def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable[str]:
-    """The queries to one evaluation that answer."""
-    for variable, measure in find_measures(ds).items():
+        kind = "roc_auc"
+    elif {"average", "precision"} <= words or "map" in words:
+        kind = "average_precision"
+    elif words & {"f", "f1", "fscore", "fmeasure", "f1score"}:
+        kind = "f_measure"
+    else:
+        kind = next((one for one in ("precision", "recall", "accuracy") if one in words), "")
+    mean, meanings = bool(words & _MEANS), []
+    for ds, variable, measure in tables if kind and mean != (_MICRO in words) else ():
         dims = measure.metric.dims
-        if kind not in _aggregates(ds, variable):
-            continue
-        # The accuracy of a class is the recall of its tracks; over all classes the two are the same.
-        name = "recall" if kind == "accuracy" and dims == CONFUSED else kind
         dim = classes_of(dims)
-        if dim:
-            yield f"-m {measure} -a {name} {f'--across {dim}=mean' if mean else f'--over {dim}=sum'}"
+        if dim and kind in _aggregates(ds, variable):
+            # The accuracy of a class is the recall of its tracks; over all classes the two are the same.
+            of = "recall" if kind == "accuracy" and dims == CONFUSED else kind
+            meanings.append(f"-m {measure} -a {of} {f'--across {dim}=mean' if mean else f'--over {dim}=sum'}")
+    return f"it is read off all tracks together: {' or '.join(dict.fromkeys(meanings))}" if meanings else ""
 
 
 def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
@@ -391,7 +373,16 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
             why = f"is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}"
             raise QueryError(f"aggregate {query.aggregate!r} {why}")
         kind = query.aggregate
-    classes, query = _over_tags(table, kind, query) if kind in ORDER_AGGREGATES else _over_classes(table, kind, query)
+    if kind in ORDER_AGGREGATES:
+        (tag,) = (dim for dim in labels_of(table) if dim != SIDE)
+        if query.over and dict(query.over) != {tag: "sum"}:
+            raise QueryError(
+                f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before, but over "
+                f"{tag}=sum puts the decisions of all tags into one order (micro)"
+            )
+        classes, query = "sum" if query.over else "", replace(query, over=None)
+    else:
+        classes, query = _over_classes(table, kind, query)
     over = over_of(table, str(measure), query)
     systems = find_labels(ds, "system", _sorted_systems(ds, variable, query))
     refuse_annotators(ds, query, str(measure))
@@ -416,17 +407,6 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     part = part.assign(cells).assign_attrs(missing=missing)
     places = part["_place"].values
     return TableSelection(part.drop_vars("_place"), table.isel(system=systems), places, measure, kind, over, classes)
-
-
-def _over_tags(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
-    """``sum`` if a query is about the decisions of all tags in one order, and the query without that."""
-    (tag,) = (dim for dim in labels_of(table) if dim != SIDE)
-    if query.over and dict(query.over) != {tag: "sum"}:
-        raise QueryError(
-            f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before, but over "
-            f"{tag}=sum puts the decisions of all tags into one order (micro)"
-        )
-    return ("sum", replace(query, over=None)) if query.over else ("", query)
 
 
 def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
@@ -505,30 +485,23 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
 
 def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:
     """The systems in the order asked for, which may be that of the metric's own values, over all of its dims."""
-    if query.sort == BEST:
-        return _best_first(ds, variable, query)
-    if query.sort in (None, *ORDERS) or variable not in split_names(ds, query.sort)[1]:
+    best = query.sort == BEST
+    if not best and (query.sort in (None, *ORDERS) or variable not in split_names(ds, query.sort)[1]):
         return sort_systems(ds, query)
+    if best and find_measures(ds)[variable].metric.orientation == "none" and query.aggregate not in CLASS_AGGREGATES:
+        return query.system
     table = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
+    if best:  # by the mean of their values; counts and metrics without orientation keep their order
+        if table.attrs["orientation"] == "none":
+            return query.system
+        value = table["value"].values.reshape(table.sizes["system"], -1)
+        defined = ~np.isnan(value)
+        with np.errstate(invalid="ignore"):  # infinite ones of both signs
+            total, count = np.where(defined, value, 0.0).sum(axis=1), defined.sum(axis=1)
+        return names_of(table, "system", ranked(divide(total, count, np.nan), table.attrs["orientation"]))
     left = ", ".join(str(dim) for dim in table["value"].dims[1:])
     if left:
         raise QueryError(f"sort {query.sort!r}: it has extra dims ({left}); reduce them with over, --over")
     if table.attrs["orientation"] == "none" and "nominal" not in table.attrs:
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
     return names_of(table, "system", ranked(table["value"].values, table.attrs["orientation"]))
-
-
-def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
-    """Sort systems by the mean of their values; keep the order for counts and metrics without orientation."""
-    measure = find_measures(ds)[variable].metric
-    if measure.orientation == "none" and query.aggregate not in CLASS_AGGREGATES:
-        return query.system
-    table = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
-    if table.attrs["orientation"] == "none":
-        return query.system
-    value = table["value"].values.reshape(table.sizes["system"], -1)
-    defined = ~np.isnan(value)
-    with np.errstate(invalid="ignore"):  # infinite ones of both signs
-        total, count = np.where(defined, value, 0.0).sum(axis=1), defined.sum(axis=1)
-    mean = divide(total, count, np.nan)
-    return names_of(table, "system", ranked(mean, table.attrs["orientation"]))

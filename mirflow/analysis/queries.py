@@ -89,9 +89,15 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
     groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
     groupings |= {dim: dim for dim in groupings.values()}
     dims = [str(dim) for dim in result["value"].dims if dim not in ("system", "metric")]
-    for dim in asked:
-        if dim in groupings:
-            result = _named_groups(result, groupings[dim])
+    for dim in (groupings[one] for one in asked if one in groupings):
+        # Tracks without a value of a coordinate are not a fold.
+        lacking, own = without_value(result[dim].values), dim.removeprefix("track_")
+        named = result.isel({dim: np.flatnonzero(~lacking)})
+        lost = int(result["n_tracks"].values.sum() - named["n_tracks"].values.sum())
+        if lacking.any():
+            text = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
+            said = "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), text)))
+            result = named.assign_attrs({UNGROUPED: said})
     for dim, text in asked.items():
         for name in _names(text):
             if name not in ACROSS:
@@ -107,25 +113,14 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
         result = _reduced(result, dim_of_groups, _names(text))
     # Each of several values is about the same tracks.
     times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
-    said = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
-    text = "; ".join(f"{dim}={','.join(names)}" for dim, names in said.items())
+    words = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
+    text = "; ".join(f"{dim}={','.join(names)}" for dim, names in words.items())
     return result.assign_attrs(across=text, repeats=str(times))
 
 
 def repeats(attrs: Mapping[str, str]) -> int:
     """Number of groups of a result that each track is in."""
     return int(attrs.get("repeats", 1))
-
-
-def _named_groups(result: xr.Dataset, dim: str) -> xr.Dataset:
-    """Leave out the tracks without a value of a coordinate: they are not a fold."""
-    lacking = without_value(result[dim].values)
-    if not lacking.any():
-        return result
-    named = result.isel({dim: np.flatnonzero(~lacking)})
-    lost, own = int(result["n_tracks"].values.sum() - named["n_tracks"].values.sum()), dim.removeprefix("track_")
-    text = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
-    return named.assign_attrs({UNGROUPED: "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), text)))})
 
 
 def _names(text: str | Sequence[str]) -> list[str]:
@@ -285,8 +280,13 @@ def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], 
     for name in names:
         if name not in ACROSS:
             raise UnknownNameError("reduction", name, ACROSS)
-    reductions = {name: ACROSS[name] for name in names}
-    return plain, lambda result: _name_runs(_sorted(across_runs(result, reductions), query.sort), names)
+
+    def reduce_runs(result: xr.Dataset) -> xr.Dataset:
+        made = _sorted(across_runs(result, {name: ACROSS[name] for name in names}), query.sort)
+        text = "; ".join(filter(None, (f"{RUN}={','.join(names)}", made.attrs.get("across", ""))))
+        return made.assign_attrs(across=text, repeats=str(repeats(made.attrs) * len(names)))
+
+    return plain, reduce_runs
 
 
 def _sorted(result: xr.Dataset, sort: str | None) -> xr.Dataset:
@@ -299,12 +299,6 @@ def _sorted(result: xr.Dataset, sort: str | None) -> xr.Dataset:
     place = metrics.index(sort) if sort in metrics else 0
     first = result["value"].isel(metric=place).transpose("system", ...).values.reshape(result.sizes["system"], -1)
     return result.isel(system=ranked(first[:, 0], names_of(result, "orientation")[place]))
-
-
-def _name_runs(result: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """A result with the reductions across runs among its attributes."""
-    text = "; ".join(filter(None, (f"{RUN}={','.join(names)}", result.attrs.get("across", ""))))
-    return result.assign_attrs(across=text, repeats=str(repeats(result.attrs) * len(names)))
 
 
 def only_answer(found: Sequence[xr.Dataset]) -> xr.Dataset:
@@ -494,7 +488,16 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     from ..lazy_array import plain_variable
 
     ds = as_scores(ds)
-    _refuse_unknown_labels(query)
+    asked = {
+        f"sort={query.sort!r}": query.sort not in (None, NAME, STORED),
+        f"where={query.where!r}": query.where is not None and bool(re.search(r"\bduration\b", query.where)),
+        "annotator": query.annotator is not None or ANNOTATOR in (as_names(query.by) or []),
+    }
+    for said in (said for said, unknown in asked.items() if unknown):
+        raise QueryError(
+            f"{said}: a lazy answer has its labels now, and these depend on the scores; leave it out, or ask without "
+            "lazy=True"
+        )
     if query.system is not None or query.sort == NAME:
         ds = ds.isel(system=find_labels(ds, "system", sort_systems(ds, query)))
     if query.tracks is not None or query.where is not None:
@@ -527,18 +530,3 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     result = like.assign({name: (like[name].dims, lazy[name].data, like[name].attrs) for name in outputs})
     result.attrs = {name: value for name, value in like.attrs.items() if name not in _OF_VALUES}
     return result
-
-
-def _refuse_unknown_labels(query: Query) -> None:
-    """Raise a QueryError for an order or a selection that depends on the scores."""
-    asked = {
-        f"sort={query.sort!r}": query.sort not in (None, NAME, STORED),
-        f"where={query.where!r}": query.where is not None and bool(re.search(r"\bduration\b", query.where)),
-        "annotator": query.annotator is not None or ANNOTATOR in (as_names(query.by) or []),
-    }
-    for said, refused in asked.items():
-        if refused:
-            raise QueryError(
-                f"{said}: a lazy answer has its labels now, and these depend on the scores; leave it out, or ask "
-                "without lazy=True"
-            )

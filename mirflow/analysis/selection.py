@@ -7,7 +7,7 @@ import difflib
 import json
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
@@ -226,20 +226,17 @@ def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
     chosen = as_names(names)
     if chosen is None:
         return list(indices.values())
-    return list(dict.fromkeys(place for name in chosen for place in _matching(dim, name, indices)))
-
-
-def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
-    """The position of a name, or those that match it as a pattern."""
-    if name in known:
-        return [known[name]]
-    if not set("*?[") & set(name):
-        raise UnknownNameError(dim, name, known)
-    indices = [place for label, place in known.items() if fnmatchcase(label, name)]
-    if not indices:
-        more = ", ..." if len(known) > _SHOWN else ""
-        raise QueryError(f"no {dim} matches {name!r}; there are: {', '.join(list(known)[:_SHOWN])}{more}")
-    return indices
+    places: list[int] = []
+    for name in chosen:
+        matching = [indices[name]] if name in indices else []
+        if not matching and not set("*?[") & set(name):
+            raise UnknownNameError(dim, name, indices)
+        matching = matching or [place for label, place in indices.items() if fnmatchcase(label, name)]
+        if not matching:
+            more = ", ..." if len(indices) > _SHOWN else ""
+            raise QueryError(f"no {dim} matches {name!r}; there are: {', '.join(list(indices)[:_SHOWN])}{more}")
+        places += matching
+    return list(dict.fromkeys(places))
 
 
 def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[int]:
@@ -316,32 +313,23 @@ def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> s
     left = {dim: labels for dim, labels in labelled if dim not in done}
     dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
     needs = f"metric {str(measure)!r} has {dims}; this needs one number per track"
-    rated = _rated(measure)
-    if rated:
+    own = measure.metric.dims
+    kinds = [kind for kind in table_aggregates(measure.metric.orientation, own) if kind in CLASS_AGGREGATES]
+    if kinds:
         # Of counts by class or by outcome, and of affinities, a mean along these says nothing.
-        return f"{needs}, and {rated}"
+        ordered, unit = set(kinds) <= {*ORDER_AGGREGATES}, classes_of(own)
+        takers = ["query (also with --ci)"] if ordered else ["query (also with --ci, --significance)", "compare"]
+        takers += [f"--friedman with --unit {unit}"] if unit else []
+        listed = " and ".join(filter(None, (", ".join(takers[:-1]), takers[-1])))
+        return (
+            f"{needs}, and its statistics are those of all tracks together, by one of --aggregate {', '.join(kinds)}: "
+            f"{listed} take them, of this metric alone"
+        )
     said = " ".join(f"--over {dim}=mean" for dim in left)
     one = "".join(
         f", or one alone: --over {dim}={labels[0]}" for dim, labels in left.items() if labels and len(left) == 1
     )
     return f"{needs}: {said}{one}"
-
-
-def _rated(measure: Measure) -> str:
-    """Statistics of a metric that counts by class or outcome, or has affinities; empty for all others."""
-    dims = measure.metric.dims
-    kinds = [kind for kind in table_aggregates(measure.metric.orientation, dims) if kind in CLASS_AGGREGATES]
-    if not kinds:
-        return ""
-    ordered = set(kinds) <= {*ORDER_AGGREGATES}
-    unit = classes_of(dims)
-    takers = ["query (also with --ci)"] if ordered else ["query (also with --ci, --significance)", "compare"]
-    takers += [f"--friedman with --unit {unit}"] if unit else []
-    listed = " and ".join(filter(None, (", ".join(takers[:-1]), takers[-1])))
-    return (
-        f"its statistics are those of all tracks together, by one of --aggregate {', '.join(kinds)}: {listed} take "
-        "them, of this metric alone"
-    )
 
 
 CLASS = "class"
@@ -401,19 +389,16 @@ def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
         return {}
     measures = {}
     for variable, sibling in tables.items():
-        said = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else _spellings(convention, variable)
-        for identity in said:
+        identities = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else []
+        # Without the name of its metric, as in a dataset of the user's own, a variable may be one of these.
+        for metric in convention.metrics if not identities else ():
+            value = variable.removeprefix(f"{metric.name}_")
+            identities.append(metric.name if value == variable else f"{metric.name}@{value}")
+        for identity in identities:
             measure = _measure(convention, identity)
             if measure is not None and measure.metric.dims and measure.variable == variable:
                 measures[variable] = measure
     return measures
-
-
-def _spellings(convention: Convention, variable: str) -> Iterable[str]:
-    """Possible names of a variable without the name of its metric, as in a dataset of the user's own."""
-    for metric in convention.metrics:
-        value = variable.removeprefix(f"{metric.name}_")
-        yield metric.name if value == variable else f"{metric.name}@{value}"
 
 
 def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[list[str], list[str]]:
@@ -527,8 +512,8 @@ def show_parameters(param: Parameters) -> str:
 
 
 def _is_one_of(value: object, wanted: object) -> bool:
-    several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
-    return any(_same(value, one) for one in (wanted if isinstance(wanted, Sequence) and several else [wanted]))
+    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
+    return any(_same(value, one) for one in several)
 
 
 def _same(value: object, wanted: object) -> bool:

@@ -130,17 +130,6 @@ def choose_correction(correction: str, tests: Sequence[str]) -> str:
     return correction
 
 
-def least_corrected(p: float, number: int, method: str) -> float:
-    """The smallest corrected p-value of so many, of which each is at least `p`.
-
-    Examples
-    --------
-    >>> least_corrected(0.01, 6, "holm"), least_corrected(0.01, 6, "max-t")
-    (0.06, 0.01)
-    """
-    return min(p * max(number, 1), 1.0) if method == "holm" else p
-
-
 def correct(p: Float, method: str = "holm") -> Float:
     """p-values corrected for being many.
 
@@ -207,7 +196,12 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[
     parts = [_effects(score, pairs[start : start + step], lower_is_better) for start in range(0, len(pairs), step)]
     parts = parts or [_effects(score, pairs, lower_is_better)]
     sizes = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return sizes | {"cliffs_delta": _dominance(settle(score), pairs)}
+    ordered, units = np.sort(settle(score), axis=1), score.shape[1]
+    dominance = np.full(len(pairs), np.nan)
+    for index, (left, right) in enumerate(pairs.tolist() if units else ()):
+        below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
+        dominance[index] = ((below + upto).sum() / units - units) / units
+    return sizes | {"cliffs_delta": dominance}
 
 
 def _effects(score: Float, pairs: Int, lower_is_better: bool) -> dict[str, Array]:
@@ -218,35 +212,24 @@ def _effects(score: Float, pairs: Int, lower_is_better: bool) -> dict[str, Array
     equal = len(difference) - larger - smaller
     wins, losses = (smaller, larger) if lower_is_better else (larger, smaller)
     superiority = (wins + equal / 2) / np.where(len(difference), len(difference), np.nan)
-    sizes = {"wins": wins, "losses": losses, "ties": equal, "superiority": superiority, "dz": _standardised(raw)}
-    return sizes | {"rank_biserial": _signed_ranks(difference)}
+    dz, rank_biserial = np.full((2, len(pairs)), np.nan)
+    if len(raw) > 1:
+        with np.errstate(invalid="ignore"):  # the spread of infinite differences is NaN
+            mean, spread = raw.mean(axis=0), raw.std(axis=0, ddof=1)
+            constant = settle(np.ptp(raw, axis=0)) == 0
+        # 0 where no unit differs, NaN where all differ by the same.
+        dz = divide(mean, spread, np.where(settle(mean) == 0, 0.0, np.nan), where=~constant & (spread > 0))
+    if difference.size:
+        size = np.abs(difference)
+        # Equal units have the lowest ranks; without them all others move down by their number.
+        rank = np.where(size > 0, _midranks(size) - (size == 0).sum(axis=0), 0.0)
+        rank_biserial = divide((np.sign(difference) * rank).sum(axis=0), rank.sum(axis=0))
+    sizes = {"wins": wins, "losses": losses, "ties": equal, "superiority": superiority}
+    return sizes | {"dz": dz, "rank_biserial": rank_biserial}
 
 
 _NUMBERS = 1 << 22
 """Differences of scores in a block of pairs."""
-
-
-def _standardised(difference: Float) -> Float:
-    """Mean over standard deviation; 0 where no unit differs, NaN where all differ by the same."""
-    units, pairs = difference.shape
-    if units < 2:
-        return np.full(pairs, np.nan)
-    with np.errstate(invalid="ignore"):  # the spread of infinite differences is NaN
-        mean, spread = difference.mean(axis=0), difference.std(axis=0, ddof=1)
-        constant = settle(np.ptp(difference, axis=0)) == 0
-    none = np.where(settle(mean) == 0, 0.0, np.nan)
-    return divide(mean, spread, none, where=~constant & (spread > 0))
-
-
-def _signed_ranks(difference: Float) -> Float:
-    if not difference.size:
-        return np.full(difference.shape[1], np.nan)
-    size = np.abs(difference)
-    # Equal units have the lowest ranks; without them all others move down by their number.
-    rank = np.where(size > 0, _midranks(size) - (size == 0).sum(axis=0), 0.0)
-    total = rank.sum(axis=0)
-    signed = (np.sign(difference) * rank).sum(axis=0)
-    return divide(signed, total)
 
 
 def _midranks(values: Float) -> Float:
@@ -265,17 +248,6 @@ def _midranks(values: Float) -> Float:
     np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=0)
     ranks[:, np.isnan(values).any(axis=0)] = np.nan
     return ranks
-
-
-def _dominance(score: Float, pairs: Int) -> Float:
-    ordered = np.sort(score, axis=1)
-    units = score.shape[1]
-    dominance = np.full(len(pairs), np.nan)
-    for index, (left, right) in enumerate(pairs.tolist()):
-        if units:
-            below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
-            dominance[index] = ((below + upto).sum() / units - units) / units
-    return dominance
 
 
 TESTS = {
@@ -337,13 +309,20 @@ def test_pairs(test: str, sample: Sample, metric: int, pairs: Int, how: Resampli
     nothing = np.full(len(pairs), np.nan)
     if sample.score.shape[1] == 0:
         return Tested(nothing, lambda _: (nothing, nothing))
-    if test == SEQUENCE:
-        return _by_sequence(sample, metric, pairs, how)
-    first, second = (sample.score[pairs[:, side], :, metric].T for side in (0, 1))
-    difference = differences(first, second)
-    # Signed ranks are about another number than the difference of the values.
-    bounds = partial(_student_bounds, difference) if test == "t" else lambda _: (nothing, nothing)
-    return Tested(_by_units(test, difference), bounds)
+    if test != SEQUENCE:
+        first, second = (sample.score[pairs[:, side], :, metric].T for side in (0, 1))
+        difference = differences(first, second)
+        # Signed ranks are about another number than the difference of the values.
+        bounds = partial(_student_bounds, difference) if test == "t" else lambda _: (nothing, nothing)
+        return Tested(_by_units(test, difference), bounds)
+    assert how.anytime is not None
+    if sample.clusters < how.least:  # nothing is excluded by fewer units than the first look needs
+        return Tested(np.ones(len(pairs)), lambda _: (nothing, nothing))
+    ratios = [sample.sums(system, metric) for system in range(len(sample.score))]
+    value = np.array([divide(above.sum(), below.sum(), np.nan) for above, below in ratios])
+    difference, errors = value[pairs[:, 0]] - value[pairs[:, 1]], difference_errors(sample, metric, pairs)
+    about = errors, sample.clusters, how.anytime, how.level
+    return Tested(sequence_p(settle(difference), *about), partial(sequence_bounds, difference, *about))
 
 
 def least_p(test: str, clusters: int, how: Resampling) -> float:
@@ -362,44 +341,27 @@ def least_p(test: str, clusters: int, how: Resampling) -> float:
     return 2.0 ** (1 - clusters) if listed else 1 / (how.replicates + 1)
 
 
-def _by_sequence(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Tested:
-    """Confidence sequences; nothing is excluded by fewer units than the first look needs."""
-    assert how.anytime is not None
-    if sample.clusters < how.least:
-        nothing = np.full(len(pairs), np.nan)
-        return Tested(np.ones(len(pairs)), lambda _: (nothing, nothing))
-    ratios = [sample.sums(system, metric) for system in range(len(sample.score))]
-    value = np.array([divide(above.sum(), below.sum(), np.nan) for above, below in ratios])
-    difference, errors = value[pairs[:, 0]] - value[pairs[:, 1]], difference_errors(sample, metric, pairs)
-    about = errors, sample.clusters, how.anytime, how.level
-    return Tested(sequence_p(settle(difference), *about), partial(sequence_bounds, difference, *about))
-
-
 def _by_units(test: str, difference: Float) -> Float:
     """Wilcoxon's or Student's test of differences (units, pairs)."""
-    from scipy import stats
+    from scipy import special, stats
 
-    p = np.ones(difference.shape[1])
-    if test == "t" and len(difference) < 2:
+    p, count = np.ones(difference.shape[1]), len(difference)
+    if test == "t" and count < 2:
         return np.full(len(p), np.nan)
     settled = settle(difference)
     differs = np.flatnonzero(settled.any(axis=0))
-    if len(differs):
-        columns = (settled if test == "wilcoxon" else difference)[:, differs]
-        with np.errstate(all="ignore"):
-            if test == "t":
-                from scipy.special import stdtr
-
-                count = len(columns)
-                constant = settle(np.ptp(columns, axis=0)) == 0
-                mean, error = columns.mean(axis=0), columns.std(axis=0, ddof=1) / np.sqrt(count)
-                # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
-                certain = np.where(np.isfinite(mean), np.inf, np.nan)
-                ratio = divide(mean, error, certain, where=~constant & (error > 0))
-                p[differs] = np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
-            else:
-                # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
-                p[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
+    columns = (settled if test == "wilcoxon" else difference)[:, differs]
+    with np.errstate(all="ignore"):
+        if test == "wilcoxon":
+            # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
+            p[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
+        elif len(differs):
+            constant = settle(np.ptp(columns, axis=0)) == 0
+            mean, error = columns.mean(axis=0), columns.std(axis=0, ddof=1) / np.sqrt(count)
+            # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
+            certain = np.where(np.isfinite(mean), np.inf, np.nan)
+            ratio = divide(mean, error, certain, where=~constant & (error > 0))
+            p[differs] = np.asarray(2 * special.stdtr(count - 1, -np.abs(ratio)))
     return p
 
 
@@ -641,7 +603,7 @@ def least_of(test: str, correction: str, parts: Sequence[Compared], pairs: int, 
     if correction == MAX_T:
         every = np.unique(np.concatenate([part.clusters for part in parts]))
         return max(least, least_p(test, len(every), how))
-    return least_corrected(least, pairs, correction)
+    return min(least * max(pairs, 1), 1.0) if correction == "holm" else least
 
 
 def pairs_by_units(included: Bool, pairs: Int) -> Iterator[tuple[Int, Int]]:

@@ -23,12 +23,21 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.ratios import divide
-from ...metrics.aggregates import STATISTICS, Statistic
+from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from .interval_ends import influence
 from .resampling import Rates, Ratios, Resampling, chunks, without_rounding
 from .sample import Sample, differences
 
+_NEAR = 1e-11
+KEPT = 1 << 27
+"""Bytes of differences that are kept instead of computed again."""
+_TERMS = 1 << 23
+"""Terms of systems that are multiplied at once: the signs of all replicates are drawn anew for each product."""
+_WIDTH = 1 << 13
+"""Numbers for each replicate of a chunk of which each pair of systems is looked at."""
+_CACHED = 1 << 15
+"""Numbers that are in a processor's cache while something is done with them."""
 _STEPS = 32
 """Halvings after which an end of an interval is known to nine digits of the range of the scores."""
 _LISTED = 1_000
@@ -58,13 +67,11 @@ class PooledScores:
         step = max(1, _NUMBERS // max(score.shape[1], 1))
         for start in range(0, len(pairs), step):
             part = slice(start, start + step)
-            first, second = pairs[part].T
-            moves = self._moves(score[first], score[second] + shift[part, np.newaxis])
+            moves = self._moves(score[pairs[part, 0]], score[pairs[part, 1]] + shift[part, np.newaxis])
             cluster, count = self.sample.cluster, self.sample.clusters
-            if np.array_equal(cluster, np.arange(count)):
-                found[part] = moves
-            else:
-                found[part] = np.asarray(moves @ (cluster[:, np.newaxis] == np.arange(count)).astype(np.float64))
+            if not np.array_equal(cluster, np.arange(count)):
+                moves = np.asarray(moves @ (cluster[:, np.newaxis] == np.arange(count)).astype(np.float64))
+            found[part] = moves
         return found
 
     def _moves(self, first: Float, second: Float) -> Float:
@@ -76,8 +83,12 @@ class PooledScores:
         near = _NEAR * np.where(np.isfinite(every), np.abs(every), 0.0).max(axis=1, keepdims=True)
         if statistic.quantile is not None:
             moved = _share_below(ordered, order >= units, statistic.quantile, near)
+        elif statistic.without_each is not None:
+            moved = np.stack([-statistic.without_each(scores) for scores in ordered])
         else:
-            moved = np.stack([-_without_each(statistic, scores) for scores in ordered])
+            count, place = ordered.shape[1], np.arange(ordered.shape[1] - 1)
+            others = place + (place >= np.arange(count)[:, np.newaxis])
+            moved = np.stack([-statistic.of_ordered(one[others], np.full(count, count - 1)) for one in ordered])
         back = np.empty_like(moved)
         np.put_along_axis(back, order, moved, axis=1)
         away = differences(first, second)
@@ -158,27 +169,6 @@ def _at_least(least: Int, number: Int) -> Float:
     sure, never = least <= 0, least > number
     found = 1 - bdtr(np.clip(least - 1, 0, np.maximum(number, 1)), np.maximum(number, 1), 0.5)
     return np.where(sure, 1.0, np.where(never, 0.0, found))
-
-
-def _without_each(statistic: Statistic, scores: Float) -> Float:
-    """A statistic of sorted scores without each of them: float64 (scores,)."""
-    if statistic.without_each is not None:
-        return statistic.without_each(scores)
-    count = len(scores)
-    place = np.arange(count - 1)
-    left = scores[place + (place >= np.arange(count)[:, np.newaxis])]
-    return statistic.of_ordered(left, np.full(count, count - 1))
-
-
-_NEAR = 1e-11
-KEPT = 1 << 27
-"""Bytes of differences that are kept instead of computed again."""
-_TERMS = 1 << 23
-"""Terms of systems that are multiplied at once: the signs of all replicates are drawn anew for each product."""
-_WIDTH = 1 << 13
-"""Numbers for each replicate of a chunk of which each pair of systems is looked at."""
-_CACHED = 1 << 15
-"""Numbers that are in a processor's cache while something is done with them."""
 
 
 @dataclass(frozen=True)
@@ -425,15 +415,11 @@ def swap_ratios(sample: Sample, metric: int) -> SwappedRatios:
 
 def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
     """Swaps of the scores of pairs of systems, for any aggregate of one metric."""
-    if sample.kinds[metric] in STATISTICS:
-        return _swap_ordered(sample, metric, pairs)
-    systems = np.unique(pairs)
-    every = np.arange(len(sample.duration), dtype=np.int64)
-    return swap_ratios(sample.take(every, systems), metric).swaps(np.searchsorted(systems, pairs))
-
-
-def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
-    """Swap how far each cluster of two systems' units moves a statistic."""
+    if sample.kinds[metric] not in STATISTICS:
+        systems = np.unique(pairs)
+        every = np.arange(len(sample.duration), dtype=np.int64)
+        return swap_ratios(sample.take(every, systems), metric).swaps(np.searchsorted(systems, pairs))
+    # How far each cluster of two systems' units moves a statistic is swapped.
     pooled = PooledScores(sample, metric, pairs)
     moves = pooled.moves(np.zeros(len(pairs)))
     score = sample.score[:, :, metric]
