@@ -193,7 +193,15 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Sele
     if asked.param:
         places = choose_metrics(ds, places, asked.param)
     if single and asked.metric is not None and not asked.exact:
-        ds, places = _default_metrics(ds, asked.metric, places)
+        # One metric for each name, of several parameters the default ones; the attribute ``default`` names these.
+        named = [name for name in as_names(asked.metric) or [] if set(find_metrics(ds, name)) & set(places)]
+        singles = list(dict.fromkeys(find_single(ds, name, places) for name in named))
+        if len(singles) < len(places):
+            metrics = names_of(ds, "metric")
+            several = [one for one in singles if len({*find_metrics(ds, metrics[one])}.intersection(places)) > 1]
+            words = ", ".join(spell_out(ds, one) for one in several)
+            ds = ds.assign_attrs({"default": words} if several else {})
+        places = singles
     if asked.over and (query.sort in (None, *ORDERS) or not split_names(stored, query.sort)[1]):
         check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over)
     kinds, left_out = _kinds(ds, places, query.aggregate, named=query.metric is not None)
@@ -300,19 +308,6 @@ def ranked(value: Float, orientation: str) -> list[int]:
     """Sort values stably from the best to the worst, NaN last."""
     places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
     return places
-
-
-def _default_metrics(ds: xr.Dataset, asked: Names, places: list[int]) -> tuple[xr.Dataset, list[int]]:
-    """One metric for each name, of several parameters the default ones; the attribute ``default`` names these."""
-    left = [name for name in as_names(asked) or [] if set(find_metrics(ds, name)) & set(places)]
-    indices = list(dict.fromkeys(find_single(ds, name, places) for name in left))
-    if len(indices) == len(places):
-        return ds, indices
-    metrics = names_of(ds, "metric")
-    several = [place for place in indices if len({*find_metrics(ds, metrics[place])}.intersection(places)) > 1]
-    return ds.assign_attrs(
-        {"default": ", ".join(spell_out(ds, place) for place in several)} if several else {}
-    ), indices
 
 
 def sort_systems(ds: xr.Dataset, query: Query) -> Names:

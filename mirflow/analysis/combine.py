@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from ..store.format import (
     nested_attrs,
     plain_attrs,
 )
-from .scores import Array
+from .scores import Array, names_of, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,13 +51,11 @@ def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
     ''
     """
     classes = {store: attrs[CLASSES] for store, attrs in given.items() if CLASSES in attrs}
-    if not all(attrs.get("task") in _DECIDED for attrs in given.values()):
-        # No metric depends on credits that are not given.
+    decided = all(attrs.get("task") in _DECIDED for attrs in given.values())
+    if not decided:  # no metric depends on credits that are not given
         classes = {store: kept for store, kept in classes.items() if kept["credits"]}
-        differ = _other_credits
-    else:
-        differ = _other_names
     stores = list(classes)
+    differ = _other_names if decided else _other_credits
     return next(filter(None, (differ(classes, stores[0], store) for store in stores[1:])), "")
 
 
@@ -107,11 +105,17 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
     >>> differing_references({"2012": scored("4:2"), "2013": scored("5:3")}).partition(",")[0]
     "the reference of 1 of 2 shared tracks comes from different files in 2012 and 2013 (track 'x') and may differ"
     """
-    holders = Counter(track for ds in given.values() for track in _tracks(ds))
+    holders = Counter(track for ds in given.values() for track in names_of(ds, "track"))
     shared = {track for track, stores in holders.items() if stores > 1}
     if not shared:
         return ""
-    others, involved = _other_files(given, shared)
+    by_store = {store: reference_digests(ds, shared) for store, ds in given.items()}
+    others: set[str] = set()
+    involved: set[str] = set()
+    for track in shared:
+        digests = {store: own[track] for store, own in by_store.items() if track in own}
+        if len(set(digests.values())) > 1:
+            others, involved = others | {track}, involved | set(digests)
     longer, by_length = _other_durations(given, shared)
     differing = [track for track in holders if track in others or track in longer]
     if not differing:
@@ -132,29 +136,12 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
     return f"{come}, {len(longer)} of them of another duration, and the others may differ, so that {so}"
 
 
-def _tracks(ds: xr.Dataset) -> list[str]:
-    return [str(name) for name in ds["track"].values.tolist()]
-
-
-def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
-    """Tracks whose references have several digests, and the stores that these are in."""
-    by_store = {store: reference_digests(ds, shared) for store, ds in given.items()}
-    tracks: set[str] = set()
-    stores: set[str] = set()
-    for track in shared:
-        digests = {store: own[track] for store, own in by_store.items() if track in own}
-        if len(set(digests.values())) > 1:
-            tracks.add(track)
-            stores |= set(digests)
-    return tracks, stores
-
-
 def reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
     """Known digests of the references of some tracks."""
     found: dict[str, str] = {}
     if DIGEST not in ds.data_vars:
         return found
-    wanted = {index: track for index, track in enumerate(_tracks(ds)) if track in shared}
+    wanted = {index: track for index, track in enumerate(names_of(ds, "track")) if track in shared}
     for system in range(ds.sizes["system"]):
         # Most often one system tells all of them.
         if len(found) == len(wanted):
@@ -173,7 +160,7 @@ def _other_durations(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple
     for store, ds in given.items():
         if DURATION not in ds.data_vars:
             continue
-        for track, seconds in zip(_tracks(ds), ds[DURATION].values.tolist(), strict=True):
+        for track, seconds in zip(names_of(ds, "track"), ds[DURATION].values.tolist(), strict=True):
             # The duration is 0 where no reference was usable.
             if track in shared and seconds > 0:
                 durations.setdefault(track, {})[store] = seconds
@@ -232,11 +219,27 @@ def joined_variable(
     fill: object = "" if text else _FILLS.get(key, float(like.encoding.get("_FillValue", 0.0)))
     dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
     # A cell that another store scored by other metrics lacks this score; nothing says that it has nothing to measure.
-    lacking = 1.0 if key == "weight" else None
+    key_is_weight = key == "weight"
     attrs = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}
     if dims != own:
         attrs[OWN_DIMS] = own
-    return lazy_variable((*CELL, *dims), shape, dtype, _reader(shape, dtype, fill, readers, lacking), attrs)
+
+    def read(key: tuple[Any, ...]) -> Array:
+        wanted = [np.atleast_1d(np.arange(size)[one]) for size, one in zip(shape, key, strict=True)]
+        joined = np.full([len(one) for one in wanted], fill, dtype=dtype)
+        for places, values in readers:
+            # Where in the answer, and where in the part, are the labels that are in both.
+            into, out = zip(*(_meet(one, own) for one, own in zip(wanted, places, strict=True)), strict=True)
+            if all(map(len, into)):  # where a part has nothing, values of other parts stay
+                old, new = joined[np.ix_(*into)], np.asarray(values[out].values, dtype=dtype if text else None)
+                nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
+                joined[np.ix_(*into)] = np.where(nothing, old, new)
+        if key_is_weight:
+            joined[np.isnan(joined)] = 1.0
+        scalar = (np.ndim(np.arange(size)[one]) == 0 for size, one in zip(shape, key, strict=True))
+        return np.asarray(joined[tuple(0 if single else slice(None) for single in scalar)])
+
+    return lazy_variable((*CELL, *dims), shape, dtype, read, attrs)
 
 
 def extra_dims(values: xr.DataArray) -> dict[str, str]:
@@ -257,11 +260,6 @@ def _put(key: str, dim: str, names: Sequence[str], coords: dict[str, Any], taken
     raise QueryError(f"{key}: its dim {dim!r} cannot be joined, both {dim!r} and {key}_{dim} are taken")
 
 
-def names_of(ds: xr.Dataset, dim: str) -> list[str]:
-    """The labels along a dim."""
-    return [str(name) for name in ds[dim].values.tolist()]
-
-
 def union(names: Iterable[Sequence[str]]) -> list[str]:
     """All labels, each once."""
     return list(dict.fromkeys(name for several in names for name in several))
@@ -273,30 +271,6 @@ def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
 
 
-Readers = Sequence[tuple[list[Array], "xr.DataArray"]]
-
-
-def _reader(
-    shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers, lacking: float | None = None
-) -> Callable[[tuple[Any, ...]], Array]:
-    def read(key: tuple[Any, ...]) -> Array:
-        wanted = [np.atleast_1d(np.arange(size)[one]) for size, one in zip(shape, key, strict=True)]
-        whole = np.full([len(one) for one in wanted], fill, dtype=dtype)
-        for places, values in readers:
-            # Where in the answer, and where in the part, are the labels that are in both.
-            into, out = zip(*(_meet(one, own) for one, own in zip(wanted, places, strict=True)), strict=True)
-            if all(map(len, into)):
-                whole[np.ix_(*into)] = _merge(whole[np.ix_(*into)], values[out].values, fill)
-        if lacking is not None:
-            whole[np.isnan(whole)] = lacking
-        scalar = tuple(
-            0 if np.ndim(np.arange(size)[one]) == 0 else slice(None) for size, one in zip(shape, key, strict=True)
-        )
-        return np.asarray(whole[scalar])
-
-    return read
-
-
 def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
     """Positions of common labels, among the wanted ones and in the part."""
     at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
@@ -304,14 +278,6 @@ def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
     at[places[held]] = held
     positions = at[wanted]
     return np.flatnonzero(positions >= 0), positions[positions >= 0]
-
-
-def _merge(old: Array, new: Array, fill: object) -> Array:
-    """Values of a part; where it has none, those of other parts."""
-    if old.dtype.kind in "OTU":
-        return np.where(np.asarray(new, dtype=old.dtype) == "", old, np.asarray(new, dtype=old.dtype))
-    nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
-    return np.where(nothing, old, new)
 
 
 STORE = "store"
@@ -463,29 +429,19 @@ def _kept_metrics(
             words = ", ".join(f"{version} in {store}" for store, version in held.items())
             raise QueryError(f"group {name!r}: metric {metric!r} has version {words}; run the older pipeline again")
     metrics = [metric for metric, own in versions.items() if _everywhere(own, given, meeting)]
-    tables = _partly_tables(given, meeting)
+    # Variables with extra dims that stores lack or have over other ones, with what to call them.
+    own_tables = {store: tables_of(ds) for store, ds in given.items()}
+    tables = {}
+    for key, table in {key: table for own in own_tables.values() for key, table in own.items()}.items():
+        having = {store: extra_dims(own[key]).keys() for store, own in own_tables.items() if key in own}
+        alike = all(dims == extra_dims(table).keys() for dims in having.values())
+        if not (alike and _everywhere(having, given, meeting)):
+            tables[key] = str(table.attrs.get("metric", key))
     partly = [*(metric for metric in versions if metric not in metrics), *tables.values()]
     if partly:
         text = f"group {name!r}: not in all stores and left out: {', '.join(partly)}"
         warnings.warn(text, MirflowWarning, stacklevel=5)
     return metrics, tables
-
-
-def _tables(ds: xr.Dataset) -> dict[str, xr.DataArray]:
-    """The variables with extra dims, each of which is one metric."""
-    return {str(key): var for key, var in ds.data_vars.items() if set(CELL) < set(var.dims) != {*CELL, "metric"}}
-
-
-def _partly_tables(given: Mapping[str, xr.Dataset], meeting: Collection[frozenset[str]]) -> dict[str, str]:
-    """Variables with extra dims that stores lack or have over other ones, with what to call them."""
-    tables = {store: _tables(ds) for store, ds in given.items()}
-    partly = {}
-    for key, table in {key: table for own in tables.values() for key, table in own.items()}.items():
-        having = {store: extra_dims(own[key]).keys() for store, own in tables.items() if key in own}
-        alike = all(dims == extra_dims(table).keys() for dims in having.values())
-        if not (alike and _everywhere(having, given, meeting)):
-            partly[key] = str(table.attrs.get("metric", key))
-    return partly
 
 
 def _check_cells(
@@ -502,7 +458,7 @@ def _check_cells(
     for number, (store, ds) in enumerate(given.items()):
         held = ds["status"].transpose(*CELL).values != Status.not_computed
         at = np.ix_(*(places_of(names_of(ds, dim), labels[dim]) for dim in CELL))
-        own = frozenset((*names_of(ds, "metric"), *_tables(ds)))
+        own = frozenset((*names_of(ds, "metric"), *tables_of(ds)))
         for metrics, owner in owners.items():
             both = held & (owner[at] >= 0)
             others = np.where(both, owner[at], -1)

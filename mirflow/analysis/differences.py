@@ -55,35 +55,37 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
     `given`: a path may name a group behind a colon: ``stores/x.zarr:chord``. `root`: folder in which the patterns of a
     mapping file start, instead of the one that it names.
     """
-    label, boards, wanted = _boards(given, root)
+    wanted = None
+    if not isinstance(given, str | Path):
+        import xarray as xr
+
+        label, boards = "dataset", {"": given} if isinstance(given, xr.Dataset) else {}
+        if not isinstance(given, xr.Dataset):
+            nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
+            label, boards = str(given.name or "tree"), {name: node.to_dataset() for name, node in nodes.items()}
+        boards = {name: as_scores(ds) for name, ds in boards.items()}
+    else:
+        path, wanted = split_group(given)
+        if path.suffix.lower() in MAPPING_SUFFIXES:
+            from ..published.score_tables import read_published
+            from ..store.read import dataset_of
+
+            published = read_published(path, root=root)
+            label, boards = str(path), {one.name: as_scores(dataset_of(one)) for one in published.groups}
+        else:
+            label, boards = as_given(path), read_scores(path)
     if wanted is not None:
         if wanted not in boards:
             raise UnknownNameError(f"group of {label}", wanted, boards)
         boards = {wanted: boards[wanted]}
     if not boards:
         raise QueryError(f"{label}: has no scores")
-    return {
-        name: ComparedScores(f"{label}:{name}" if name else label, name, ds, _steps(ds)) for name, ds in boards.items()
-    }
-
-
-def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, xr.Dataset], str | None]:
-    """Its name, its evaluations, and the one that the name selects."""
-    if not isinstance(given, str | Path):
-        import xarray as xr
-
-        if isinstance(given, xr.Dataset):
-            return "dataset", {"": as_scores(given)}, None
-        nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
-        return str(given.name or "tree"), {name: as_scores(node.to_dataset()) for name, node in nodes.items()}, None
-    path, group = split_group(given)
-    if path.suffix.lower() in MAPPING_SUFFIXES:
-        from ..published.score_tables import read_published
-        from ..store.read import dataset_of
-
-        published = read_published(path, root=root)
-        return str(path), {one.name: as_scores(dataset_of(one)) for one in published.groups}, group
-    return as_given(path), read_scores(path), group
+    sides = {}
+    for name, ds in boards.items():
+        steps = ds.attrs.get(PRINTED_STEP, {})
+        printed = {str(one): float(step) for one, step in steps.items()} if isinstance(steps, Mapping) else {}
+        sides[name] = ComparedScores(f"{label}:{name}" if name else label, name, ds, printed)
+    return sides
 
 
 def split_group(given: str | Path) -> tuple[Path, str | None]:
@@ -103,11 +105,6 @@ def split_group(given: str | Path) -> tuple[Path, str | None]:
     return Path(before), group
 
 
-def _steps(ds: xr.Dataset) -> Mapping[str, float]:
-    steps = ds.attrs.get(PRINTED_STEP, {})
-    return {str(name): float(step) for name, step in steps.items()} if isinstance(steps, Mapping) else {}
-
-
 # Times, texts that say the same as other attributes, and what differs from machine to machine without meaning anything.
 _SKIPPED = frozenset({"created", "coordinates", "signatures", "parameters", "root", "mapping", IMPORTED, PRINTED_STEP})
 
@@ -118,25 +115,11 @@ MetricPairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Setting:
-    """One thing that differs; a side that does not have it says nothing.
-
-    Examples
-    --------
-    >>> Setting("convention", "mir_eval", "mirex2013").name
-    'convention'
-    """
+    """One thing that differs; a side that does not have it says nothing."""
 
     name: str
     a: str
     b: str
-
-
-def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
-    """Differences of the attributes of two evaluations, and of the versions and parameters of the metrics compared.
-
-    A table says little of itself: beside one, only what both sides say can differ.
-    """
-    return [*_differing(a, b, *(dict(_attributes(one.ds)) for one in (a, b))), *of_metrics(a, b, pairs)]
 
 
 def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
@@ -158,6 +141,7 @@ def label_of(pair: tuple[str, str]) -> str:
 def _differing(
     a: ComparedScores, b: ComparedScores, left: Mapping[str, str], right: Mapping[str, str]
 ) -> list[Setting]:
+    """What differs; a table says little of itself: beside one, only what both sides say can differ."""
     tables = a.is_table or b.is_table
     names = [name for name in dict.fromkeys([*left, *right]) if not tables or (name in left and name in right)]
     pairs = ((name, left.get(name, ""), right.get(name, "")) for name in names)
@@ -375,7 +359,9 @@ def compare_sides(
     about |= {f"similar_{name}": [one[index] for one in akin] for index, name in enumerate(("a", "b", "by"))}
     absent = _absent(a, *cells), _absent(b, *cells)
     about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
-    return _dataset((a, b), scores, absent, coords, about, differing_settings(a, b, pairs))
+    attrs = (dict(_attributes(one.ds)) for one in (a, b))
+    settings = [*_differing(a, b, *attrs), *of_metrics(a, b, pairs)]
+    return _dataset((a, b), scores, absent, coords, about, settings)
 
 
 def _single(side: ComparedScores, name: str) -> str:

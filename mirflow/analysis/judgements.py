@@ -114,21 +114,16 @@ def all_judged(judgements: Judgements) -> AllJudged:
     _, pair = np.unique(key, return_inverse=True)
     # Nothing was set aside, so that the graders are those of the same rows.
     grader = judgements.rows.columns.get("grader", np.full(len(owner), ""))
-    copied = _copied(judgements, owner, rows.columns["label"])
+    copied, heard, label = np.zeros(len(owner), bool), judgements.rows.columns.get("judged_as"), rows.columns["label"]
+    if heard is not None:
+        # Judgements of a candidate for a query that graders heard, but for those under the first name of the query.
+        tracks = np.array(judgements.tracks)[owner]
+        _, queries = np.unique(np.where(heard == "", tracks, heard), return_inverse=True)
+        _, same = np.unique(queries * (int(label.max(initial=0)) + 1) + label, return_inverse=True)
+        first = np.full(len(owner), len(judgements.tracks))
+        np.minimum.at(first, same, owner)
+        copied = np.asarray(owner != first[same])
     return AllJudged(pair, rows.columns["level"], rows.columns["value"], owner, grader, copied, source)
-
-
-def _copied(judgements: Collection, owner: Int, label: Int) -> Bool:
-    """Judgements of a candidate for a query that graders heard, but for those under the first name of the query."""
-    heard = judgements.rows.columns.get("judged_as")
-    if heard is None:
-        return np.zeros(len(owner), bool)
-    tracks = np.array(judgements.tracks)[owner]
-    _, query = np.unique(np.where(heard == "", tracks, heard), return_inverse=True)
-    _, pair = np.unique(query * (int(label.max(initial=0)) + 1) + label, return_inverse=True)
-    first = np.full(len(owner), len(judgements.tracks))
-    np.minimum.at(first, pair, owner)
-    return np.asarray(owner != first[pair])
 
 
 SCHEMES = MappingProxyType({"3-level": ((0,), (1,), (2,)), "2-level": ((0,), (1, 2))})

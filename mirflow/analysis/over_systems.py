@@ -52,23 +52,14 @@ def group_systems(ds: xr.Dataset, coordinate: str) -> tuple[list[str], Int]:
     return names, np.array([names.index(value) for value in values], dtype=np.int64)
 
 
-def across_runs(result: xr.Dataset, reductions: Reductions) -> xr.Dataset:
-    """Reduce the systems of a result to models.
+def reduce_groups(result: xr.Dataset, coordinate: str, reductions: Reductions) -> xr.Dataset:
+    """Reduce the systems of a result that share a value of a coordinate, which takes the place of the system.
 
-    `result`: of a query: each run is a system. `reductions`: those of :data:`mirflow.analysis.queries.ACROSS` that are
-    asked for, such as ``mean`` and ``std``. Returns a model a system, with the dim ``run`` of their names in front of
-    all groups; ``n`` is the largest of the runs, the other counts are sums. The coordinate ``n_runs``
-    has the number of runs of each model.
+    `result`: of a query: each run is a system. `coordinate`: ``model`` of runs, or another. `reductions`: those of
+    :data:`mirflow.analysis.queries.ACROSS` that are asked for, such as ``mean`` and ``std``. Returns a model (or value)
+    a system, with the dim ``run`` of their names in front of all groups; ``n`` is the largest of the runs, the other
+    counts are sums. The coordinate ``n_runs`` has the number of systems of each.
     """
-    return _grouped(result, MODEL, reductions)
-
-
-def mean_by(result: xr.Dataset, coordinate: str, mean: Callable[[Float], Float]) -> xr.Dataset:
-    """Means over the systems of a result that share a value of a coordinate, which takes the place of the system."""
-    return _grouped(result, coordinate, {"mean": mean}).isel({RUN: 0}, drop=True)
-
-
-def _grouped(result: xr.Dataset, coordinate: str, reductions: Reductions) -> xr.Dataset:
     import xarray as xr
 
     names = list(reductions)
@@ -154,7 +145,7 @@ def over_systems(
         rows = np.flatnonzero(codes == group)
         for word in words:
             values = counted[rows] * sign, cells["weight"][rows]
-            value, weighs = _reduce(*values, word, _judges(ds, word, rows) if word not in _WORDS else None)
+            value, weighs = _reduce(*values, word, None if word in _WORDS else _judges(ds, word, rows))
             score.append(value * sign)
             weight.append(np.where(np.isnan(value), cells["weight"][rows[0]], weighs))
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
@@ -211,12 +202,8 @@ def _reduce(value: Float, weight: Float, word: str, judges: Float | None) -> tup
     order = value if judges is None else np.broadcast_to(judges[..., np.newaxis], value.shape)
     # A system that is chosen without a score of its own leaves the track without one.
     usable: Bool = there if judges is None else ~np.isnan(order)
-    if word == WORST:
-        row = np.where(usable, order, np.inf).argmin(axis=0)
-    else:
-        row = np.where(usable, order, -np.inf).argmax(axis=0)
-    chosen = (np.take_along_axis(one, row[np.newaxis], axis=0)[0] for one in (value, weight))
-    score, weighs = chosen
+    row = np.where(usable, -order if word == WORST else order, -np.inf).argmax(axis=0)
+    score, weighs = (np.take_along_axis(one, row[np.newaxis], axis=0)[0] for one in (value, weight))
     return np.where(usable.any(axis=0), score, np.nan), weighs
 
 

@@ -25,7 +25,7 @@ from .aggregation import (
     sort_systems,
 )
 from .dims import REDUCTIONS, name_dim
-from .over_systems import RUN, across_runs, has_runs, mean_by
+from .over_systems import MODEL, RUN, has_runs, reduce_groups
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
 from .scores import (
@@ -95,8 +95,8 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
         named = result.isel({dim: np.flatnonzero(~lacking)})
         lost = int(result["n_tracks"].values.sum() - named["n_tracks"].values.sum())
         if lacking.any():
-            text = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
-            said = "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), text)))
+            why = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
+            said = "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), why)))
             result = named.assign_attrs({UNGROUPED: said})
     for dim, text in asked.items():
         for name in _names(text):
@@ -276,13 +276,15 @@ def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], 
     others = {dim: how for dim, how in (query.across or {}).items() if dim != RUN or names is None}
     plain = replace(query, by=[name for name in by if name not in grouped] or None, across=others or None)
     if names is None:
-        return plain, lambda result: _sorted(mean_by(result, grouped[0], ACROSS["mean"]), query.sort)
+        return plain, lambda result: _sorted(
+            reduce_groups(result, grouped[0], {"mean": ACROSS["mean"]}).isel({RUN: 0}, drop=True), query.sort
+        )
     for name in names:
         if name not in ACROSS:
             raise UnknownNameError("reduction", name, ACROSS)
 
     def reduce_runs(result: xr.Dataset) -> xr.Dataset:
-        made = _sorted(across_runs(result, {name: ACROSS[name] for name in names}), query.sort)
+        made = _sorted(reduce_groups(result, MODEL, {name: ACROSS[name] for name in names}), query.sort)
         text = "; ".join(filter(None, (f"{RUN}={','.join(names)}", made.attrs.get("across", ""))))
         return made.assign_attrs(across=text, repeats=str(repeats(made.attrs) * len(names)))
 

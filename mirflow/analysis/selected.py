@@ -121,7 +121,10 @@ class SelectedScores:
         metrics): those of `CELLS`.
         """
         if not isinstance(systems, slice):
-            parts = [self.cells(run, shared) for run in _runs(systems)]
+            # Places in order as slices of neighbours.
+            places = np.asarray(systems, dtype=np.int64)
+            runs = np.split(places, np.flatnonzero(np.diff(places, prepend=-2) != 1)[1:])
+            parts = [self.cells(slice(int(run[0]), int(run[-1]) + 1), shared) for run in runs]
             if len(parts) == 1:
                 return parts[0]
             return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
@@ -130,11 +133,12 @@ class SelectedScores:
         numerator = numerators_of(self.scores, self.metrics, systems)
         if numerator is not None:
             score, weight = with_surplus(score, weight, numerator, self.aggregates)
-        bare = self._bare[systems] if self.missing == "zero" else None
+        bare = self.bare[systems] if self.missing == "zero" else None
         return count_scores(score, weight, self.status[systems], self.missing, self.undefined, bare=bare, shared=shared)
 
     @cached_property
-    def _bare(self) -> Bool:
+    def bare(self) -> Bool:
+        """The cells of :func:`bare_cells`."""
         return bare_cells(self.scores, self.status, self.duration)
 
     def shared_by_status(self) -> Bool:
@@ -181,13 +185,6 @@ def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
     for system in np.flatnonzero(bare.any(axis=1)).tolist():
         bare[[system]] &= lacks_weights(numbers_of(scores, every, slice(system, system + 1))[1])
     return bare
-
-
-def _runs(places: Sequence[int]) -> list[slice]:
-    """Places in order as slices of neighbours."""
-    array = np.asarray(places, dtype=np.int64)
-    starts = np.flatnonzero(np.diff(array, prepend=-2) != 1)
-    return [slice(int(part[0]), int(part[-1]) + 1) for part in np.split(array, starts[1:])]
 
 
 def count_unscored(ds: Scores) -> int:

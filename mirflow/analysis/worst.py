@@ -49,10 +49,10 @@ def extremes(
     score, weight = counted_scores(part)[..., 0], part["weight"].values[..., 0]
     included = ~np.isnan(score)
     ordered = score if (orientation == "lower") == best else -score
-    chosen = _overall(ordered, included, count) if overall else _each(ordered, included, count)
     with np.errstate(invalid="ignore"):
         values = ordered.mean(axis=0, keepdims=True) if overall else ordered
     counted = np.asarray(included.all(axis=0, keepdims=True)) if overall else included
+    chosen = _each(values, counted, count)
     lists = zip(values, counted, chosen, strict=True)
     ties = [int((there & (row == row[own[-1]])).sum()) if len(own) else 0 for row, there, own in lists]
     coords = _coords(part, chosen, overall)
@@ -159,11 +159,3 @@ def _each(ordered: Float, included: Bool, count: int) -> list[Int]:
         places = np.flatnonzero(there)
         found.append(places[np.argsort(row[places], kind="stable")][:count].astype(np.int64))
     return found
-
-
-def _overall(ordered: Float, included: Bool, count: int) -> list[Int]:
-    """The first tracks by the mean over the systems, of those that all have."""
-    places = np.flatnonzero(included.all(axis=0))
-    with np.errstate(invalid="ignore"):
-        mean = ordered[:, places].mean(axis=0)
-    return [places[np.argsort(mean, kind="stable")][:count].astype(np.int64)]

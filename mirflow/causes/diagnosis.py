@@ -341,7 +341,13 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
     again: list[list[tuple[Correction, ...]]] = []
     for cell, options, values in zip(cells, tried, results, strict=True):
         if not _settle(cell, options, values):
-            firsts = [option for option in options if _hides(option[0])]
+            # Other causes cannot be seen before these are undone.
+            firsts = [
+                (change,)
+                for (change,) in options
+                if TRANSFORMATIONS[change.cause].first
+                and not (change.cause == "time_scale" and abs(np.log(change.amount)) < _NEAR_ONE)
+            ]
             rest.append(cell)
             alone.append({option[0]: float(value) for option, value in zip(options, values, strict=True)})
             again.append(
@@ -376,12 +382,6 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
             change = options[best][0]
             if values[best] - cell.score >= SHARED_GAIN and not TRANSFORMATIONS[change.cause].shared:
                 cell.steps, cell.weak = [(change, cell.score, float(values[best]))], True
-
-
-def _hides(change: Correction) -> bool:
-    """Whether other causes cannot be seen before this one is undone."""
-    near = change.cause == "time_scale" and abs(np.log(change.amount)) < _NEAR_ONE
-    return TRANSFORMATIONS[change.cause].first and not near
 
 
 def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[Correction, ...]]]) -> list[Float]:
@@ -443,6 +443,36 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
     return True
 
 
+Steps = Sequence[tuple[Cell, int]]
+"""Steps of cells."""
+
+
+def _alike_steps(every: Steps, places: Iterable[int]) -> list[list[int]]:
+    """Places of steps by the same change, the most frequent first."""
+    groups: list[list[int]] = []
+    for place in places:
+        cell, step = every[place]
+        change = cell.steps[step][0]
+        for group in groups:
+            head, at = every[group[0]]
+            if change.alike(head.steps[at][0], cell.pair.kind):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+    return sorted(groups, key=len, reverse=True)
+
+
+def _middle(every: Steps, group: Sequence[int]) -> tuple[Correction, float, float]:
+    """The change of a group by the median amount, and the mean scores before and after."""
+    steps = [every[place][0].steps[every[place][1]] for place in group]
+    amounts = sorted(step[0].amount for step in steps)
+    change = replace(steps[0][0], amount=amounts[len(amounts) // 2])
+    if change.cause == "part" and amounts[-1] - amounts[0] > 1:  # each track has another length
+        change = replace(change, amount=np.nan)
+    return change, float(np.mean([step[1] for step in steps])), float(np.mean([step[2] for step in steps]))
+
+
 def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None = None) -> list[Cause]:
     """Join causes: first of tracks, then of systems; what remains are those of cells.
 
@@ -458,39 +488,17 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
     every = [(cell, step) for cell in cells for step in range(len(cell.steps))]
     left = set(range(len(every)))
 
-    def alike(places: Iterable[int]) -> list[list[int]]:
-        groups: list[list[int]] = []
-        for place in places:
-            cell, step = every[place]
-            change = cell.steps[step][0]
-            for group in groups:
-                head, at = every[group[0]]
-                if change.alike(head.steps[at][0], cell.pair.kind):
-                    group.append(place)
-                    break
-            else:
-                groups.append([place])
-        return sorted(groups, key=len, reverse=True)
-
-    def middle(group: Sequence[int]) -> tuple[Correction, float, float]:
-        steps = [every[place][0].steps[every[place][1]] for place in group]
-        amounts = sorted(step[0].amount for step in steps)
-        change = replace(steps[0][0], amount=amounts[len(amounts) // 2])
-        if change.cause == "part" and amounts[-1] - amounts[0] > 1:  # each track has another length
-            change = replace(change, amount=np.nan)
-        return change, float(np.mean([step[1] for step in steps])), float(np.mean([step[2] for step in steps]))
-
     weak = {place for place in left if every[place][0].weak}
     shared: list[tuple[list[int], str, int]] = []
     for track, count in systems_of.items():
-        for group in alike(sorted(place for place in left if every[place][0].track == track)):
+        for group in _alike_steps(every, sorted(place for place in left if every[place][0].track == track)):
             names = {every[place][0].system for place in group}
             results = [every[place][0].steps[every[place][1]][2] for place in group]
             few = weak & set(group) and (len(names) < MANY or np.median(results) < SHARED_RESULT)
             if len(names) >= max(2, MOST * count) and not few:
                 shared.append((group, track, count))
     if len(shared) < max(MANY, MOST * len(board.tracks)):  # otherwise it is all systems that have the cause
-        heads = [middle(group) for group, _, _ in shared]
+        heads = [_middle(every, group) for group, _, _ in shared]
         # The reference is changed, if it can be, and all pairs of the track are scored again.
         undone = [change.inverse() for change, _, _ in heads]
         again = [
@@ -508,7 +516,7 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
             left -= set(group)
     for system, estimates in board.estimates.items():
         count = 0
-        for group in alike(sorted(place for place in left if every[place][0].system == system)):
+        for group in _alike_steps(every, sorted(place for place in left if every[place][0].system == system)):
             tracks = len({every[place][0].track for place in set(group) - weak})
             if tracks < (MANY if low is None else 2 * MANY):
                 continue
@@ -517,7 +525,7 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
             enough = (tracks if low is None else low.get(system, 0)) >= MOST / 2 * count
             if enough and tracks >= MOST * max(min(count, looked), 1):
                 out_of = count if low is None else looked
-                change, score, would_be = middle(group)
+                change, score, would_be = _middle(every, group)
                 counted = 1, 1, len({every[place][0].track for place in group}), out_of, out_of < count
                 made.append(Cause(board.evaluation, ALL, system, change, metric, score, would_be, *counted))
                 left -= set(group)

@@ -78,19 +78,14 @@ class Correction:
         if self.unit == "s" and np.isnan(self.amount):
             text = f"the {{who}} is {TRANSFORMATIONS[self.cause].several}"
         size, plural = abs(self.amount), "" if abs(self.amount) == 1 else "s"
-        return text.format(who=who, amount=self.amount, size=size, plural=plural, unit=self.unit, way=_way(self))
+        ways = ("late", "early") if self.cause == "displacement" else ("too high", "too low")
+        way = ways[0] if self.amount < 0 else ways[1]
+        return text.format(who=who, amount=self.amount, size=size, plural=plural, unit=self.unit, way=way)
 
     def option(self) -> dict[str, str | float]:
         """The options of reading with which the side would be right; empty without any."""
         option = TRANSFORMATIONS[self.cause].option
         return {} if option is None else option(self)
-
-
-def _way(change: Correction) -> str:
-    late = change.amount < 0
-    if change.cause == "displacement":
-        return "late" if late else "early"
-    return "too high" if late else "too low"
 
 
 Search: TypeAlias = Callable[[LowPair], Iterator[Correction]]
@@ -151,18 +146,15 @@ def _timed(task: str, kind: str) -> bool:
     return kind in ("events", "intervals", "notes", "hits", "pedals", "series", "multipitch", "hierarchy")
 
 
-def _changed(pair: LowPair, change: Correction, side: Annotation) -> LowPair:
-    return replace(pair, reference=side) if change.side == REFERENCE else replace(pair, estimate=side)
-
-
-def _side(pair: LowPair, change: Correction) -> Annotation:
-    return pair.reference if change.side == REFERENCE else pair.estimate
-
-
 def _on_side(
     function: Callable[[Annotation, Correction, LowPair], Annotation],
 ) -> Callable[[LowPair, Correction], LowPair]:
-    return lambda pair, change: _changed(pair, change, function(_side(pair, change), change, pair))
+    def apply(pair: LowPair, change: Correction) -> LowPair:
+        if change.side == REFERENCE:
+            return replace(pair, reference=function(pair.reference, change, pair))
+        return replace(pair, estimate=function(pair.estimate, change, pair))
+
+    return apply
 
 
 @_declare(
@@ -272,15 +264,13 @@ def _respelled(side: Annotation, unit: str, pair: LowPair) -> Annotation:
     else:
         other = pair.estimate if side is pair.reference else pair.reference
         usual = {_plain(label): label for label in sorted(set(other.labels or ()))}
-        table = {label: usual.get(_plain(label), _chord(label, pair.task)) for label in set(side.labels or ())}
+        # Otherwise the usual case of a chord that the other side lacks; other labels stay.
+        table = {}
+        for label in set(side.labels or ()):
+            text = label.strip().capitalize()
+            chord = pair.task == "chord" and (text in ("N", "X") or indicators.root_of(text, pair.task) is not None)
+            table[label] = usual.get(_plain(label), text if chord else label)
     return replace(side, labels=[table[label] for label in side.labels or ()])
-
-
-def _chord(label: str, task: str) -> str:
-    """The usual case of a chord that the other side lacks; other labels stay."""
-    text = label.strip()
-    usual = text[:1].upper() + text[1:].lower()
-    return usual if task == "chord" and (usual in ("N", "X") or indicators.root_of(usual, task) is not None) else label
 
 
 @lru_cache(maxsize=65_536)
@@ -315,7 +305,7 @@ _RATIOS = {
     unit="factor",
     limits="milliseconds, samples and frames at the usual rates, minutes, 44100 for 48000 Hz; any factor near 1",
     fits=_timed,
-    apply=_on_side(lambda side, change, pair: _scaled(side, change, pair)),
+    apply=_on_side(lambda side, change, pair: retime(side, change.amount, 0.0)),
     sentence="the times of the {who} have to be multiplied by {amount:.6g}",
     several="in another unit of time",
     undo=lambda amount: 1 / amount,
@@ -344,18 +334,15 @@ def _time_scales(pair: LowPair) -> Iterator[Correction]:
                 yield Correction("time_scale", ESTIMATE, float(f"{exact:.6g}"), "factor")
 
 
-def _scaled(side: Annotation, change: Correction, pair: LowPair) -> Annotation:
-    return retime(side, change.amount, 0.0)
-
-
 def _time_option(factor: float) -> dict[str, str | float]:
     for name, ratio in _RATIOS.items():
-        if abs(factor / ratio - 1) < 0.005 and name.startswith(("milli", "samples", "frames")):
+        if abs(factor / ratio - 1) < 0.005:
             if name.startswith("milli"):
                 return {"time_unit": "ms"}
             if name.startswith("samples"):
                 return {"time_unit": f"samples@{name.split()[2]}"}
-            return {"time_unit": f"frames@{ratio:.10g}"}
+            if name.startswith("frames"):
+                return {"time_unit": f"frames@{ratio:.10g}"}
     return {}
 
 
@@ -558,7 +545,7 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
     unit="",
     limits="whole systems",
     fits=lambda task, kind: task == "retrieval",
-    apply=lambda pair, change: replace(pair, estimate=_backwards(pair.estimate)),
+    apply=_on_side(lambda side, change, pair: _backwards(side)),
     sentence="the {who} ranks the items the other way round, as by distances",
     several="with distances in place of scores",
     shared=True,

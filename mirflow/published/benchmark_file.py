@@ -277,28 +277,22 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
     Warns of entry points that cannot be loaded, and of names that two packages have.
     """
     found: dict[str, tuple[Path, str]] = {}
-    for package, paths in _packaged():
-        for path in paths:
-            if path.stem in found:
-                first = found[path.stem][1]
-                message = f"benchmark {path.stem!r} of {package} is ignored, as {first} has one of this name"
-                warnings.warn(message, MirflowWarning, stacklevel=3)
-            else:
-                found[path.stem] = path, package
-    return found
-
-
-def _packaged() -> Iterator[tuple[str, list[Path]]]:
-    yield (
-        "mirflow",
-        [demonstration() / "demo-benchmark" / "demo-chords.yaml", *_below(Path(__file__).with_name("benchmarks"))],
-    )
+    own = [demonstration() / "demo-benchmark" / "demo-chords.yaml", *_below(Path(__file__).with_name("benchmarks"))]
+    packages = [("mirflow", own)]
     for point in installed(BENCHMARKS):
         package = point.dist.name if point.dist is not None else point.module
         try:
-            yield package, _below(_place_of(find(BENCHMARKS, point.name), point.name))
+            packages.append((package, _below(_place_of(find(BENCHMARKS, point.name), point.name))))
         except PluginError as error:
-            warnings.warn(str(error), MirflowWarning, stacklevel=4)
+            warnings.warn(str(error), MirflowWarning, stacklevel=3)
+    for package, path in ((package, path) for package, paths in packages for path in paths):
+        if path.stem in found:
+            first = found[path.stem][1]
+            message = f"benchmark {path.stem!r} of {package} is ignored, as {first} has one of this name"
+            warnings.warn(message, MirflowWarning, stacklevel=3)
+        else:
+            found[path.stem] = path, package
+    return found
 
 
 def _place_of(value: Any, name: str) -> Path:
@@ -368,7 +362,8 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
         dataset, sources = _mirdata_sources(file, folder, homed=given is not None)
         home = Path(dataset.data_home)
         used = {_relative(path, home) for source in sources.values() for path in source.files}
-        flaws += _flaws(home, {name: sum for name, sum in dataset.checksums().items() if name in used}, _md5)
+        sums = {name: sum for name, sum in dataset.checksums().items() if name in used}
+        flaws += _flaws(home, sums, lambda content: hashlib.md5(content, usedforsecurity=False).hexdigest())
     if flaws:
         shown = "\n".join(f"  {flaw}" for flaw in flaws[:_SHOWN])
         more = f"\n  and {len(flaws) - _SHOWN} more" if len(flaws) > _SHOWN else ""
@@ -395,10 +390,6 @@ def _flaws(folder: Path, files: Mapping[str, str], digest: Any) -> Iterator[str]
             continue
         if found != expected:
             yield f"{name}: expected digest {expected}, found {found}"
-
-
-def _md5(data: bytes) -> str:
-    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def _mirdata_sources(

@@ -121,17 +121,13 @@ def _rows(lines: Sequence[str], layout: TableLayout) -> Iterator[Row]:
                 yield line
 
     # A reader takes a line only when it needs field, so that the number and the headings are those of its row.
-    split = _blanks(table_lines()) if layout.delimiter is None else _delimited(table_lines(), layout.delimiter)
+    split = (
+        map(str.split, table_lines())
+        if layout.delimiter is None
+        else csv.reader(table_lines(), delimiter=layout.delimiter, skipinitialspace=True)
+    )
     for fields in split:
         yield Row(number, [field.strip() for field in fields], above)
-
-
-def _blanks(lines: Iterable[str]) -> Iterator[list[str]]:
-    return (line.split() for line in lines)
-
-
-def _delimited(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
-    return iter(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
 
 
 def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_out: Sequence[str] = ()) -> ScoreTable:
@@ -156,7 +152,8 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_
         inner = inner.get(part) if isinstance(inner, dict) else None
     if not isinstance(inner, dict):
         raise InvalidAnnotationError(f"no object at rows: {path!r}", path=name)
-    members = {member: dict(_leaves(value)) for member, value in inner.items() if not _is_among(member, left_out)}
+    kept = {name: value for name, value in inner.items() if not any(fnmatchcase(name, one) for one in left_out)}
+    members = {member: dict(_leaves(value)) for member, value in kept.items()}
     columns = tuple(dict.fromkeys(column for leaves in members.values() for column in leaves))
     rows, after = [], 0
     for member, leaves in members.items():
@@ -169,10 +166,6 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_
             )
         rows.append(Row(line, [leaves.get(column, "") for column in columns], values))
     return ScoreTable(str(name), columns, rows)
-
-
-def _is_among(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -34,6 +33,17 @@ class Inference:
     """Inference about the systems of one evaluation; `group` selects it in a tree with several."""
 
     _scored: xr.Dataset | xr.DataTree
+
+    def _overview(self) -> Overview:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<mirflow {self._overview().line}>"
+
+    def _repr_html_(self) -> str:
+        line, boards = self._overview()
+        sections = "".join(_section(name, ds) for name, ds in boards.items())
+        return styled(f'<div class="title">mirflow {escape(line)}</div>{sections}')
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         raise NotImplementedError
@@ -122,39 +132,11 @@ for _name in names():
 _METRICS, _SYSTEMS = 6, 60
 
 
-@dataclass(frozen=True)
-class Overview:
+class Overview(NamedTuple):
     """A line of text, and the evaluations, whose scores are read only for HTML."""
 
     line: str
-    boards: Mapping[str, xr.Dataset] = field(default_factory=dict)
-
-    def text(self) -> str:
-        """For a terminal."""
-        return f"<mirflow {self.line}>"
-
-    def html(self) -> str:
-        """For a notebook."""
-        sections = "".join(_section(name, ds) for name, ds in self.boards.items())
-        return styled(f'<div class="title">mirflow {escape(self.line)}</div>{sections}')
-
-
-def tree_overview(tree: xr.DataTree) -> Overview:
-    """A store, or one group of it."""
-    boards = boards_of(tree)
-    line = "; ".join(f"{name} {_size(ds)}" for name, ds in boards.items())
-    called = " ".join(filter(None, ("store", str(tree.attrs.get("name", "")))))
-    return Overview(f"{called}: {line or 'no scores'}", boards)
-
-
-def dataset_overview(ds: xr.Dataset, collection: Collection | None) -> Overview:
-    """An evaluation, or a collection of annotations."""
-    if collection is not None:
-        return Overview(f"collection: {counted(ds.sizes.get('track', 0), 'track')}")
-    if "score" not in ds.data_vars:
-        return Overview("accessor: neither scores nor a collection")
-    ds = as_scores(ds)
-    return Overview(f"scores: {_size(ds)}", {"": ds})
+    boards: Mapping[str, xr.Dataset] = {}
 
 
 def _size(ds: xr.Dataset) -> str:
@@ -225,14 +207,13 @@ class DatasetAccessor(Inference):
             raise QueryError(f"group {group!r}: this dataset is a single evaluation; query the tree for others")
         return "", as_scores(self._ds)
 
-    def __repr__(self) -> str:
-        return self._overview().text()
-
-    def _repr_html_(self) -> str:
-        return self._overview().html()
-
     def _overview(self) -> Overview:
-        return dataset_overview(self._ds, self._collection)
+        if self._collection is not None:
+            return Overview(f"collection: {counted(self._ds.sizes.get('track', 0), 'track')}")
+        if "score" not in self._ds.data_vars:
+            return Overview("accessor: neither scores nor a collection")
+        ds = as_scores(self._ds)
+        return Overview(f"scores: {_size(ds)}", {"": ds})
 
     @property
     def collection(self) -> Collection:
@@ -250,11 +231,11 @@ class DataTreeAccessor(Inference):
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = self._scored = tree
 
-    def __repr__(self) -> str:
-        return tree_overview(self._tree).text()
-
-    def _repr_html_(self) -> str:
-        return tree_overview(self._tree).html()
+    def _overview(self) -> Overview:
+        boards = boards_of(self._tree)
+        line = "; ".join(f"{name} {_size(ds)}" for name, ds in boards.items())
+        called = " ".join(filter(None, ("store", str(self._tree.attrs.get("name", "")))))
+        return Overview(f"{called}: {line or 'no scores'}", boards)
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         return choose_one(boards_of(self._tree), metric, group)

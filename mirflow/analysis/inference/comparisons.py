@@ -296,7 +296,7 @@ class _Comparison:
         nothing = np.full(len(pairs), np.nan)
         bounds: Bounds = lambda *_: (nothing, nothing)  # noqa: E731
         if self.test != DEFAULT_TEST:
-            tested = test_pairs(self.test, sample, 0, two, self.how)
+            tested = test_pairs(self.test, sample, two, self.how)
             found["p"] = tested.p
             bounds = lambda level, _: tested.bounds(level[0])  # noqa: E731
         elif sizes and sample.clusters >= self.how.least:

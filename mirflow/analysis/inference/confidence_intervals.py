@@ -243,23 +243,23 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
     return low, high, normal
 
 
-def pair_intervals(sample: Sample, metric: int, pairs: Int, how: Resampling) -> dict[str, Array]:
-    """Differences of the values of pairs of systems, with their intervals, over all units of a sample.
+def pair_intervals(sample: Sample, pairs: Int, how: Resampling) -> dict[str, Array]:
+    """Differences of the values of pairs of systems, with their intervals, over all units of a sample of one metric.
 
     `pairs` (int64 (pairs, 2)). Returns dict of str to array (pairs,): ``difference``, ``low`` and ``high`` float64;
     ``normal`` bool.
     """
-    value, kind = values_of_all(sample, metric), sample.kinds[metric]
+    value, kind = values_of_all(sample, 0), sample.kinds[0]
     normal = {"normal": np.zeros(len(pairs), dtype=np.bool_)}
     if sample.clusters < how.least:
         return {**difference_bounds(value, None, None, pairs, how), **normal}
     systems = np.unique(pairs)
     place = np.searchsorted(systems, pairs)
     if how.is_normal(kind, sample.clusters):
-        bounds, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, metric, pairs)
+        bounds, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, 0, pairs)
         low, high = normal_bounds(bounds["difference"], errors, how.level)
         return {"difference": bounds["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
-    statistics = statistics_of(sample, [(system, metric) for system in systems.tolist()])
+    statistics = statistics_of(sample, [(system, 0) for system in systems.tolist()])
     drawn = draw(statistics, len(systems), how)
     return {**difference_bounds(value[systems], drawn, statistics.left_out(), place, how), **normal}
 

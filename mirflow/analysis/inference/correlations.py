@@ -15,7 +15,7 @@ from ...errors import QueryError, UnknownNameError
 from ...kernels.ratios import divide
 from ...metrics.aggregates import RATIOS
 from ...ragged import Float, Int
-from ..aggregation import aggregate_scores
+from ..aggregation import POLICIES, aggregate_scores, origin_of
 from ..query_options import AUTO, Query
 from ..scores import ANNOTATOR, Array, coords_of, names_of
 from ..selected import counted_scores
@@ -146,7 +146,10 @@ def _tau_intervals(
     taus = np.empty((count * (count - 1) // 2, how.replicates))
     pairs = np.triu_indices(count, 1)
     for some in chunks(how.replicates, len(first) * count):
-        ordered = [np.sign(_gaps(sign * own[:, some], first, second)) for sign, own in zip(signs, drawn, strict=True)]
+        values = [sign * own[:, some] for sign, own in zip(signs, drawn, strict=True)]
+        # Two systems of which one has no value are in no order.
+        gaps = [settle(np.nan_to_num(differences(value[first], value[second]), nan=0.0)) for value in values]
+        ordered = [np.sign(gap) for gap in gaps]
         for row, (one, other) in enumerate(zip(*pairs, strict=True)):
             both = (ordered[one] * ordered[other]).sum(axis=0)
             apart = np.sqrt((ordered[one] ** 2).sum(axis=0) * (ordered[other] ** 2).sum(axis=0))
@@ -154,11 +157,6 @@ def _tau_intervals(
     low[pairs], high[pairs] = bounds(taus, tau[pairs], np.zeros(len(taus)), how)
     low.T[pairs], high.T[pairs] = low[pairs], high[pairs]
     return low, high
-
-
-def _gaps(value: Float, first: Int, second: Int) -> Float:
-    """Differences of pairs of systems (pairs, replicates); 0 where one has no value."""
-    return settle(np.nan_to_num(differences(value[first], value[second]), nan=0.0))
 
 
 def correlations_of(value: Float) -> Float:
@@ -271,8 +269,6 @@ def correlations(
             low, high = bounds(drawn, arrays["r"][at][np.newaxis], accelerations(moments.left_out()), how)
             arrays["low"][at], arrays["high"][at] = low[0], high[0]
     variables = {name: (("system", "metric"), values) for name, values in {**arrays, "n": number}.items()}
-    from ..aggregation import POLICIES, origin_of
-
     attrs = {**how.attrs(), "covariate": covariate, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
     return dataset_of(variables, part, {}, _COVARIATE_NAMES, attrs)

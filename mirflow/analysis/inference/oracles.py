@@ -125,7 +125,7 @@ def oracle(
         )
         both = np.ones(scores.shape, dtype=np.bool_)
         pair = Sample([kind], scores, weights, both, every.duration, every.cluster)
-        bounds = pair_intervals(pair, 0, np.array([[0, 1]]), how)
+        bounds = pair_intervals(pair, np.array([[0, 1]]), how)
         normal.append(bounds["normal"])
         ends = [float(signs[metric] * bounds[name][0]) for name in ("difference", "low", "high")]
         arrays["oracle"][metric] = pair.values()[0, 0]

@@ -300,17 +300,17 @@ class Tested(NamedTuple):
     """The ends of the intervals of the differences that are not excluded at a level of significance."""
 
 
-def test_pairs(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling) -> Tested:
+def test_pairs(test: str, sample: Sample, pairs: Int, how: Resampling) -> Tested:
     """The two-sided tests of pairs of systems that are not permutations.
 
-    `test` ({"wilcoxon", "t", "sequence"}), `sample`: units that all systems of the pairs have. `pairs` (int64 (pairs,
-    2)).
+    `test` ({"wilcoxon", "t", "sequence"}), `sample`: of one metric, on units that all systems of the pairs have.
+    `pairs` (int64 (pairs, 2)).
     """
     nothing = np.full(len(pairs), np.nan)
     if sample.score.shape[1] == 0:
         return Tested(nothing, lambda _: (nothing, nothing))
     if test != SEQUENCE:
-        first, second = (sample.score[pairs[:, side], :, metric].T for side in (0, 1))
+        first, second = (sample.score[pairs[:, side], :, 0].T for side in (0, 1))
         difference = differences(first, second)
         # Signed ranks are about another number than the difference of the values.
         bounds = partial(_student_bounds, difference) if test == "t" else lambda _: (nothing, nothing)
@@ -318,9 +318,9 @@ def test_pairs(test: str, sample: Sample, metric: int, pairs: Int, how: Resampli
     assert how.anytime is not None
     if sample.clusters < how.least:  # nothing is excluded by fewer units than the first look needs
         return Tested(np.ones(len(pairs)), lambda _: (nothing, nothing))
-    ratios = [sample.sums(system, metric) for system in range(len(sample.score))]
+    ratios = [sample.sums(system, 0) for system in range(len(sample.score))]
     value = np.array([divide(above.sum(), below.sum(), np.nan) for above, below in ratios])
-    difference, errors = value[pairs[:, 0]] - value[pairs[:, 1]], difference_errors(sample, metric, pairs)
+    difference, errors = value[pairs[:, 0]] - value[pairs[:, 1]], difference_errors(sample, 0, pairs)
     about = errors, sample.clusters, how.anytime, how.level
     return Tested(sequence_p(settle(difference), *about), partial(sequence_bounds, difference, *about))
 

@@ -146,9 +146,8 @@ def intervals_of_runs(
     plain, names = _plain(query)
     (result,) = evaluate_query(ds, replace(query, across={RUN: names}), group)
     part = select_numbers(ds, plain)
-    _, codes = group_systems(part, MODEL)
+    models, codes = group_systems(part, MODEL)
     order = {name: index for index, name in enumerate(names_of(result, "system"))}
-    models, _ = group_systems(part, MODEL)
     value = result["value"].values
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     groups = members_of(group_tracks(part, as_names(plain.by) or [])[1])
@@ -193,7 +192,12 @@ def compare_runs(
     if attrs["test"] not in ("auto", TEST):
         raise QueryError(f"test {attrs['test']!r} takes no account of runs; choose test auto, or leave out across")
     part = select_numbers(ds, plain, single=True)
-    runs = _runs_of_models(part)
+    groups, codes = group_systems(part, MODEL)
+    runs = {name: np.flatnonzero(codes == index) for index, name in enumerate(groups)}
+    if len(runs) < 2:
+        raise QueryError(f"{counted(len(runs), 'model')} to compare; at least two are needed")
+    for name in (name for name, rows in runs.items() if len(rows) < 2):
+        raise QueryError(f"model {name!r} has one run, which cannot say how much runs differ; name others (system)")
     models = [*runs]
     sample = sample_of(part, attrs["unit_of_comparison"], cluster)
     metrics = names_of(part, "metric")
@@ -226,15 +230,3 @@ def compare_runs(
     attrs["across"] = f"{RUN}=mean"
     along = {"aggregate": names_of(part, "_aggregate"), "test": [TEST] * len(metrics)}
     return comparison_dataset(frame, value, arrays, np.zeros(len(metrics)), along, attrs)
-
-
-def _runs_of_models(part: xr.Dataset) -> dict[str, Int]:
-    """Positions of the runs of each model."""
-    models, codes = group_systems(part, MODEL)
-    runs = {name: np.flatnonzero(codes == index) for index, name in enumerate(models)}
-    if len(runs) < 2:
-        raise QueryError(f"{counted(len(runs), 'model')} to compare; at least two are needed")
-    for name, rows in runs.items():
-        if len(rows) < 2:
-            raise QueryError(f"model {name!r} has one run, which cannot say how much runs differ; name others (system)")
-    return runs

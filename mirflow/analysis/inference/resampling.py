@@ -225,11 +225,22 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
     `value` (float64 (statistics,)). `acceleration` (float64 (statistics,)). Returns `low`, `high` (float64
     (statistics,)): a value that is the same in all replicates has an interval without width.
     """
+    from scipy.special import ndtr, ndtri
+
     replicates.sort(axis=1)
     tail = (1 - how.level) / 2
     low, high = np.full(len(value), tail), np.full(len(value), 1 - tail)
     if how.method != "percentile":
-        low, high = _bca(replicates, value, acceleration, tail)
+        # Efron 1987; Efron and Tibshirani 1993, equations 14.9 to 14.14.
+        near = _NEAR * np.where(np.isfinite(value), np.abs(value), 0.0)
+        number = np.maximum((~np.isnan(replicates)).sum(axis=1), 1)
+        less = (replicates < (value - near)[:, np.newaxis]).sum(axis=1)
+        half = (less + (replicates <= (value + near)[:, np.newaxis]).sum(axis=1)) / (2 * number)
+        # A value outside of all replicates would move the ends infinitely far.
+        bias = ndtri(np.clip(half, 0.5 / number, 1 - 0.5 / number))
+        # Beyond the pole of the fraction an end would come back from the other side.
+        moved = [bias + normal for normal in (ndtri(tail), ndtri(1 - tail))]
+        low, high = (ndtr(bias + one / np.maximum(1 - acceleration * one, _NEAR)) for one in moved)
     ends = _quantile(replicates, low), _quantile(replicates, high)
     # By the replicates, not by leaving units out: no single track moves a median that several tracks share.
     first, last = _quantile(replicates, np.zeros(len(value))), _quantile(replicates, np.ones(len(value)))
@@ -238,30 +249,6 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
     low, high = (np.where(fixed, value, end) for end in ends)
     # A missing value has no interval, though some replicates may have a value.
     return np.where(np.isnan(value), np.nan, low), np.where(np.isnan(value), np.nan, high)
-
-
-def _bca(replicates: Float, value: Float, acceleration: Float, tail: float) -> tuple[Float, Float]:
-    """Quantiles for the ends of intervals (Efron 1987; Efron and Tibshirani 1993, equations 14.9 to 14.14)."""
-    from scipy.special import ndtr, ndtri
-
-    near: Float = np.where(np.isfinite(value), _NEAR * np.abs(value), 0.0)
-    number = np.maximum((~np.isnan(replicates)).sum(axis=1), 1)
-    less = _below(replicates, value - near, "left")
-    half = (less + _below(replicates, value + near, "right")) / (2 * number)
-    # A value outside of all replicates would move the ends infinitely far.
-    bias = ndtri(np.clip(half, 0.5 / number, 1 - 0.5 / number))
-    ends = []
-    for normal in (ndtri(tail), ndtri(1 - tail)):
-        moved = bias + normal
-        # Beyond the pole of the fraction an end would come back from the other side.
-        ends.append(np.asarray(ndtr(bias + moved / np.maximum(1 - acceleration * moved, _NEAR))))
-    return ends[0], ends[1]
-
-
-def _below(ordered: Float, limits: Float, side: str) -> Int:
-    """Number of values of each sorted row below a limit (or at it, by side)."""
-    below = ordered < limits[:, np.newaxis] if side == "left" else ordered <= limits[:, np.newaxis]
-    return np.asarray(below.sum(axis=1))
 
 
 def _quantile(ordered: Float, share: Float) -> Float:
