@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from . import reports as reports
     from . import store as store
     from . import typing as typing
-    from .analysis.evaluations import open_store as open_store
+    from .analysis.queries import open_store as open_store
     from .analysis.signatures import signature as signature
     from .engine.publishing import publish as publish
     from .engine.runs import open_pipeline as open_pipeline
@@ -113,7 +113,7 @@ _HOMES = {
     "losses": "reports.error_budgets",
     "make_patch": "workflows.corrections",
     "open_pipeline": "engine.runs",
-    "open_store": "analysis.evaluations",
+    "open_store": "analysis.queries",
     "pack": "evaluation.loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.base",

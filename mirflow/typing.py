@@ -7,7 +7,7 @@ Examples
 """
 
 from .analysis.differences import Comparable
-from .analysis.evaluations import ScoresLike
+from .analysis.queries import ScoresLike
 from .analysis.query_options import Names
 from .annotations.annotation import AnnotationLike, SupportsArray
 from .evaluation.sides import EstimatesLike, TracksLike

@@ -23,8 +23,7 @@ from ..metrics.aggregates import (
 from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
-from .dims import check_over, derive, refuse_annotators
-from .over_systems import over_systems, split_over
+from .dims import check_over, derive, over_systems, refuse_annotators, split_over
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
 from .selected import CELLS, COSTLIEST, EMPTY_COUNTED, STORES, UNCOUNTED, VALUELESS, SelectedScores, SelectionTotals

@@ -239,7 +239,7 @@ class Query:
     that names a reduction is always the reduction. A metric without remaining dims is one number per track, and can be
     queried like any score. ``system`` reduces the systems on each track, and ``run`` the runs of each model:
     ``worst``, ``mean``, ``median``, ``best``, or a metric by which the best one is chosen; ``"worst,mean,best"`` gives
-    several. See :mod:`mirflow.analysis.over_systems`."""
+    several. See :mod:`mirflow.analysis.dims`."""
     across: Mapping[str, str | Sequence[str]] | None = _option(
         "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
         pairs=True,

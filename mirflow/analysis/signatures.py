@@ -42,8 +42,7 @@ from ..store.cells import Status
 from ..store.format import CLASSES, READING, nested_attrs, spell_option
 from ..store.write import software_versions
 from .combine import reference_digests
-from .evaluations import ScoresLike, evaluations_of
-from .queries import across_of, choose_one, evaluate_query
+from .queries import ScoresLike, across_of, choose_one, evaluate_query, evaluations_of
 from .query_options import Names, Query, QueryOptions, as_names, make_query
 from .scores import Scores, computed, names_of, show_span, states_of
 from .selection import choose_tracks, find_labels, find_measures
@@ -204,25 +203,18 @@ class Signature:
 
     def query(self, systems: Sequence[str] | None = None) -> Query:
         """The query for the numbers, of all systems or of some."""
-
-        def several(key: str) -> Any:
-            return list(self[key]) or None
-
-        def pairs(key: str) -> Any:
-            return dict(self[key]) or None
-
         across: dict[str, list[str]] = {}
         for dim, how in self["across"]:
             across.setdefault(dim, []).append(how)
         return Query(
             metric=list(self.metrics),
             aggregate=self["agg"],
-            by=several("by"),
+            by=list(self["by"]) or None,
             system=None if systems is None else list(systems),
-            tracks=several("tracks"),
+            tracks=list(self["tracks"]) or None,
             where=self["where"] or None,
-            annotator=several("annotator"),
-            over=pairs("over"),
+            annotator=list(self["annotator"]) or None,
+            over=dict(self["over"]) or None,
             across={dim: tuple(names) for dim, names in across.items()} or None,
             missing=self["miss"],
             undefined=self["undef"],

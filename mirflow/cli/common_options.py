@@ -19,7 +19,7 @@ from ..remote import as_given, is_url
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.evaluations import Stores
+    from ..analysis.queries import Stores
     from ..readers.options import Option
 
     NameChoice = click.Choice[str]
@@ -224,7 +224,7 @@ def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> Stores:
 
 def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
     """The evaluations of a store, or of several that are opened as one."""
-    from ..analysis.evaluations import evaluations_of
+    from ..analysis.queries import evaluations_of
 
     return evaluations_of(label_stores(stores, labels))
 

@@ -307,7 +307,7 @@ def report_command(
         import socket
         from urllib.parse import quote
 
-        from ..analysis.evaluations import name_stores
+        from ..analysis.queries import name_stores
         from ..store.generations import resolve
 
         kept = {"stores", "serve", "roots", "without_references", "only_aggregates"}

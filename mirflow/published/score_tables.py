@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -440,7 +440,11 @@ def import_scores(
                 "name another store"
             )
         before = list(contents.values())
-        _refuse(before, brought, published.name, writer.path, overwrite)
+        for content in before if not overwrite else ():
+            origin = content.attrs.get(IMPORTED)
+            if content.name in brought and origin != published.name:
+                message = f"group {content.name!r} was imported from {origin!r}; --overwrite replaces it"
+                raise StoreError(f"{writer.path}: {message}")
         others = [content for content in before if content.name not in brought]
         mappings = sorted({str(content.attrs[IMPORTED]) for content in (*others, *brought.values())})
         attrs = {"name": ", ".join(mappings), IMPORTED: mappings, "versions": software_versions()}
@@ -449,16 +453,6 @@ def import_scores(
     shapes = {group.name: (len(group.systems), len(group.tracks), len(group.measures)) for group in published.groups}
     missing = {group.name: int((group.cells.status != Status.ok).sum()) for group in published.groups}
     return ImportReport(path, shapes, missing)
-
-
-def _refuse(
-    before: Iterable[GroupContent], brought: Mapping[str, GroupContent], name: str, path: str | Path, overwrite: bool
-) -> None:
-    """Raise if scores would be lost without permission."""
-    for content in before:
-        origin = content.attrs.get(IMPORTED)
-        if content.name in brought and origin != name and not overwrite:
-            raise StoreError(f"{path}: group {content.name!r} was imported from {origin!r}; --overwrite replaces it")
 
 
 MUSEVAL = "museval"

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.differences import Comparable
-    from ..analysis.evaluations import ScoresLike
+    from ..analysis.queries import ScoresLike
     from ..progress import Progress
     from ..reports.tables import Table, Tabulation
 
@@ -202,8 +202,7 @@ class Question:
 
     def __call__(self, *positional: Any, **asked: Any) -> Answer:
         """Ask the question of scores in any form; the word `group` chooses an evaluation."""
-        from ..analysis.evaluations import evaluations_of
-        from ..analysis.queries import choose
+        from ..analysis.queries import choose, evaluations_of
 
         subjects = self.subjects or ("scores",)
         count = len(subjects)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
-    from ..analysis.evaluations import ScoresLike
+    from ..analysis.queries import ScoresLike
     from ..reports.origins import Roots
     from ..reports.tables import Table
 

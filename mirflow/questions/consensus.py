@@ -20,7 +20,7 @@ from ..analysis.query_options import Query, QueryOption
 from . import Answer, question
 
 if TYPE_CHECKING:
-    from ..analysis.evaluations import ScoresLike
+    from ..analysis.queries import ScoresLike
     from ..reports.origins import Roots
 
 

@@ -162,10 +162,10 @@ def _infer(
     rated: bool,
 ) -> Sequence[xr.Dataset]:
     from ..analysis.aggregation import aggregate_query
+    from ..analysis.dims import refuse_over_systems
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
     from ..analysis.inference.repeated_runs import is_about_runs
-    from ..analysis.over_systems import refuse_over_systems
     from ..analysis.per_class import rated_kind, rated_variables
     from ..analysis.queries import evaluate_query
     from ..analysis.selection import find_measures

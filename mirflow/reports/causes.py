@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from ..analysis.evaluations import ScoresLike
+from ..analysis.queries import ScoresLike
 from ..analysis.query_options import Query, as_names
 from ..analysis.scores import names_of
 from ..analysis.selection import find_labels

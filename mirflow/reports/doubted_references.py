@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.disagreements import Disagreement, TrackAnnotations, find_disagreements
-from ..analysis.evaluations import ScoresLike
+from ..analysis.queries import ScoresLike
 from ..analysis.query_options import Names, as_names
 from ..analysis.scores import names_of
 from ..annotations.annotation import Annotation

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..analysis.evaluations import ScoresLike, name_stores
-from ..analysis.queries import boards_of, choose
+from ..analysis.queries import ScoresLike, boards_of, choose, name_stores
 from ..analysis.query_options import Names, Query
 from ..analysis.scores import cell_texts, names_of
 from ..analysis.selection import CHOSEN, choose_tracks, headline_metric

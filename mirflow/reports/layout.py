@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED
-from ..analysis.over_systems import EACH, GROUPED, RUN, RUNS
+from ..analysis.dims import EACH, GROUPED, RUN, RUNS
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.query_options import say_intervals, say_test
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span

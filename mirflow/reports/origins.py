@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.evaluations import ScoresLike, evaluations_of, name_stores
+from ..analysis.queries import ScoresLike, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.source import Source

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.dims import RUN
 from ..analysis.missing import CellProblem, count_cells, group_problems
-from ..analysis.over_systems import RUN
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.query_options import UNDEFINED
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
-from ..analysis.evaluations import ScoresLike, evaluations_of
-from ..analysis.over_systems import RUN, split_over
-from ..analysis.queries import evaluate_query
+from ..analysis.dims import RUN, split_over
+from ..analysis.queries import ScoresLike, evaluate_query, evaluations_of
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.signatures import UNKNOWN as UNNAMED
 from ..analysis.signatures import Signature, sign

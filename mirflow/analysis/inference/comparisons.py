@@ -13,7 +13,7 @@ from ...errors import QueryError, counted
 from ...metrics.aggregates import RATIOS
 from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, aggregate_in_blocks, origin_of, select_scores
-from ..over_systems import RUN
+from ..dims import RUN
 from ..per_class import rated_kind
 from ..queries import is_deviation, names_across
 from ..query_options import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, Query, alpha_of

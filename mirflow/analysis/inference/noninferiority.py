@@ -12,7 +12,7 @@ from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, reduce, select_scores
-from ..over_systems import MODEL, group_systems, has_runs, refuse_over_systems
+from ..dims import MODEL, group_systems, has_runs, refuse_over_systems
 from ..per_class import rated_kind
 from ..query_options import AUTO, BEST, INVERTED, Query
 from ..scores import Array, names_of

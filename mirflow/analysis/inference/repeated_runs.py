@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import QueryError, counted
 from ...ragged import Float, Int
 from ..aggregation import add_variables, origin_of
-from ..over_systems import MODEL, RUN, group_systems, has_runs
+from ..dims import MODEL, RUN, group_systems, has_runs
 from ..queries import evaluate_query, names_across
 from ..query_options import INVERTED, Query, as_names
 from ..scores import Array, group_tracks, members_of, names_of

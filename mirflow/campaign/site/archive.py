@@ -21,9 +21,8 @@ from types import MappingProxyType
 from typing import Any
 
 from ...analysis.combine import join_group
-from ...analysis.evaluations import open_store
 from ...analysis.inference import compare
-from ...analysis.queries import boards_of
+from ...analysis.queries import boards_of, open_store
 from ...analysis.query_options import Query
 from ...analysis.scores import coords_of, names_of
 from ...errors import MirflowWarning, QueryError, UnknownNameError, UnreadableError, counted, suggest

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from ...analysis.evaluations import name_stores
+from ...analysis.queries import name_stores
 from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
 from ...progress import Progress

@@ -214,7 +214,7 @@ def store(
     """Rank the systems of every evaluation of a store for its pages.
 
     `name`: name in addresses.
-    `evaluations`: result of :func:`mirflow.analysis.evaluations.evaluations_of`, possibly limited to some systems.
+    `evaluations`: result of :func:`mirflow.analysis.queries.evaluations_of`, possibly limited to some systems.
     `level`: level of intervals and comparisons; None: neither.
     `references`: whether to show messages that may quote a reference.
     `only_aggregates`: whether to hide everything about single tracks.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ...analysis.evaluations import ScoresLike
+    from ...analysis.queries import ScoresLike
     from ...analysis.signatures import Signature
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.aggregation import aggregate_query, aggregate_scores, select
-from ...analysis.evaluations import ScoresLike, evaluations_of
-from ...analysis.queries import choose_one
+from ...analysis.queries import ScoresLike, choose_one, evaluations_of
 from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, say_undefined
 from ...analysis.scores import names_of, show_span
 from ...analysis.selected import VALUELESS, counted_scores

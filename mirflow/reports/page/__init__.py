@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...analysis.evaluations import ScoresLike
+from ...analysis.queries import ScoresLike
 from ...analysis.query_options import Names, as_names
 from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from ...analysis.evaluations import ScoresLike
+from ...analysis.queries import ScoresLike
 from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of

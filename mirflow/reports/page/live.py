@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from ...analysis.evaluations import ScoresLike
+from ...analysis.queries import ScoresLike
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ..figures.page_pictures import can_draw, draw_track
