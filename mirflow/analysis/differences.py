@@ -408,11 +408,7 @@ def _absent(side: ComparedScores, systems: Sequence[str], tracks: Sequence[str])
 def _tolerance(a: ComparedScores, b: ComparedScores, pair: tuple[str, str], tolerance: float | None) -> float:
     if tolerance is not None:
         return tolerance
-    return rounding_tolerance(max(a.printed_step.get(pair[0], 0.0), b.printed_step.get(pair[1], 0.0)))
-
-
-def rounding_tolerance(step: float) -> float:
-    """The largest difference between a number and its printed form, whose last digit has this value."""
+    step = max(a.printed_step.get(pair[0], 0.0), b.printed_step.get(pair[1], 0.0))
     # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
     return max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE)
 

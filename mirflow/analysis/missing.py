@@ -54,12 +54,6 @@ def has_score(status: npt.NDArray[np.int8]) -> Bool:
     return mask
 
 
-def lacks_weights(weight: Float) -> Bool:
-    """Mark the cells (systems, tracks) that have no weight (systems, tracks, metrics) by any metric."""
-    mask: Bool = (weight == 0).all(axis=2)
-    return mask
-
-
 def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], bare: Bool | None = None) -> Gaps:
     """Find missing and undefined scores.
 

@@ -13,7 +13,7 @@ from ..errors import QueryError, counted
 from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE
 from ..ragged import Bool, Float, Int
 from ..store.cells import Status
-from .missing import are_apart, check_policies, find_gaps, has_score, included_scores, lacks_weights
+from .missing import are_apart, check_policies, find_gaps, has_score, included_scores
 from .query_options import Query
 from .scores import Array, Scores, Status8, computed, coords_of, names_of, numbers_of, numerators_of, states_of
 
@@ -183,7 +183,7 @@ def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
     bare = np.asarray(~has_score(status) & ~(duration > 0))
     every = range(len(names_of(scores, "metric")))
     for system in np.flatnonzero(bare.any(axis=1)).tolist():
-        bare[[system]] &= lacks_weights(numbers_of(scores, every, slice(system, system + 1))[1])
+        bare[[system]] &= (numbers_of(scores, every, slice(system, system + 1))[1] == 0).all(axis=2)
     return bare
 
 
