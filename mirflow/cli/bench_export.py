@@ -194,6 +194,6 @@ def run_command(
 def digests_command(name: str, data: Path | None) -> None:
     """Print the digests of the data of a benchmark, which are the value of data.files in its file."""
     from ..pipeline.document import dump_document
-    from ..published.benchmark_catalogue import digests_of, find_benchmark
+    from ..published.benchmark_file import digests_of, find_benchmark
 
     echo(dump_document({"files": digests_of(find_benchmark(name), data)}), nl=False)
