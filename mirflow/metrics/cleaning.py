@@ -12,7 +12,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..annotations.schema import KINDS
 from ..annotations.validation import inspect
-from ..errors import InvalidAnnotationError, suggest
+from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from ..ragged import Bool, Int, Ragged, row_of_items, rows_of
 
 
@@ -176,13 +176,15 @@ def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:
 
 
 def usable_pair(
-    reference: Annotation, estimate: Annotation, clean: Callable[[Ragged], Cleaned]
+    reference: Annotation, estimate: Annotation, clean: Callable[[Ragged], Cleaned], *, filled: int = 0
 ) -> tuple[Ragged, Ragged]:
-    """Return both annotations of a pair as cleaned rows; see `usable`."""
-    return (
-        usable(reference, clean(to_ragged([reference])), "reference"),
-        usable(estimate, clean(to_ragged([estimate])), "estimate"),
-    )
+    """Return both annotations of a pair as cleaned rows; the first `filled` must not be empty. See `usable`."""
+    rows: list[Ragged] = []
+    for annotation, side in ((reference, "reference"), (estimate, "estimate")):
+        rows.append(usable(annotation, clean(to_ragged([annotation])), side))
+        if len(rows) <= filled and not rows[-1].counts[0][0]:
+            raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
+    return rows[0], rows[1]
 
 
 def emptied(given: Ragged, cleaned: Ragged) -> Bool:

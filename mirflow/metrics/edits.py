@@ -29,18 +29,24 @@ class ErrorKind:
 
 
 class Mending(Protocol):
-    """The edits that turn an estimate into its reference, each of one kind of error."""
+    """The edits that turn an estimate into its reference, each of one kind of error.
+
+    `present`: the kinds that occur, ascending. `size`: number of items of a mended estimate, at most.
+    """
 
     @property
-    def present(self) -> Int:
-        """The kinds that occur, ascending."""
-
+    def present(self) -> Int: ...  # noqa: D102
     @property
-    def size(self) -> int:
-        """Number of items of a mended estimate, at most."""
+    def size(self) -> int: ...  # noqa: D102
 
     def mend(self, kinds: Bool) -> Ragged:
         """Mend sets of kinds, bool (sets, kinds of the task): a row for each set."""
+
+
+def kinds_in(*kinds: Int) -> Int:
+    """The kinds that occur among those of items, ascending: int64 (kinds,)."""
+    every = np.concatenate(kinds)
+    return np.asarray(np.unique(every[every >= 0]))
 
 
 @dataclass(frozen=True)
@@ -67,9 +73,7 @@ class Edits:
     @property
     def present(self) -> Int:
         """The kinds that occur, ascending."""
-        kinds = np.concatenate([self.inserted, self.removed, *self.changed.values()])
-        kinds_present: Int = np.unique(kinds[kinds >= 0])
-        return kinds_present
+        return kinds_in(self.inserted, self.removed, *self.changed.values())
 
     @property
     def size(self) -> int:

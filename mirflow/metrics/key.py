@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..errors import AnnotationError, refuse_unknown
+from ..errors import refuse_unknown
 from ..ragged import Bool, Column, Float, Int, Ragged
 from ..theory.keys import (
     FIFTH_DOWN,
@@ -338,11 +338,8 @@ def clean(rows: Ragged) -> Cleaned:
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return both keys (``reference``, ``estimate``) and their ``relation``, one of `RELATIONS`, for any measure."""
-    labels = []
-    for rows, side in zip(usable_pair(reference, estimate, clean), ("reference", "estimate"), strict=True):
-        if not len(rows.columns["label"]):
-            raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
-        labels.append(rows.labels[int(rows.columns["label"][0])])
+    sides = usable_pair(reference, estimate, clean, filled=2)
+    labels = [rows.labels[int(rows.columns["label"][0])] for rows in sides]
     relation = RELATIONS[relation_table()[tuple(key_codes(labels))]]
     columns = {"reference": labels[0], "estimate": labels[1], "relation": relation}
     return {name: np.array([text], dtype=str) for name, text in columns.items()}

@@ -202,9 +202,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     Columns are ``start`` and ``end`` (seconds), ``reference`` and ``estimate`` (labels, empty for no estimate),
     ``verdict`` (``right`` or ``wrong``) and ``relation``, one of `mirflow.theory.keys.RELATIONS`.
     """
-    rows = usable_pair(reference, estimate, clean)
-    if not len(rows[0].columns["start"]):
-        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    rows = usable_pair(reference, estimate, clean, filled=1)
     stretches = KeyStretches.of(*rows)
     names = [
         np.array([*(side.labels[code] for code in side.columns["label"].tolist()), ""], dtype=str) for side in rows

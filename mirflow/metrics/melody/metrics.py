@@ -17,7 +17,7 @@ from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, hop_of
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
-from ..edits import RIGHT, ErrorBudget, ErrorKind
+from ..edits import RIGHT, ErrorBudget, ErrorKind, kinds_in
 from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 
@@ -43,16 +43,9 @@ class MelodyEdits:
     graded: bool
     """Whether rows have a column of voicing; otherwise, negative frequencies are unvoiced."""
 
-    @property
-    def present(self) -> Int:
-        """The kinds that occur, ascending."""
-        kinds = np.unique(np.concatenate([self.voicing_kind, self.pitch_kind]))
-        return kinds[kinds >= 0]
-
-    @property
-    def size(self) -> int:
-        """Number of samples."""
-        return len(self.times)
+    present: Int
+    size: int
+    """See `Mending`."""
 
     def mend(self, kinds: Bool) -> Ragged:
         """Mend sets of kinds: a row for each set."""
@@ -78,7 +71,7 @@ def _edits_of(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool
     begins = [rows.columns["time"][0] if samples else 0.0 for rows in (reference, estimate)]
     if not samples or begins[0] < min(0.0, begins[1]):  # not scored
         none = np.zeros(0, dtype=np.int64)
-        return MelodyEdits(nothing, (nothing, nothing), (nothing, nothing), none, none, graded)
+        return MelodyEdits(nothing, (nothing, nothing), (nothing, nothing), none, none, graded, none, 0)
     series = kernel.series_of(reference, only, _BASE, False), kernel.series_of(estimate, only, _BASE)
     frames = kernel.on_reference(*series, only, only, str(measure.parameters.get("resampling", "linear")))
     classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
@@ -96,7 +89,7 @@ def _edits_of(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool
     cents = frames.reference_cents, frames.estimate_cents
     hertz = [np.where(cent == 0, 0.0, _BASE * np.exp2(cent / 1200.0)) for cent in cents]
     sides = (frames.reference_voicing, frames.estimate_voicing), (hertz[0], hertz[1])
-    return MelodyEdits(frames.times, *sides, voicing, pitch, graded)
+    return MelodyEdits(frames.times, *sides, voicing, pitch, graded, kinds_in(voicing, pitch), len(pitch))
 
 
 MELODIES = ErrorBudget(_ERROR_KINDS, _edits_of)
@@ -426,10 +419,7 @@ def evidence(
     NaN for none, negative for a guess in an unvoiced frame), and ``verdict``: ``right``, ``octave``, ``wrong``,
     ``missed``, ``false alarm`` or ``rightly unvoiced``. The raw accuracies ignore the voicing of estimated pitches.
     """
-    pair = Pairs.in_order(*usable_pair(reference, estimate, clean))
-    for side, count in zip(("reference", "estimate"), pair.counts, strict=True):
-        if not count[0]:
-            raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
+    pair = Pairs.in_order(*usable_pair(reference, estimate, clean, filled=2))
     for message in refuse(pair, hop).values():
         raise AnnotationError(message)
     base = float(measure.parameters.get("base_frequency", 10.0))

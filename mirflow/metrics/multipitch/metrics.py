@@ -10,14 +10,13 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...errors import AnnotationError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
-from ..edits import RIGHT, ErrorBudget, ErrorKind
+from ..edits import RIGHT, ErrorBudget, ErrorKind, kinds_in
 from ..frames import with_frames
 from ..measures import Measure, Parameter, Weight, metric, metrics_in
 from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
@@ -229,9 +228,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     Columns are ``start`` and ``end`` of the frame (seconds), ``reference_frequency`` and ``estimate_frequency`` (Hz;
     NaN if not matched), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames without pitches are left out.
     """
-    pair = Pairs.in_order(*usable_pair(reference, estimate, clean))
-    if not pair.counts[0][0]:
-        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    pair = Pairs.in_order(*usable_pair(reference, estimate, clean, filled=1))
     ours, theirs = pitches_of(pair.references), beside(pitches_of(pair.estimates), frame_of_estimate(pair))
     way = float(measure["window"]), measure.metric.needs == CHROMA
     none = np.zeros((0, 3), dtype=np.int64)
@@ -281,16 +278,9 @@ class PitchEdits:
     of_reference: Bool
     kind: Int
 
-    @property
-    def present(self) -> Int:
-        """The kinds that occur, ascending."""
-        kinds: Int = np.unique(self.kind[self.kind >= 0])
-        return kinds
-
-    @property
-    def size(self) -> int:
-        """Number of frames and of pitches of both sides."""
-        return len(self.time) + len(self.frame)
+    present: Int
+    size: int
+    """See `Mending`."""
 
     def mend(self, kinds: Bool) -> Ragged:
         """Mend sets of kinds: a row for each set."""
@@ -322,8 +312,9 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
     of_reference = np.arange(len(owner)) < len(items[0])
+    time = reference.columns["time"]
     of_pitch = owner[order], np.concatenate(hertz)[order], of_reference[order], np.concatenate(kinds)[order]
-    return PitchEdits(reference.columns["time"], *of_pitch)
+    return PitchEdits(time, *of_pitch, kinds_in(*kinds), len(time) + len(owner))
 
 
 PITCHES = ErrorBudget(_KINDS, _align)

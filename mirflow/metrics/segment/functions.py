@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation, texts_at
-from ...errors import AnnotationError
 from ...kernels.intervals import NOTHING
 from ...kernels.outcomes import MATCHED, NONE
 from ...kernels.ragged_ops import sum_by
@@ -219,10 +218,7 @@ def evidence(
     Columns are ``start``, ``end`` (seconds), ``reference``, ``estimate`` (labels in lower case, empty for none) and
     ``verdict``, ``right`` or ``wrong``. The label accuracy is the share of right seconds.
     """
-    rows = usable_pair(reference, estimate, clean)
-    if not len(rows[0].columns["start"]):
-        raise AnnotationError("the reference is empty, so there is nothing to explain")
-    times = LabelTimes(Pairs.in_order(*rows))
+    times = LabelTimes(Pairs.in_order(*usable_pair(reference, estimate, clean, filled=1)))
     (stretches, begin), names = times.stretches(measure), ("", *times.names)
     return {
         "start": _seconds(measure, stretches.start + begin[0]),

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...annotations.grids import LABELS
-from ...errors import AnnotationError, MetricError
+from ...errors import MetricError
 from ...kernels.clustering import expected_mutual_information, tabulate
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
@@ -407,9 +407,7 @@ def evidence(
         refuse_unjudged(measure, (*METRICS, *functions.METRICS), "stretches of time")
         return functions.evidence(reference, estimate, measure, cleaner)
     refuse_unjudged(measure, METRICS, "boundaries")
-    rows = usable_pair(reference, estimate, cleaner)
-    if not len(rows[0].columns["start"]):
-        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    rows = usable_pair(reference, estimate, cleaner, filled=1)
     codes = [kernel.encode(side.labels) for side in rows]
     only = np.zeros(1, dtype=np.int64)
     spans = [kernel.take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...kernels.matching import match, match_nearest_first
 from ...ragged import Bool, Float, Int, Ragged
-from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, number_texts
+from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, kinds_in, number_texts
 from ..interval_errors import LabelSpans
 from ..measures import Measure
 
@@ -36,19 +36,10 @@ class SegmentEdits:
     """Boundaries of both sides in order: float64 (n,), seconds."""
     of_reference: Bool
     kind: Int
-    labelled: bool
-    """Whether labels are compared, and differ."""
 
-    @property
-    def present(self) -> Int:
-        """The kinds that occur, ascending."""
-        kinds = np.unique(self.kind[self.kind >= 0])
-        return np.append(kinds, _LABELS) if self.labelled else kinds
-
-    @property
-    def size(self) -> int:
-        """Number of boundaries of both sides."""
-        return len(self.times)
+    present: Int
+    size: int
+    """See `Mending`."""
 
     def mend(self, kinds: Bool) -> Ragged:
         """Mend sets of kinds: a row for each set."""
@@ -72,7 +63,10 @@ class SegmentEdits:
 
 def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> SegmentEdits:
     codes = {label: code for code, label in enumerate(dict.fromkeys((*reference.labels, *estimate.labels)))}
-    sides = [_spans(rows, codes) for rows in (reference, estimate)]
+    sides = []
+    for rows in (reference, estimate):
+        numbers = np.array([*(codes[label] for label in rows.labels), -1], dtype=np.int64)
+        sides.append(LabelSpans(rows, np.append(numbers[rows.columns["label"]], -1), carry=False))
     bounds = [np.unique(np.concatenate([side.start, side.end])) for side in sides]
     window = 0.0 if exact else float(measure.parameters.get("window", 0.5))
     kinds = _classify(bounds[0], bounds[1], window)
@@ -80,14 +74,10 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     order = np.argsort(times, kind="stable")
     of_reference = np.arange(len(times)) < len(bounds[0])
     labelled = measure.metric.mir_eval not in _OF_BOUNDARIES
-    return SegmentEdits(
-        (sides[0], sides[1]), (*codes,), times[order], of_reference[order], np.concatenate(kinds)[order], labelled
-    )
-
-
-def _spans(rows: Ragged, codes: dict[str, int]) -> LabelSpans:
-    numbers = np.array([*(codes[label] for label in rows.labels), -1], dtype=np.int64)
-    return LabelSpans(rows, np.append(numbers[rows.columns["label"]], -1), carry=False)
+    kind = np.concatenate(kinds)[order]
+    present = np.append(kinds_in(kind), _LABELS) if labelled else kinds_in(kind)
+    of_boundary = times[order], of_reference[order], kind
+    return SegmentEdits((sides[0], sides[1]), (*codes,), *of_boundary, present, len(times))
 
 
 def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, Int]:
