@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..annotations.schema import LATEST
 from ..kernels.matching import find_partners
-from ..ragged import Float, Int
+from ..ragged import Float
 from ..theory.pitch import hz_to_midi, midi_to_hz
 
 __all__ = ["adjust_events", "adjust_intervals", "boundaries_to_intervals", "deprecated", "f_measure", "filter_kwargs"]
@@ -349,17 +349,17 @@ def adjust_intervals(
         if t_min is None or t_max is None:
             raise ValueError("Supplied intervals are empty, can't append new intervals")
         return np.array([[t_min, t_max]]), [start_label]
-    texts = None if labels is None else list(labels)
+    begin = 0 if t_min is None else next(iter(np.flatnonzero(intervals[:, 1] >= t_min)), 0)
+    texts = None if labels is None else list(labels)[begin:]
+    intervals = intervals[begin:]
     if t_min is not None:
-        inside = np.flatnonzero(intervals[:, 1] >= t_min)
-        intervals, texts = _crop(intervals, texts, slice(inside[0] if len(inside) else 0, None))
         intervals = np.maximum(t_min, intervals)
         if intervals.min() > t_min:
             intervals = np.vstack(([t_min, intervals.min()], intervals))
             texts = None if texts is None else [start_label, *texts]
     if t_max is not None:
-        beyond = np.flatnonzero(intervals[:, 0] > t_max)
-        intervals, texts = _crop(intervals, texts, slice(beyond[0] if len(beyond) else None))
+        stop = next(iter(np.flatnonzero(intervals[:, 0] > t_max)), None)
+        intervals, texts = intervals[:stop], None if texts is None else texts[:stop]
         if len(intervals) == 0:
             raise ValueError(f"all intervals begin after t_max = {t_max}")
         intervals = np.minimum(t_max, intervals)
@@ -367,10 +367,6 @@ def adjust_intervals(
             intervals = np.vstack((intervals, [intervals.max(), t_max]))
             texts = None if texts is None else [*texts, end_label]
     return intervals, texts
-
-
-def _crop(times: Array, labels: Labels | None, part: slice) -> tuple[Array, Labels | None]:
-    return times[part], None if labels is None else labels[part]
 
 
 def adjust_events(
@@ -409,19 +405,17 @@ def adjust_events(
     >>> times.tolist(), labels
     ([0.0, 1.0, 2.0, 5.0], ['__T_MIN', 'a', 'b', '__T_MAX'])
     """
-    texts = None if labels is None else list(labels)
-    if t_min is not None:
-        inside = np.flatnonzero(events >= t_min)
-        events, texts = _crop(events, texts, slice(inside[0] if len(inside) else 0, None))
-        if events[0] > t_min:
-            events = np.concatenate(([t_min], events))
-            texts = None if texts is None else [f"{label_prefix}T_MIN", *texts]
-    if t_max is not None:
-        beyond = np.flatnonzero(events > t_max)
-        events, texts = _crop(events, texts, slice(beyond[0] if len(beyond) else None))
-        if events[-1] < t_max:
-            events = np.concatenate((events, [t_max]))
-            texts = None if texts is None else [*texts, f"{label_prefix}T_MAX"]
+    begin = 0 if t_min is None else next(iter(np.flatnonzero(events >= t_min)), 0)
+    texts = None if labels is None else list(labels)[begin:]
+    events = events[begin:]
+    if t_min is not None and events[0] > t_min:
+        events = np.concatenate(([t_min], events))
+        texts = None if texts is None else [f"{label_prefix}T_MIN", *texts]
+    stop = None if t_max is None else next(iter(np.flatnonzero(events > t_max)), None)
+    events, texts = events[:stop], None if texts is None else texts[:stop]
+    if t_max is not None and events[-1] < t_max:
+        events = np.concatenate((events, [t_max]))
+        texts = None if texts is None else [*texts, f"{label_prefix}T_MAX"]
     return events, texts
 
 
@@ -465,21 +459,20 @@ def merge_labeled_intervals(
     check_aligned(x_intervals, y_intervals)
     bounds = np.unique(np.concatenate([x_intervals, y_intervals], axis=0))
     intervals = np.column_stack((bounds[:-1], bounds[1:]))
-    x_merged = [x_labels[row] for row in _in_force(x_intervals, len(x_labels), bounds)]
-    y_merged = [y_labels[row] for row in _in_force(y_intervals, len(y_labels), bounds)]
-    return intervals, x_merged, y_merged
-
-
-def _in_force(intervals: Array, labels: int, bounds: Array) -> Int:
-    """Find the last row that has started by each bound except the last."""
-    if len(intervals) != labels:
-        raise ValueError(f"{len(intervals)} intervals need as many labels, got {labels}")
-    started = np.full(len(bounds), -1, dtype=np.int64)
-    np.maximum.at(started, np.searchsorted(bounds, intervals[:, 0]), np.arange(labels))
-    rows: Int = np.maximum.accumulate(started)[:-1]
-    if len(rows) and rows[0] < 0:
-        raise ValueError(f"no interval has started at {bounds[0]}, where the sequences begin; sort the intervals first")
-    return rows
+    merged = []
+    for given, labels in ((x_intervals, x_labels), (y_intervals, y_labels)):
+        if len(given) != len(labels):
+            raise ValueError(f"{len(given)} intervals need as many labels, got {len(labels)}")
+        # The last row that has started by each bound except the last.
+        started = np.full(len(bounds), -1, dtype=np.int64)
+        np.maximum.at(started, np.searchsorted(bounds, given[:, 0]), np.arange(len(labels)))
+        rows = np.maximum.accumulate(started)[:-1]
+        if len(rows) and rows[0] < 0:
+            raise ValueError(
+                f"no interval has started at {bounds[0]}, where the sequences begin; sort the intervals first"
+            )
+        merged.append([labels[row] for row in rows])
+    return intervals, merged[0], merged[1]
 
 
 _Result = TypeVar("_Result")

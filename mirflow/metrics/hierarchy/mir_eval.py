@@ -190,25 +190,23 @@ def evaluate(
     (0.931, 0.686)
     """
     refuse_unknown("evaluate", kwargs, _scores.parameters)
-    reference = _align(ref_intervals_hier, ref_labels_hier, None)
-    estimate = _align(est_intervals_hier, est_labels_hier, max(float(one.max()) for one in reference[0]))
+    sides: list[tuple[list[Array], list[Labels]]] = []
+    for given, given_labels in ((ref_intervals_hier, ref_labels_hier), (est_intervals_hier, est_labels_hier)):
+        if not len(given):
+            raise ValueError("A hierarchy needs at least one level")
+        _check_labels(given, given_labels)
+        # All levels start at 0, and those of the estimate stop at the end of the reference.
+        end = max(float(one.max()) for one in sides[0][0]) if sides else None
+        sides.append(([], []))
+        for intervals, labels in zip(given, given_labels, strict=True):
+            times = np.asarray(intervals, dtype=np.float64)
+            if np.isnan(times).any():
+                raise ValueError(f"Interval times {BOUNDED}")
+            fitted, names = adjust_intervals(times, labels, 0.0, end)
+            sides[-1][0].append(fitted)
+            sides[-1][1].append(names or [])
     values = {name: np.inf if value is None else value for name, value in kwargs.items()}
     read_frame_size(values.get("frame_size", 0.1), values.get("window", 15.0))
-    for intervals, _ in (reference, estimate):
-        validate_hier_intervals(intervals)
-    return _scores.evaluate(to_rows(*reference), to_rows(*estimate), values)
-
-
-def _align(intervals_hier: Levels, labels_hier: Labels, end: float | None) -> tuple[list[Array], list[Labels]]:
-    """Adjust all levels to start at 0 and, if given, stop at an end."""
-    if not len(intervals_hier):
-        raise ValueError("A hierarchy needs at least one level")
-    _check_labels(intervals_hier, labels_hier)
-    aligned = []
-    for intervals, labels in zip(intervals_hier, labels_hier, strict=True):
-        times = np.asarray(intervals, dtype=np.float64)
-        if np.isnan(times).any():
-            raise ValueError(f"Interval times {BOUNDED}")
-        fitted, names = adjust_intervals(times, labels, 0.0, end)
-        aligned.append((fitted, names or []))
-    return [times for times, _ in aligned], [names for _, names in aligned]
+    for levels, _ in sides:
+        validate_hier_intervals(levels)
+    return _scores.evaluate(to_rows(*sides[0]), to_rows(*sides[1]), values)

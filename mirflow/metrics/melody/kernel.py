@@ -167,31 +167,25 @@ def resample(series: Melodies, row: Int, times: Float, counts: Int, resampling: 
             step = series.rounded[begin + 1] - series.rounded[begin]
             slope = divide(level[begin + 1] - level[begin], step, where=np.isfinite(step))
             voicing[item] += slope * (wanted[item] - series.rounded[begin])
-    _end(series, row, sample, wanted, counts, resampling, (cents, voicing))
+    # After the last sample, values are filled in up to a silent one at the last time.
+    ends, last = np.cumsum(counts), series.last[row]
+    final, end = wanted[ends - 1], series.rounded[last]
+    item = np.flatnonzero(sample == np.repeat(np.where(final > end, last, -1), counts))
+    if len(item):
+        group = np.searchsorted(ends, item, side="right")
+        time, final, end = wanted[item], final[group], end[group]
+        if resampling == "linear":
+            fading = series.graded[row][group]
+            level = voicing[item[fading]]
+            voicing[item[fading]] = level + (0.0 - level) / (final - end)[fading] * (time - end)[fading]
+        silent = item[time > end / 2.0 + final / 2.0] if resampling == "nearest" else item[time == final]
+        cents[silent] = voicing[silent] = 0.0
     if same.any():
         groups = np.flatnonzero(same)
         into = ranges(offsets_of(counts)[groups], counts[groups])
         item = ranges(series.first[row[groups]], counts[groups])
         cents[into], voicing[into] = series.cents[item], series.voicing[item]
     return cents, voicing
-
-
-def _end(series: Melodies, row: Int, sample: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
-    """Fill in values after the last sample, up to a silent one at the last time."""
-    ends, last = np.cumsum(counts), series.last[row]
-    final, end = times[ends - 1], series.rounded[last]
-    item = np.flatnonzero(sample == np.repeat(np.where(final > end, last, -1), counts))
-    if not len(item):
-        return
-    cents, voicing = sampled
-    group = np.searchsorted(ends, item, side="right")
-    time, final, end = times[item], final[group], end[group]
-    if resampling == "linear":
-        fading = series.graded[row][group]
-        level = voicing[item[fading]]
-        voicing[item[fading]] = level + (0.0 - level) / (final - end)[fading] * (time - end)[fading]
-    silent = item[time > end / 2.0 + final / 2.0] if resampling == "nearest" else item[time == final]
-    cents[silent] = voicing[silent] = 0.0
 
 
 Classes = npt.NDArray[np.uint8]
@@ -238,18 +232,6 @@ def hop_times(counts: Int, hop: float) -> Float:
     times = ranges(np.zeros(len(counts), dtype=np.int64), counts) * np.repeat(step, counts)
     times[np.cumsum(counts) - 1] = stop
     return np.asarray(np.round(times, _DECIMALS))
-
-
-def unreached(references: Melodies, estimates: Melodies, reference: Int, estimate: Int) -> Bool:
-    """Mask of pairs whose reference starts before both 0 s and the estimate: bool (pairs,)."""
-    begin = np.round(references.times[references.first[reference]], _DECIMALS)
-    early = np.asarray(begin < np.round(estimates.times[estimates.first[estimate]], _DECIMALS))
-    if early.any():
-        pair = np.flatnonzero(early)
-        rows, counts = reference[pair], references.counts[reference[pair]]
-        times = references.times[ranges(references.first[rows], counts)]
-        early[pair] = ~is_on_grid(estimates, estimate[pair], times, counts)
-    return early
 
 
 def on_reference(references: Melodies, estimates: Melodies, reference: Int, estimate: Int, resampling: str) -> Frames:

@@ -14,7 +14,7 @@ from ...annotations.grids import GridForm, GridOptions, TimeGrid, Variables, ser
 from ...errors import AnnotationError, UnknownNameError
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
-from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, hop_of
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, kinds_in
@@ -354,9 +354,11 @@ def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
     before = np.flatnonzero(begin < np.minimum(0.0, estimates.columns["time"][estimates.offsets[estimate_row]]))
     if not len(before):
         return {}
-    rows_of_sides = np.arange(len(before))
-    sides = [kernel.series_of(rows, row, 1.0) for rows, row in pairs[before].sides]
-    early = before[kernel.unreached(sides[0], sides[1], rows_of_sides, rows_of_sides)]
+    index = np.arange(len(before))
+    left, right = (kernel.series_of(rows, row, 1.0) for rows, row in pairs[before].sides)
+    starts = [np.round(side.times[side.first], DECIMALS) for side in (left, right)]
+    same = kernel.is_on_grid(right, index, left.times[ranges(left.first, left.counts)], left.counts)
+    early = before[(starts[0] < starts[1]) & ~same]
     return {pair: TOO_EARLY.format(begin[pair]) for pair in early.tolist()}
 
 
