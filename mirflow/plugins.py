@@ -67,9 +67,7 @@ class _FileFinder:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The specification of a file; None of other modules."""
-        if not name.startswith(_PREFIX):
-            return None
-        return _spec_of(_path_in(name))
+        return _spec_of(_path_in(name)) if name.startswith(_PREFIX) else None
 
 
 def _spec_of(path: str) -> ModuleSpec | None:
@@ -93,12 +91,9 @@ def import_module(module: str) -> ModuleType:
         except BaseException as error:
             if is_stop(error):
                 raise
-            missing = (
-                isinstance(error, ModuleNotFoundError) and error.name and f"{module}.".startswith(f"{error.name}.")
-            )
-            if missing:
-                hint = f"; a file is named with its suffix: {module}.py"
-                raise PluginError(f"no module {module!r}{hint}") from None
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing and f"{module}.".startswith(f"{missing}."):
+                raise PluginError(f"no module {module!r}; a file is named with its suffix: {module}.py") from None
             raise PluginError(f"{module}: cannot be imported: {describe_error(error, module)}") from error
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
 from pathlib import Path
@@ -15,8 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from obstore.store import ObjectStore
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
@@ -252,22 +251,15 @@ def _client(
     if settings.get("AWS_NO_SIGN_REQUEST", "").lower() in ("1", "true", "yes"):
         how["skip_signature"] = True
     elif not brief and "AWS_ACCESS_KEY_ID" not in settings:
-        how |= _profile()
+        with suppress(ImportError, ValueError):  # of AWS's own files, if its package is installed and has some
+            from obstore.auth.boto3 import Boto3CredentialProvider
+
+            how["credential_provider"] = Boto3CredentialProvider()
     if endpoint := settings.get("AWS_ENDPOINT_URL_S3"):
         how["endpoint"] = endpoint
     if not (settings.get("AWS_REGION") or settings.get("AWS_DEFAULT_REGION")):
         how["region"] = "us-east-1"
     return store.S3Store(host, **how)
-
-
-def _profile() -> Mapping[str, Any]:
-    """The provider of credentials in AWS's own files, if its package is installed and has some."""
-    try:
-        from obstore.auth.boto3 import Boto3CredentialProvider
-
-        return {"credential_provider": Boto3CredentialProvider()}
-    except (ImportError, ValueError):
-        return {}
 
 
 def status_of(error: Exception) -> str:

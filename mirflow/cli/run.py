@@ -454,6 +454,7 @@ def evaluate_command(
     from ..analysis.scores import as_scores
     from ..evaluation.evaluate import evaluate_paths
     from ..readers.class_tables import read_classes
+    from ..readers.options import OPTIONS, SIDES
     from ..reports.summaries import failed_cells, partial_cells, problem_lines
     from ..store.cells import FAILED_METRICS
     from ..store.format import list_cautions, nested_attrs
@@ -470,7 +471,12 @@ def evaluate_command(
     )
     ds = score(**options)
     if options:  # not on standard output for programs: their tables begin with the header
-        echo(_describe_reading(options), err=not for_people(style) or output is not None)
+        named = {"both sides": {name: value for name, value in options.items() if name in OPTIONS}}
+        named |= {
+            side: {name: options[f"{side}_{name}"] for name in OPTIONS if f"{side}_{name}" in options} for side in SIDES
+        }
+        said = "; ".join(f"{who} read with {typed(given)}" for who, given in named.items() if given)
+        echo(said, err=not for_people(style) or output is not None)
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= _NAMED
@@ -509,15 +515,6 @@ def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, An
         if int(ds.status.item()) == Status.ok and not text_of(str(ds.message.item()), "warning"):
             return f"the {side} alone can be read so: {typed(common).replace('--', f'--{side}-')}"
     return ""
-
-
-def _describe_reading(options: Mapping[str, Any]) -> str:
-    from ..readers.options import OPTIONS, SIDES
-
-    named = {"both sides": {name: value for name, value in options.items() if name in OPTIONS}}
-    for side in SIDES:
-        named[side] = {name: options[f"{side}_{name}"] for name in OPTIONS if f"{side}_{name}" in options}
-    return "; ".join(f"{who} read with {typed(given)}" for who, given in named.items() if given)
 
 
 def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import RunError, StoreError, counted, name_some, warn_caller
-from ..pipeline.plan import EvaluationPlan, Prune, Stale, demand_leave
+from ..pipeline.plan import Prune, Stale, demand_leave
 from ..progress import Progress, progress_of
 from ..store.cells import Cells
 from ..store.write import StoreWriter
@@ -116,28 +116,24 @@ def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
             warn_caller(f"{part.name}: {counted(part.journal.torn, 'damaged block')} left out")
     results.write()
     for by_part in results.by_part(contested):
-        _demand_agreement(plan, parts, by_part)
+        places = {number: plan.places.of(cells) for number, cells in by_part.items()}
+        for one, other in combinations(by_part, 2):
+            _, first, second = np.intersect1d(places[one], places[other], return_indices=True)
+            sides = by_part[one].take(first), by_part[other].take(second)
+            if same_cells(*map(_filled, sides)):
+                continue
+            for cell in range(len(sides[0])):
+                alone = [_filled(side.take(np.array([cell]))) for side in sides]
+                if not same_cells(*alone):
+                    break
+            where = f"system {alone[0].system[0]!r}, track {alone[0].track[0]!r}"
+            mine, theirs = sorted((parts[one], parts[other]), key=lambda part: part.part)
+            raise StoreError(
+                f"{mine.store}: not published: {mine.name} and {theirs.name} have different results of {where}: "
+                f"remove one of them ({mine.path} or {theirs.path})"
+            )
     done = [*job.done, results.names]
     return replace(job, stale=Stale(results.missing, job.stale.counts), done=done, parts=results.stored())
-
-
-def _demand_agreement(plan: EvaluationPlan, parts: Sequence[PartFolder], by_part: Mapping[int, Cells]) -> None:
-    places = {number: plan.places.of(cells) for number, cells in by_part.items()}
-    for one, other in combinations(by_part, 2):
-        _, first, second = np.intersect1d(places[one], places[other], return_indices=True)
-        sides = by_part[one].take(first), by_part[other].take(second)
-        if same_cells(*map(_filled, sides)):
-            continue
-        for cell in range(len(sides[0])):
-            alone = [_filled(side.take(np.array([cell]))) for side in sides]
-            if not same_cells(*alone):
-                break
-        where = f"system {alone[0].system[0]!r}, track {alone[0].track[0]!r}"
-        mine, theirs = sorted((parts[one], parts[other]), key=lambda part: part.part)
-        raise StoreError(
-            f"{mine.store}: not published: {mine.name} and {theirs.name} have different results of {where}: "
-            f"remove one of them ({mine.path} or {theirs.path})"
-        )
 
 
 def _filled(cells: Cells) -> Cells:

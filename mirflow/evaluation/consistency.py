@@ -318,12 +318,10 @@ def _name(key: Key) -> str:
 def _key_spans(beside: Annotation, end: float) -> list[tuple[float, float, Key, int]]:
     starts = beside.columns.get("start", np.zeros(len(beside)))
     ends = beside.columns.get("end", np.full(len(beside), end))
-    keys = [parse_key(label) for label in beside.labels or ()]
-    rows = zip(starts.tolist(), ends.tolist(), keys, strict=False)
-    spans = [(*row, number) for number, row in enumerate(rows)]
+    rows = zip(starts.tolist(), ends.tolist(), map(parse_key, beside.labels or ()), strict=False)
     return [
         (begin, until, key, number)
-        for begin, until, key, number in spans
+        for number, (begin, until, key) in enumerate(rows)
         if key is not None and key is not UNNAMED and MODES[key.mode] in _SCALES
     ]
 

@@ -320,19 +320,16 @@ def _demand_read(names: Iterable[str], read: Sequence[bool]) -> None:
 
 
 def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> None:
+    every = [(metric, parameter) for metric in convention.metrics for parameter in metric.parameters]
     for name, value in options.items():
-        if name in OPTIONS:
-            continue
-        for metric in convention.metrics:
-            own = next(
-                (parameter for parameter in metric.parameters if name in (parameter.name, parameter.mir_eval)), None
-            )
-            if own is not None:
-                try:
-                    asked = str(metric.measure(**{own.name: value}))
-                except MirflowError:
-                    asked = f"{metric.name}({own.name}=...)"
-                raise MetricError(f"{name} is a parameter of metrics: write metrics=[{asked!r}]")
+        own = next((one for one in every if name in (one[1].name, one[1].mir_eval)), None)
+        if name not in OPTIONS and own is not None:
+            metric, parameter = own
+            try:
+                asked = str(metric.measure(**{parameter.name: value}))
+            except MirflowError:
+                asked = f"{metric.name}({parameter.name}=...)"
+            raise MetricError(f"{name} is a parameter of metrics: write metrics=[{asked!r}]")
 
 
 def _is_of_labels(name: str) -> bool:

@@ -401,24 +401,16 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
         if annotation.kind == "audio":
             yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], settings.convention)
         else:
-            same = is_jams and settings.has_reference(str(path))
-            others = _of_the_same_file(annotation, annotations, path, task) if same else {}
-            own = replace(settings, task=task)
-            yield from _check_annotation(annotation, own, str(path), {**others, **beside})
-
-
-def _of_the_same_file(
-    annotation: Annotation, annotations: Sequence[Annotation], path: Path, task: str | None
-) -> dict[str, Annotation]:
-    """Other annotations of a JAMS file, the first of each task that a rule uses."""
-    own = task or _task_of(annotation)
-    wanted = {name for rule in RULES if own in rule.tasks for name in rule.beside}
-    found = {name: one for one in reversed(annotations) if one is not annotation and (name := task or _task_of(one))}
-    if task is not None:
-        for name in wanted - {task}:
-            with suppress(AnnotationError):
-                found.update(zip([name], read_all(path, task=name), strict=False))
-    return {name: one for name, one in found.items() if name in wanted}
+            others: dict[str, Annotation] = {}
+            if is_jams and settings.has_reference(str(path)):  # of the same file, the first of each task of a rule
+                own = task or _task_of(annotation)
+                wanted = {name for rule in RULES if own in rule.tasks for name in rule.beside}
+                rest = [one for one in reversed(annotations) if one is not annotation]
+                others = {name: one for one in rest if (name := task or _task_of(one)) and name in wanted}
+                for name in wanted - {task} if task is not None else ():
+                    with suppress(AnnotationError):
+                        others.update(zip([name], read_all(path, task=name), strict=False))
+            yield from _check_annotation(annotation, replace(settings, task=task), str(path), {**others, **beside})
 
 
 def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
@@ -640,18 +632,15 @@ def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[Fi
         for track, references in zip(plan.tracks, plan.references, strict=True):
             for one in references if task in (None, plan.task) else ():
                 if (plan.task, one.source) not in checks:
-                    others = _beside(held[track], plan.task)
+                    others: dict[str, Annotation] = {}
+                    for name in dict.fromkeys(
+                        name for rule in RULES if plan.task in rule.tasks for name in rule.beside
+                    ):
+                        if name != plan.task and name in held[track]:
+                            with suppress(AnnotationError):
+                                others[name] = held[track][name].read()[0]
                     checks[plan.task, one.source] = _check_source(one.source, track, settings, others)
     yield from _with_odd_labels(list(checks.values()), labels)
-
-
-def _beside(sources: Mapping[str, Source], task: str) -> dict[str, Annotation]:
-    found: dict[str, Annotation] = {}
-    for name in dict.fromkeys(name for rule in RULES if task in rule.tasks for name in rule.beside):
-        if name != task and name in sources:
-            with suppress(AnnotationError):
-                found[name] = sources[name].read()[0]
-    return found
 
 
 def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:

@@ -194,16 +194,13 @@ class _Builder:
         if len(place) > MAX_DEPTH:
             raise _ExplodedError(f"is nested more than {MAX_DEPTH} levels deep: does an alias contain itself?")
         self.document.lines.setdefault(place, node.start_mark.line + 1)
-        if isinstance(node, yaml.MappingNode) and node.tag == f"{_PLAIN}map":
-            return self._mapping(node, place)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_PLAIN}seq":
             return [self.build(item, (*place, position)) for position, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node, place)
-        self._add(place, f"YAML tags are not allowed: {node.tag}")
-        return None
-
-    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
+        if not isinstance(node, yaml.MappingNode) or node.tag != f"{_PLAIN}map":
+            self._add(place, f"YAML tags are not allowed: {node.tag}")
+            return None
         values: dict[str, Any] = {}
         merged: dict[str, Any] = {}
         for key_node, value_node in node.value:

@@ -202,7 +202,10 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
     def texts(key: str) -> tuple[str, ...]:
         return tuple("" if text != text else str(text) for text in column(key, "").tolist())
 
-    shape = len(status), len(measures)
+    shape, durations = (len(status), len(measures)), np.full(len(tracks), np.nan)
+    if "duration" in ds.data_vars:
+        given = ds["duration"]
+        durations = np.asarray((given.max("system") if "system" in given.dims else given).values, dtype=np.float64)
     cells = Cells(
         tuple(systems[place] for place in system.tolist()),
         tuple(tracks[place] for place in track.tolist()),
@@ -214,7 +217,7 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
         texts("message"),
         texts("digest"),
         np.zeros(len(at), dtype=np.int64),
-        _durations(ds)[track],
+        durations[track],
         {
             str(key): _to_sparse(variable, cell_at)
             for key, variable in ds.data_vars.items()
@@ -227,13 +230,6 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
             coords[str(coord.dims[0])][str(coord.attrs.get("long_name", key))] = coord.values.tolist()
     group = name or str(attrs.get("task", ""))
     return GroupContent(group, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
-
-
-def _durations(ds: xr.Dataset) -> Array:
-    if "duration" not in ds.data_vars:
-        return np.full(ds.sizes["track"], np.nan)
-    given = ds["duration"]
-    return np.asarray((given.max("system") if "system" in given.dims else given).values, dtype=np.float64)
 
 
 def _to_sparse(variable: xr.DataArray, cell_at: Int) -> Sparse:

@@ -497,8 +497,12 @@ class RepositoryWriter:
                 del root[content.name]
             write_group(root, content, stamp)
         about = {name: attrs[name] for name in ("name", "versions") if name in attrs}
+        parts = [
+            f"{one.name}: {len(one.cells)} cells of {len(set(one.cells.system))} of {len(one.systems)} systems"
+            for one in contents
+        ]
         try:
-            return str(session.commit(_message(contents), {"mirflow": about}))
+            return str(session.commit("; ".join(parts) or "nothing", {"mirflow": about}))
         except icechunk.ConflictError:
             return ""
 
@@ -524,22 +528,17 @@ class RepositoryWriter:
             content = _without(replace(content, stored=kept), set(gone) - set(content.cells.system))
             removed = set() if earlier is None else set(earlier.systems) - set(content.systems) - set(gone)
             rebased.append(join_systems(content, _without(tip, removed), self.path))
-            self._demand_no_conflict(content, earlier, tip)
+            for system in sorted(set(content.cells.system) & set(tip.systems)):
+                theirs = _values(tip, system)
+                known = earlier is not None and system in earlier.systems and _equal(_values(earlier, system), theirs)
+                if not known and not _equal(_values(content, system), theirs):
+                    raise StoreError(
+                        f"{self.path}: another run committed other results of system {system!r} of {content.name!r} "
+                        f"meanwhile ({self._tip}); run again: finished blocks are kept"
+                    )
         named = {content.name for content in contents}
         rebased += [one for name, one in self._groups.items() if name not in named and name not in before]
         return rebased
-
-    def _demand_no_conflict(self, content: GroupContent, before: GroupContent | None, tip: GroupContent) -> None:
-        """Raise a StoreError if others committed other results of a system of which results were computed here."""
-        for system in sorted(set(content.cells.system) & set(tip.systems)):
-            theirs = _values(tip, system)
-            if before is not None and system in before.systems and _equal(_values(before, system), theirs):
-                continue
-            if not _equal(_values(content, system), theirs):
-                raise StoreError(
-                    f"{self.path}: another run committed other results of system {system!r} of {content.name!r} "
-                    f"meanwhile ({self._tip}); run again: finished blocks are kept"
-                )
 
 
 def _values(content: GroupContent, system: str) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
@@ -561,14 +560,6 @@ def _without(content: GroupContent, gone: set[str]) -> GroupContent:
     coords = {name: [values[row] for row in kept] for name, values in content.system_coords.items()}
     stored = {system: one for system, one in content.stored.items() if system not in gone}
     return replace(content, systems=tuple(content.systems[row] for row in kept), system_coords=coords, stored=stored)
-
-
-def _message(contents: Iterable[GroupContent]) -> str:
-    parts = []
-    for content in contents:
-        computed = len(set(content.cells.system))
-        parts.append(f"{content.name}: {len(content.cells)} cells of {computed} of {len(content.systems)} systems")
-    return "; ".join(parts) or "nothing"
 
 
 def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> GroupContent:
