@@ -78,17 +78,10 @@ class PartFolder:
 
     def __init__(self, folder: Path, store: Path, part: Part) -> None:
         self.part, self.store = part, store
+        self.name = f"part {part}"
         self.path = folder / "parts" / f"{part.number}-of-{part.of}"
+        self._note = self.path / "part.json"
         self.journal = Journal(self.path)
-
-    @property
-    def name(self) -> str:
-        """For messages."""
-        return f"part {self.part}"
-
-    @property
-    def _note(self) -> Path:
-        return self.path / "part.json"
 
     @contextmanager
     def computing(self, pipeline: str) -> Iterator[Journal]:
@@ -200,7 +193,8 @@ class PartResults:
         """Cells that are out of date and of which no part has a result: bool (systems, tracks)."""
         self._plan, self._stale = plan, stale
         self._before = {} if before is None else before.stored
-        self._names = no_cells(self.measures) if before is None else before.cells
+        self.names = no_cells(self.measures) if before is None else before.cells
+        """No cells, with the names and labels of results with extra dims."""
         # Durations that stay: a reference may have changed.
         kept = GroupContent(plan.name, plan.systems, plan.tracks, no_cells(self.measures), stored=self._before)
         self.durations = stored_durations(kept, np.flatnonzero(stale))
@@ -215,12 +209,7 @@ class PartResults:
     @property
     def extras(self) -> Mapping[str, Sparse]:
         """Results with extra dims, without their entries."""
-        return self._names.extras
-
-    @property
-    def names(self) -> Cells:
-        """No cells, with the names and labels of results with extra dims."""
-        return self._names
+        return self.names.extras
 
     def stored(self) -> dict[str, StoredResults]:
         """Where results of each system are: in the store alone if none of them is out of date."""
@@ -235,7 +224,7 @@ class PartResults:
         without parts is a single one."""
         self.missing.ravel()[place] = False
         np.fmax.at(self.durations, place % max(1, len(self.tracks)), cells.duration)
-        self._names = concatenate_cells([self._names, cells.take(np.empty(0, dtype=np.int64))])
+        self.names = concatenate_cells([self.names, cells.take(np.empty(0, dtype=np.int64))])
         self._waiting.append((part, place // max(1, len(self.tracks)) // self._size, cells))
         if sum(len(one) for _, _, one in self._waiting) >= _MOST_WAITING:
             self.write()
@@ -288,7 +277,7 @@ class PartResults:
                 stop += 1
             own = tuple(systems[start:stop])
             stored = {system: self._before[system] for system in own if system in self._before}
-            cells = [self._names, self._blank(own), *(cells for _, cells in self._read_file(number))]
+            cells = [self.names, self._blank(own), *(cells for _, cells in self._read_file(number))]
             whole = GroupContent(self._plan.name, own, self.tracks, concatenate_cells(cells), stored=stored)
             yield whole.part(own)
             start = stop
