@@ -69,7 +69,8 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
     columns, counts = _LAYOUTS.get(kind.name, _flat)(kind, given)
     missing = [name for name in kind.required if name not in columns]
     if missing:
-        raise InvalidAnnotationError(f"{kind.name} need {', '.join(missing)}, which {_is(missing)} missing")
+        are = "is" if len(missing) == 1 else "are"
+        raise InvalidAnnotationError(f"{kind.name} need {', '.join(missing)}, which {are} missing")
     labels = texts("label", columns.pop("label")) if "label" in columns else None
     arrays: dict[str, Column] = {}
     for name, values in columns.items():
@@ -87,10 +88,6 @@ def _of_known(kind: Kind, given: Values) -> Annotation:
         listed = ", ".join(f"{name} has {len(column)}" for name, column in every.items())
         raise InvalidAnnotationError(f"columns differ in length: {listed}")
     return Annotation(kind.name, arrays, labels, counts)
-
-
-def _is(names: Sequence[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def as_array(name: str, value: Any) -> Column:

@@ -88,7 +88,17 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
         if len(data) > max_bytes:
             limit = f"more than {max_bytes / 2**20:.0f} MB when decompressed"
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
-    _demand_unpacked(data, name or path)
+    if data[:1].isdigit() or data[:1] == b"{":  # text of numbers, or JSON
+        return data
+    # Archives, spreadsheets, MATLAB files and what else is no annotation, with what to do.
+    message = next((text for beginning, text in _NO_TEXT.items() if data.startswith(beginning)), "")
+    if data[:512].lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith((b"<!doctype html", b"<html")):
+        message = "is a web page (HTML), as of a failed download; download the file again"
+    elif data.startswith(_ZIP) and not str(name or path).lower().endswith(".mxl"):  # compressed MusicXML is an archive
+        sheet = b"[Content_Types].xml" in data[:4096]
+        message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
+    if message:
+        raise UnreadableError(message, path=name or path)
     return data
 
 
@@ -107,21 +117,6 @@ def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[b
     finally:
         os.close(number)
     return data, max(size, len(data))
-
-
-def _demand_unpacked(data: bytes, name: str | Path) -> None:
-    """Raise if the file is an archive, a spreadsheet, a MATLAB file or no annotation at all, and say what to do."""
-    if data[:1].isdigit() or data[:1] == b"{":  # text of numbers, or JSON
-        return
-    if data.startswith(_ZIP) and not str(name).lower().endswith(".mxl"):  # compressed MusicXML is an archive
-        sheet = b"[Content_Types].xml" in data[:4096]
-        message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
-        raise UnreadableError(message, path=name)
-    if data[:512].lstrip(b"\xef\xbb\xbf \r\n\t").lower().startswith((b"<!doctype html", b"<html")):
-        raise UnreadableError("is a web page (HTML), as of a failed download; download the file again", path=name)
-    for beginning, message in _NO_TEXT.items():
-        if data.startswith(beginning):
-            raise UnreadableError(message, path=name)
 
 
 def demand_no_json(data: bytes, name: str | Path) -> None:

@@ -113,7 +113,16 @@ class Layout:
         """The annotation in rows of a file or of one track in it."""
         options = self.reading.delimited
         columns: dict[str, Column] = {}
-        _demand_one_sign(rows, self)
+        if options.decimal is None and options.has_decimal_commas(self.separator):
+            # Of points and commas one may separate thousands.
+            others = {*KEYS, "label", *(column for column in self.places if _is_text(self.kind, column))}
+            places = [place for column, place in self.places.items() if column not in others]
+            numbers = [(line, fields[place]) for line, fields in rows for place in places if place < len(fields)]
+            point = next(((line, text) for line, text in numbers if "." in text), None)
+            if point is not None and any(_DECIMAL.fullmatch(text) for _, text in numbers):
+                message = f"other numbers have decimal commas, this one has a point: {point[1]!r}; if all commas are "
+                message += "decimal separators, declare decimal: ',' (--decimal ,); if all points are, declare "
+                raise InvalidAnnotationError(f"{message}decimal: '.' (--decimal .)", path=self.name, line=point[0])
         if self.usual and self.reading.task == "local_key":
             joined = [(line, fields, "\t".join(fields[2:])) for line, fields in rows]
             rows = [
@@ -470,22 +479,6 @@ def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> Non
         rows = (layout.split(line) for _, line in lines[1:])
         header = layout.split(lines[0][1])
         demand_read(layout.kind, header, rows, layout.places, layout.name, lines[0][0])
-
-
-def _demand_one_sign(rows: Sequence[Row], layout: Layout) -> None:
-    """Raise if some numbers have a point and others a comma: one of them may separate thousands."""
-    options = layout.reading.delimited
-    if options.decimal is not None or not options.has_decimal_commas(layout.separator):
-        return
-    others = (*KEYS, "label")
-    places = [place for one, place in layout.places.items() if one not in others and not _is_text(layout.kind, one)]
-    numbers = [(line, fields[place]) for line, fields in rows for place in places if place < len(fields)]
-    point = next(((line, text) for line, text in numbers if "." in text), None)
-    if point is not None and any(_DECIMAL.fullmatch(text) for _, text in numbers):
-        message = f"other numbers have decimal commas, this one has a point: {point[1]!r}"
-        message += "; if all commas are decimal separators, declare decimal: ',' (--decimal ,); if all points are, "
-        message += "declare decimal: '.' (--decimal .)"
-        raise InvalidAnnotationError(message, path=layout.name, line=point[0])
 
 
 def _text(fields: Sequence[str], place: int) -> str:

@@ -116,10 +116,16 @@ def parse_files(
     """
     rows: list[tuple[Int, Ragged]] = []
     single: dict[int, Annotation] = {}
-    texts = [_normalized(content) for content in data]
+    # With line ends as in `decode`, without those at the end.
+    bare = (content.removeprefix(codecs.BOM_UTF8) for content in data)
+    texts = [(content.replace(b"\r\n", b"\n") if b"\r" in content else content).rstrip() for content in bare]
     held = np.array([place for place, text in enumerate(texts) if text], dtype=np.int64)
     if not len(held):
         return rows, single
+    # Whether the rows of a file are the items of its annotation.
+    kind = row_kind(reading)
+    changed = kind.level or kind.listed or kind.pitched or "bar" in kind.columns or reading.kind != kind.name
+    as_read = not (changed or reading.labels is not None or reading.notation != HARTE)
     words = Words.of([texts[place] for place in held.tolist()])
     own_names = [names[place] for place in held.tolist()]
     widths = words.count[words.line[:-1]]
@@ -132,7 +138,9 @@ def parse_files(
         table = _table(words, files, layout, width) if layout.header is None else None
         if table is None:
             continue
-        odd = table.may_be_odd() if table.plain and _are_as_read(layout) else np.ones(len(table.files), dtype=bool)
+        odd = np.ones(len(table.files), dtype=bool)
+        if table.plain and as_read and ("end" in layout.places or not kind.adjacent):
+            odd = table.may_be_odd()
         if not odd.all():
             regular = table.ragged()
             rows.append((held[table.files[~odd]], regular.take(np.flatnonzero(~odd)) if odd.any() else regular))
@@ -146,12 +154,6 @@ def parse_files(
 
 def _read_again(data: bytes, name: str, reading: Reading) -> Annotation:
     return reading.with_labels(parse_file(data, reading, reading.format or "txt", name))
-
-
-def _normalized(data: bytes) -> bytes:
-    """The bytes of a file with line ends as in `decode`, without those at the end."""
-    data = data.removeprefix(codecs.BOM_UTF8)
-    return (data.replace(b"\r\n", b"\n") if b"\r" in data else data).rstrip()
 
 
 @dataclass(frozen=True)
@@ -232,14 +234,6 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFile
 def _number_columns(layout: Layout) -> dict[str, int]:
     """The places of the columns of numbers."""
     return {name: place for name, place in layout.places.items() if name != "label"}
-
-
-def _are_as_read(layout: Layout) -> bool:
-    """True if the rows of a file are the items of its annotation."""
-    reading, kind = layout.reading, layout.kind
-    changed = kind.level or kind.listed or kind.pitched or "bar" in kind.columns or reading.kind != kind.name
-    changed = changed or reading.labels is not None or reading.notation != HARTE
-    return not changed and ("end" in layout.places or not kind.adjacent)
 
 
 def _annotation(

@@ -176,21 +176,17 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
             repeated.append(number)
     if reading.kind == "pedals":
         return _pedals(performance)
-    found = _alignment(performance) if reading.kind == "note_alignment" else _notes(performance, reading)
+    if reading.kind == "note_alignment":
+        labels, score, played, lines = zip(*performance.entries, strict=True) if performance.entries else [()] * 4
+        ids = {"score_id": np.array(score, dtype=np.str_), "performance_id": np.array(played, dtype=np.str_)}
+        found = Annotation("note_alignment", ids, list(labels), lines=list(lines), attrs={"source": str(name)})
+    else:
+        found = _notes(performance, reading)
     account = Account(str(name), FORMATS["match"].silent)
     if repeated:
         message = f"repeats {counted(len(repeated), 'line')} of notes, each of which is read once"
         account.add("repeated_rows", message, line=repeated[0], count=len(repeated))
     return replace(found, account=(*found.account, *account.remarks))
-
-
-def _alignment(performance: _Performance) -> Annotation:
-    labels, lines = [label for label, *_ in performance.entries], [line for *_, line in performance.entries]
-    columns: dict[str, Column] = {
-        "score_id": np.array([score for _, score, _, _ in performance.entries], dtype=np.str_),
-        "performance_id": np.array([played for _, _, played, _ in performance.entries], dtype=np.str_),
-    }
-    return Annotation("note_alignment", columns, labels, lines=lines, attrs={"source": str(performance.name)})
 
 
 def _notes(performance: _Performance, reading: Reading) -> Annotation:

@@ -6,7 +6,7 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from operator import itemgetter
@@ -68,7 +68,15 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
     found = pitched_notes(file, reading, clock, account, in_order=extend)
     if extend:
-        found = _extended(found, presses, controls(file, _SOUND_OFF), _last(file))
+        names = ("start", "end", "channel", "pitch")
+        starts, given, channels, keys = (
+            np.array([getattr(one, name) for one in found], dtype=np.int64) for name in names
+        )
+        voices, until = channels * 128 + keys, float(_last(file))
+        ends = extend_ends(starts.astype(float), given.astype(float), voices, channels, presses, until)
+        for tick, muted, _ in controls(file, _SOUND_OFF):  # ends them under the pedal, too
+            ends = np.where((channels == muted) & (ends > tick) & (given <= tick), tick, ends)
+        found = [note._replace(end=int(tick)) for note, tick in zip(found, ends.tolist(), strict=True)]
     found.sort(key=itemgetter(0, 2))  # start and pitch
     start, end, pitch, velocity, program, channel, *_ = zip(*found, strict=True) if found else [()] * 6
     columns = {
@@ -120,20 +128,6 @@ def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
             if message.type == "control_change" and message.control == number:
                 found.append((tick, message.channel, message.value))
     return found
-
-
-def _extended(
-    notes: list[_Note], presses: Sequence[tuple[int, int, int]], mutes: Sequence[tuple[int, int, int]], last: int
-) -> list[_Note]:
-    """The notes with the ends that the sustain pedal gives them; all sound off ends them under the pedal, too."""
-    start, end, channel, pitch = (
-        np.array([getattr(note, name) for note in notes], dtype=np.int64)
-        for name in ("start", "end", "channel", "pitch")
-    )
-    ends = extend_ends(start.astype(float), end.astype(float), channel * 128 + pitch, channel, presses, last)
-    for tick, muted, _ in mutes:
-        ends = np.where((channel == muted) & (end <= tick) & (ends > tick), tick, ends)
-    return [note._replace(end=int(tick)) for note, tick in zip(notes, ends.tolist(), strict=True)]
 
 
 def _hits(file: mido.MidiFile, name: str | Path, account: Account) -> Annotation:

@@ -130,7 +130,17 @@ class ReferenceNames:
             what, how = _WORDS[self.kind]
             message = f"no {what} of system {system!r} occurs in the reference"
             message += f": {next(iter(listed))!r} is {how}, the reference has {next(iter(true))!r}"
-            return own, message + (_why_apart(listed, true) if self.kind in _FILES else "")
+            sides = {"listed": list(listed), "true": list(true)} if self.kind in _FILES else {}
+            short = [set(map(strip_name, names)) for names in sides.values()]
+            # Two names of a side may be the same without folders and suffixes, by which others would match.
+            for side, names in sides.items() if short and not short[0].isdisjoint(short[1]) else ():
+                pair = _same({name: strip_name(name) for name in names})
+                pair = pair or (_same(call_alike(names, true)) if side == "listed" else None)
+                if pair is not None:
+                    alike = f"{pair[0]!r} and {pair[1]!r}, both {side}, would then be the same"
+                    message += f"; names would match without folders and suffixes, but {alike}: use the same names on "
+                    return own, message + "both sides"
+            return own, message
         for track, source in estimates.items():
             names = tuple([(called[name], name) for name in self.of(track) if name in called])
             own[track] = RenamedSource(source, names) if names else source
@@ -169,21 +179,6 @@ class ReferenceNames:
                     "both sides"
                 )
         return ""
-
-
-def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
-    """Explain why names do not match without folders and suffixes, by two names of a side; empty if none would."""
-    sides = {"listed": list(listed), "true": list(true)}
-    short = {side: set(map(strip_name, names)) for side, names in sides.items()}
-    if short["listed"].isdisjoint(short["true"]):
-        return ""
-    for side, names in sides.items():
-        pair = _same({name: strip_name(name) for name in names})
-        pair = pair or (_same(call_alike(names, true)) if side == "listed" else None)
-        if pair is not None:
-            alike = f"{pair[0]!r} and {pair[1]!r}, both {side}, would then be the same"
-            return f"; names would match without folders and suffixes, but {alike}: use the same names on both sides"
-    return ""
 
 
 def _same(called: Mapping[str, str]) -> tuple[str, str] | None:

@@ -161,9 +161,10 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
     if len(best) > 1:
         parents = ", ".join(next(iter(one.values())).parent for one in best)
         raise InvalidAnnotationError(f"several columns hold {kind.name} ({parents}); {declare}")
+    own = {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
+    beside = {(one.parent, one.depth) for one in best[0].values()}
     for leaf in leaves:
-        beside = {(one.parent, one.depth) for one in best[0].values()}
-        if (leaf.parent, leaf.depth) in beside and heading(leaf.name) in _OF_KINDS - _names_of(kind):
+        if (leaf.parent, leaf.depth) in beside and heading(leaf.name) in _OF_KINDS - own:
             message = f"the column {leaf.path!r} does not belong to {kind.name}; choose another task, or {declare}"
             raise InvalidAnnotationError(message)
     return best[0]
@@ -171,10 +172,6 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
 
 _OF_KINDS = frozenset(name for column in ("end", "frequency", "pitch") for name in HEADINGS[column])
 """Names of columns without which times would be read as annotations of another kind."""
-
-
-def _names_of(kind: Kind) -> set[str]:
-    return {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
 
 
 def bytes_of_texts(array: Any) -> int:

@@ -44,7 +44,14 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
             message = _too_low(annotation.columns["frequency"], "frequencies")
             message = message and f"{message}: pitches are in Hz, not in octaves or another unit"
     elif kind.name == "notes":
-        message = _odd_notes(annotation, usual=usual)
+        pitch, end = annotation.columns["pitch"], annotation.columns["end"]
+        message = _lengths(annotation, "pitch") if usual else ""
+        if not message and (message := _too_low(pitch, "pitches")):
+            low, high = _AUDIBLE
+            cure = "pitches are in Hz, not in octaves or another unit"
+            if usual and ((end >= low) & (end <= high)).all() and ((pitch > 0) & (pitch < _LONGEST)).all():
+                cure = f"the columns may be start, pitch, duration; then {_declare('start=0,pitch=1,duration=2')}"
+            message = f"{message}: {cure}"
     elif kind.adjacent and usual and "end" in annotation.columns:
         message = _lengths(annotation, "label")
     remark = (Remark("odd_columns", message),) if message else ()
@@ -91,20 +98,6 @@ def _too_low(pitches: Float, name: str) -> str:
     if len(voiced) < _FEWEST or voiced.max() >= LOWEST:
         return ""
     return f"{name} of {voiced.min():g} to {voiced.max():g} Hz"
-
-
-def _odd_notes(annotation: Annotation, *, usual: bool) -> str:
-    pitch, end = annotation.columns["pitch"], annotation.columns["end"]
-    if usual and (message := _lengths(annotation, "pitch")):
-        return message
-    message = _too_low(pitch, "pitches")
-    if not message:
-        return ""
-    low, high = _AUDIBLE
-    if usual and ((end >= low) & (end <= high)).all() and ((pitch > 0) & (pitch < _LONGEST)).all():
-        columns = "start=0,pitch=1,duration=2"
-        return f"{message}: the columns may be start, pitch, duration; then {_declare(columns)}"
-    return f"{message}: pitches are in Hz, not in octaves or another unit"
 
 
 def _lengths(annotation: Annotation, last: str) -> str:

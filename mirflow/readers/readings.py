@@ -276,17 +276,14 @@ def _read(
         arrays.append(annotation.labels.codes.astype("<i8").tobytes())
     elif annotation.labels is not None:
         head.labels = [*annotation.labels]
-    head.attrs = [_attribute(name, value) for name, value in annotation.attrs.items()]
+    for name, value in annotation.attrs.items():  # with their types: JSON has no NaN and does not tell 1.0 from 1
+        if isinstance(value, float):
+            head.attrs.append((name, "f", float(value).hex()))
+        elif isinstance(value, bool | str):
+            head.attrs.append((name, "b" if isinstance(value, bool) else "s", str(value)))
+        else:
+            head.attrs.append((name, "i", str(int(value))))
     return head, arrays
-
-
-def _attribute(name: str, value: Attribute) -> tuple[str, str, str]:
-    """An attribute as text, with its type: JSON has no NaN and does not tell 1.0 from 1."""
-    if isinstance(value, bool):
-        return name, "b", str(value)
-    if isinstance(value, float):
-        return name, "f", float(value).hex()
-    return (name, "s", value) if isinstance(value, str) else (name, "i", str(int(value)))
 
 
 def open_readings(path: str | Path) -> Readings:

@@ -323,7 +323,12 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     if array.key and not similar and array.key.lower() not in _DISTANCES:
         message = f"cannot tell whether the array {array.key!r} holds distances: rename it to distances"
         raise InvalidAnnotationError(f"{message} or similarities", path=name)
-    if not array.key and queries is items and _look_similar(array.values):
+    # Each of the first rows of a square matrix of similarities is largest on the diagonal.
+    some = np.array(array.values[:_LOOKED_AT], dtype=np.float64)
+    own = np.diagonal(some).copy()
+    some[np.arange(len(own)), np.arange(len(own))] = -np.inf
+    largest = len(own) > 1 and bool(np.isfinite(own).all() and (some.max(axis=1) < own).all())
+    if not array.key and queries is items and largest:
         message = "looks like similarities, as the diagonal has the largest numbers: save the array as"
         message += " similarities in an .npz, or, if the numbers are distances, write 0 on the diagonal"
         raise InvalidAnnotationError(message, path=name)
@@ -345,11 +350,3 @@ def _items(array: NamedArray, path: str, reading: Reading, name: str) -> tuple[t
         message = f"does not name its items:{inside} write them to {own.name} or {common.name} next to it, one per line"
         raise UnreadableError(message, path=name)
     return read_names(beside[0], name, reading), str(Path(name).with_name(beside[0].name))
-
-
-def _look_similar(values: npt.NDArray[Any]) -> bool:
-    """True if each of the first rows of a square matrix is largest on the diagonal."""
-    some = np.array(values[:_LOOKED_AT], dtype=np.float64)
-    own = np.diagonal(some).copy()
-    some[np.arange(len(own)), np.arange(len(own))] = -np.inf
-    return len(own) > 1 and bool(np.isfinite(own).all() and (some.max(axis=1) < own).all())

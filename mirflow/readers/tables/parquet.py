@@ -289,7 +289,22 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
     try:
         if "track" not in keys:
             keys = {"track": track_column(chosen, file.leaves), **keys}
-        of_key = _rows_by_key(file, keys)
+        for column, leaf in keys.items():
+            if leaf.depth:
+                raise InvalidAnnotationError(f"the column {leaf.path!r} of the {column} holds lists")
+        read = file.read([leaf.path for leaf in keys.values()], range(len(file.starts) - 1))
+        texts = {
+            column: [normal_form(_text(value)) for value in read[leaf.path].to_pylist()]
+            for column, leaf in keys.items()
+        }
+        if "" in texts["track"]:
+            raise InvalidAnnotationError("the row has no track", line=texts["track"].index("") + 1)
+        if any("/" in track or "\\" in track for track in texts["track"]):  # paths, which become names
+            distinct = list(dict.fromkeys(texts["track"]))
+            short = dict(zip(distinct, name_items(distinct), strict=True))
+            texts["track"] = [short[track] for track in texts["track"]]
+        groups = group_by_key(zip(*texts.values(), strict=True))
+        of_key = {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
         if not reading.delimited.columns:
             _demand_keys_declared(file, {**keys, **chosen}, of_key)
     except InvalidAnnotationError as error:
@@ -410,25 +425,6 @@ def track_column(chosen: Mapping[str, Leaf], leaves: Sequence[Leaf]) -> Leaf:
     listed = ", ".join(leaf.path for leaf in leaves)
     message = f"no column names the tracks ({listed}); declare columns: {{track: NAME{known}}}"
     raise InvalidAnnotationError(f"{message}, or write {{track}} into the path of files of one track each")
-
-
-def _rows_by_key(file: ParquetRows, keys: Mapping[str, Leaf]) -> dict[RowKey, Int]:
-    """Rows of each key; paths of tracks are replaced with their names."""
-    for column, leaf in keys.items():
-        if leaf.depth:
-            raise InvalidAnnotationError(f"the column {leaf.path!r} of the {column} holds lists")
-    read = file.read([leaf.path for leaf in keys.values()], range(len(file.starts) - 1))
-    texts = {
-        column: [normal_form(_text(value)) for value in read[leaf.path].to_pylist()] for column, leaf in keys.items()
-    }
-    if "" in texts["track"]:
-        raise InvalidAnnotationError("the row has no track", line=texts["track"].index("") + 1)
-    if any("/" in track or "\\" in track for track in texts["track"]):
-        distinct = list(dict.fromkeys(texts["track"]))
-        short = dict(zip(distinct, name_items(distinct), strict=True))
-        texts["track"] = [short[track] for track in texts["track"]]
-    groups = group_by_key(zip(*texts.values(), strict=True))
-    return {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
 
 
 def _demand_keys_declared(file: ParquetRows, columns: Mapping[str, Leaf], of_key: Mapping[RowKey, Int]) -> None:
