@@ -35,7 +35,6 @@ def bump(scores: Stored, metric: Names = None, aggregate: str | None = None, **o
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
     metric : sequence of str or None
         Two or more metrics, from left to right; None: the headline of the evaluation, and the other metrics that its
         field reports.
@@ -44,16 +43,10 @@ def bump(scores: Stored, metric: Names = None, aggregate: str | None = None, **o
     **options
         As for :func:`mirflow.reports.figures.distributions`, for at most 60 systems.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     FigureError
         For fewer than two metrics or systems, or too many.
-    QueryError, UnknownNameError
-        As for any query.
 
     Notes
     -----

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -64,6 +66,8 @@ Drawing = TypeVar("Drawing", bound=Draw)
 def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
     """Declare a function as a kind of figure: ``mirflow plot`` and ``.mirflow.plot`` have it under its name.
 
+    To a docstring with a section of parameters is added what all figures have in common.
+
     Parameters
     ----------
     words : str
@@ -85,10 +89,37 @@ def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
         def method(self: Plots, /, *given: Any, **named: Any) -> Axes:
             return draw(self.scores, *given, **named)
 
+        if re.search(r"^\s*Parameters\n\s*---", draw.__doc__ or "", re.MULTILINE):
+            draw.__doc__ = _completed(inspect.cleandoc(draw.__doc__ or ""), inspect.signature(draw).parameters)
         setattr(Plots, draw.__name__, functools.update_wrapper(method, draw))
         return draw
 
     return declare
+
+
+_PARAMETERS = {
+    "scores": "path, mapping of labels to paths, xr.DataTree or xr.Dataset",
+    "metric": "str or None\n    None: the headline metric of the evaluation.",
+    "aggregate": "str or None\n    None: the metric's standard one.",
+}
+_OPTIONS = "**options\n    As for :func:`mirflow.reports.figures.distributions`."
+
+
+def _completed(doc: str, parameters: Collection[str]) -> str:
+    """A docstring with what it does not say of the parameters, the axes and the errors of every figure."""
+    head, *parts = re.split(r"\n\n(?=[A-Z]\w+\n---)", doc)
+    sections = {part.partition("\n")[0]: part.split("\n")[2:] for part in parts}
+    written = "\n".join(sections["Parameters"])
+    lacking = [f"{name} : {text}" for name, text in _PARAMETERS.items() if f"{name} :" not in written]
+    given = [text for text in lacking if text.partition(" ")[0] in parameters]
+    options = [] if "**options" in written else [_OPTIONS]
+    errors = sections.pop("Raises", [])
+    errors = [*(["FigureError\n    If there is nothing to show."] if "FigureError" not in errors else []), *errors]
+    if not any(line.startswith("QueryError") for line in errors):
+        errors.append("QueryError, UnknownNameError\n    As for any query.")
+    shared = {"Parameters": [*given, *sections.pop("Parameters"), *options], "Returns": ["matplotlib.axes.Axes"]}
+    every = {**shared, "Raises": errors, **sections}
+    return "\n\n".join([head, *("\n".join([name, "-" * len(name), *lines]) for name, lines in every.items())])
 
 
 def kinds() -> list[FigureKind]:

@@ -41,16 +41,10 @@ def confusion(scores: Stored, metric: str | None = None, *, most: int = 26, **op
     **options
         As for :func:`mirflow.reports.figures.distributions`; ``system`` names one, where there are several.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     FigureError
         If several systems or matrices are meant, or there is none.
-    QueryError, UnknownNameError
-        As for any query.
     """
     if most < 2:
         raise FigureError(f"a matrix needs two classes or more, not {most}")

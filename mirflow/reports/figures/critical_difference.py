@@ -45,11 +45,6 @@ def critical_difference(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
-    aggregate : str or None
-        None: the metric's standard one.
     test : {"auto", "friedman"}
         ``auto``: the aggregates of the systems, and the test of :func:`mirflow.analysis.inference.compare`, whose
         letters a comparison, a table and the report have. ``friedman``: mean ranks within units, with Tukey and
@@ -59,12 +54,6 @@ def critical_difference(
         put together by the aggregate. For values of classes and tags, which only ranks can compare, also their dim.
     level : float
         Of the simultaneous comparisons.
-    **options
-        As for :func:`mirflow.reports.figures.distributions`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -43,8 +43,6 @@ def distributions(
     ----------
     scores : path, xr.DataTree or xr.Dataset
         A result store, or one evaluation of it.
-    metric : str or None
-        None: the headline metric of the evaluation.
     aggregate : str or None
         What is marked of each system and orders the systems; None: the metric's standard one.
     style : {"violin", "box"}
@@ -54,17 +52,6 @@ def distributions(
         ``group``, ``system``, ``tracks``, ``where``, ``missing``, ``undefined`` as in a query; ``ax``, ``width``,
         ``height``, ``caption``, ``venue`` (whose columns: ieee, ismir, tismir) of the figure. Of more than 60 systems
         the best are shown.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    FigureError
-        If there is nothing to show.
-    QueryError, UnknownNameError
-        As for any query.
     """
     if style not in _SHAPES:
         raise FigureError(f"not a style of distributions: {style!r}; say violin or box")

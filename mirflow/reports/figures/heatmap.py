@@ -39,9 +39,6 @@ def heatmap(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
     aggregate : str or None
         What orders the systems; None: the metric's standard one.
     order : {"difficulty", "stored"}
@@ -49,17 +46,6 @@ def heatmap(
     **options
         As for :func:`mirflow.reports.figures.distributions`; by default every existing score is shown
         (``missing="skip"``).
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    FigureError
-        If there is nothing to show.
-    QueryError, UnknownNameError
-        As for any query.
     """
     if order not in ORDERS:
         raise FigureError(f"not an order of tracks: {order!r}; say {' or '.join(ORDERS)}")

@@ -54,9 +54,6 @@ def histogram(
 
     Parameters
     ----------
-    scores : path, mapping of labels to paths, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
     aggregate : str or None
         What is marked of each system and orders the systems; None: the metric's standard one.
     baseline : str or None
@@ -72,13 +69,6 @@ def histogram(
     -------
     matplotlib.axes.Axes
         Of the first panel.
-
-    Raises
-    ------
-    FigureError
-        If there is nothing to show.
-    QueryError, UnknownNameError
-        As for any query.
     """
     if not 2 <= bins <= 200:
         raise FigureError(f"a histogram has 2 to 200 bins, not {bins}")

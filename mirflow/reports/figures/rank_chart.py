@@ -42,11 +42,6 @@ def ranks(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
-    aggregate : str or None
-        None: the metric's standard one.
     level, cluster, replicates, rng
         As for :func:`mirflow.analysis.inference.ranks`.
     **options

@@ -61,7 +61,6 @@ def scatter(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
     metric : str, sequence of two str, or None
         None: the headline metric of the evaluation. Two: across and up.
     aggregate : str or None
@@ -73,16 +72,10 @@ def scatter(
         in the store, or the two best ones, are taken. Tracks that both have are shown. Of two metrics ``system``
         names any number; without it the seven best by the first metric are taken.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     FigureError
         If there are not two systems, or two metrics, or no track that both have.
-    QueryError, UnknownNameError
-        As for any query.
     """
     if metric is not None and not isinstance(metric, str):
         asked = as_names(metric) or []
@@ -167,17 +160,10 @@ def covariate(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
     against, level, cluster
         As for :func:`mirflow.analysis.inference.correlations.correlations`.
     **options
         As for :func:`mirflow.reports.figures.distributions`. Without ``system`` the seven best are shown.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------

@@ -42,19 +42,9 @@ def budget(
         A store whose annotations can be read again, or an error budget.
     metric : str or None
         The metric whose loss is split; None: the headline metric of the evaluation.
-    aggregate : str or None
-        None: the metric's standard one.
-    **options
-        As for :func:`mirflow.reports.figures.distributions`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
-    FigureError
-        If there is nothing to show.
     MetricError
         If the loss of the metric cannot be split.
     QueryError, UnknownNameError

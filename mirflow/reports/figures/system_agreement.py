@@ -43,9 +43,6 @@ def agreement(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
     aggregate : str or None
         Of outputs: the aggregate over the tracks; None: the metric's standard one.
     of : {"scores", "outputs"}
@@ -67,8 +64,6 @@ def agreement(
     ------
     FigureError
         For fewer than two systems, or more than 100, and if annotations are gone.
-    QueryError, UnknownNameError
-        As for any query.
     """
     for given, known, what in ((of, ("scores", "outputs"), "agreement"), (coefficient, _NAMES, "coefficient")):
         if given not in known:

@@ -100,16 +100,10 @@ def timeline(
     **options
         ``group`` and ``system`` as in a query; ``ax``, ``width``, ``height``, ``caption`` of the figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     FigureError
         If the annotations are gone, have nothing to draw, or are audio or lists of items.
-    QueryError, UnknownNameError
-        As for any query.
     """
     group, ds = board_of(scores, metric, options)
     plan = _plan_of(scores, ds, group, root)

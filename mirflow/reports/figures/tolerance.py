@@ -42,23 +42,13 @@ def tolerance(
         ``f_measure@[0.01:0.1:0.01]``.
     metric : str or None
         The metric, with the values of its other parameters (``f_measure(trim=0.0)``); None: the one with most values.
-    aggregate : str or None
-        None: the metric's standard one.
     parameter : str or None
         None: the metric's primary one.
-    **options
-        As for :func:`mirflow.reports.figures.distributions`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
     FigureError
         If the parameter has fewer than two values, or other values than numbers.
-    QueryError, UnknownNameError
-        As for any query.
     """
     group, ds = board_of(scores, None if metric is None else metric.partition("@")[0], options)
     families = _families(ds, parameter)

@@ -61,11 +61,6 @@ def groups(
 
     Parameters
     ----------
-    scores : path, xr.DataTree or xr.Dataset
-    metric : str or None
-        None: the headline metric of the evaluation.
-    aggregate : str or None
-        None: the metric's standard one.
     by : str or sequence of str
         Coordinates of the tracks that make the groups; None: one group of all tracks. Groups by text are shown from the
         largest to the smallest, those by numbers in ascending order.
@@ -78,16 +73,10 @@ def groups(
     **options
         As for :func:`mirflow.reports.figures.distributions`. Of more than seven systems the best are shown.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Raises
     ------
     FigureError
         If there is nothing to show, or far too many groups.
-    QueryError, UnknownNameError
-        As for any query.
     """
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate, by)
