@@ -226,7 +226,18 @@ def caption_of(ds: Results, percent: bool) -> str:
     systems = len(names_of(ds, "system"))
     task, where, rules = _frame(attrs)
     names = list(titles_of(shown_metrics(ds), column_of(ds, "title")).values())
-    what = _name_dims(ds) if has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
+    what = _listed(names) if 0 < len(names) < _NAMED else ""
+    if has_dims:  # the values of a metric, with the dims that they lie along: ``recall of each class``
+        across, metric, kind = across_of(attrs), str(attrs["metric"]), attrs["aggregate"]
+        dims = [dim for dim in labels_of(ds) if dim]
+        left = [dim for dim in dims if dim not in across]
+        what = DECLARED[kind].written if kind in CLASS_AGGREGATES else metric.replace("_", " ")
+        if kind in CLASS_AGGREGATES and not metric.isidentifier():
+            what += f" by {metric}"  # of several confusions, that of one comparison of chords
+        what += f" of each {_listed(left)}" if left else ""
+        what += "".join(f", {_listed(across[dim])} over {plural(dim)}," for dim in dims if dim in across)
+        reduced = attrs.get("over", "").replace("=", ": ")
+        what += f" (in each track {reduced})" if reduced else ""
     counts = values_of(ds, "n").sum(axis=1) // repeats(attrs)
     on = counted(tracks, "track")
     on = on if (counts == tracks).all() else f"{show_span(counts)} of {on}"
@@ -252,20 +263,6 @@ def matrix_caption(ds: Results, system: int, group: int, made: str, percent: boo
     way = ", in percent of each row" if percent else f" [{unit}]" if unit else ""
     laid = f"{' and '.join(dims[:-1])} down, {dims[-1]} across."
     return f"{task}: {of}{f', {made}' if made else ''}{way}; {laid}{rules}"
-
-
-def _name_dims(ds: Results) -> str:
-    """The values of a metric, with the dims that they lie along: ``recall of each class``."""
-    across, metric, kind = across_of(ds.attrs), str(ds.attrs["metric"]), ds.attrs["aggregate"]
-    dims = [dim for dim in labels_of(ds) if dim]
-    left = [dim for dim in dims if dim not in across]
-    what = DECLARED[kind].written if kind in CLASS_AGGREGATES else metric.replace("_", " ")
-    if kind in CLASS_AGGREGATES and not metric.isidentifier():
-        what += f" by {metric}"  # of several confusions, that of one comparison of chords
-    what += f" of each {_listed(left)}" if left else ""
-    what += "".join(f", {_listed(across[dim])} over {plural(dim)}," for dim in dims if dim in across)
-    reduced = ds.attrs.get("over", "").replace("=", ": ")
-    return f"{what} (in each track {reduced})" if reduced else what
 
 
 EVERY_TWO, WITH_THE_BEST = "every two", "the best and each other one"

@@ -606,16 +606,13 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
     )
     heads = ("metric", "change [%]", "mean", "largest", "at", "cells", "agree")
     lacking = ("missing in a", "missing in b") if alone else ()
-    below = (_verdict(ds, same), *_difference_notes(ds, shown=bool(rows)), *notes)
+    cells = int((~np.isnan(ds["difference"].values)).any(axis=2).sum())
+    verdict = f"{sum(same)} of {counted(len(same), 'metric')} {'agrees' if len(same) == 1 else 'agree'}"
+    verdict += f" in {cells:,} cell{'s' * (cells != 1)}"
+    below = (verdict, *_difference_notes(ds, shown=bool(rows)), *notes)
     if not rows:
         return Table((), (), _difference_title(ds), below)
     return Table((*heads, *lacking), rows, _difference_title(ds), below, keys=1)
-
-
-def _verdict(ds: xr.Dataset, same: Sequence[bool]) -> str:
-    cells = int((~np.isnan(ds["difference"].values)).any(axis=2).sum())
-    verb = "agrees" if len(same) == 1 else "agree"
-    return f"{sum(same)} of {counted(len(same), 'metric')} {verb} in {cells:,} cell{'s' * (cells != 1)}"
 
 
 def _percent(value: float) -> str:

@@ -98,13 +98,10 @@ def long_table(ds: xr.Dataset, signatures: Callable[[], Sequence[Signature]] | N
     there = frame["n_tracks"] > 0 if groupings else frame["n_tracks"] == frame["n_tracks"]
     if has_dims:
         there &= frame["value"].fillna(0) != 0 if adds_up else frame["value"].notna()
-    found = table_of(frame[there], (*head, *named, *tail), fixed, named)
-    return found if signatures is None else _with_signatures(found, signatures())
-
-
-def _with_signatures(table: Table, signatures: Sequence[Signature]) -> Table:
-    """A table with the signature of the metric of each row in its last column."""
-    texts = {metric: str(one) for one in signatures for metric in one.metrics}
+    table = table_of(frame[there], (*head, *named, *tail), fixed, named)
+    if signatures is None:
+        return table
+    texts = {metric: str(one) for one in signatures() for metric in one.metrics}
     place = table.columns.index("metric")
     rows = tuple((*row, texts.get(str(row[place]), "")) for row in table.rows)
     return Table((*table.columns, SIGNATURE), rows)
@@ -197,12 +194,8 @@ def readable_tables(
     caption = partial(caption_of, ds, percent)
     assert table.signing is not None
     signing = None if signatures is None else replace(table.signing, signatures=signatures)
-    return [replace(table, title=title, notes=below, caption=caption, titles=partial(_titles, ds), signing=signing)]
-
-
-def _titles(ds: Results) -> dict[str, str]:
-    """Titles of metrics by the names under which tables list them; none of a metric with dims."""
-    return {} if "metric" in ds.attrs else titles_of(shown_metrics(ds), column_of(ds, "title"))
+    titles = {} if has_dims else titles_of(shown_metrics(ds), column_of(ds, "title"))
+    return [replace(table, title=title, notes=below, caption=caption, titles=lambda: titles, signing=signing)]
 
 
 def _that_fits(ds: Results, cells: npt.NDArray[Any], last: str, width: int) -> Table:
@@ -414,7 +407,14 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
         notes.append(attrs[UNGROUPED])
     if attrs.get("left_out"):
         notes.append(f"not defined for: {attrs['left_out']}")
-    return (*notes, *([_n_note(ds)] if has_dims else []))
+    if has_dims and attrs["aggregate"] not in RATIO_AGGREGATES:
+        notes.append("n: tracks with a value")
+    elif has_dims:
+        left = [dim for dim in labels_of(ds) if dim and dim not in across_of(attrs)]
+        notes.append(
+            "n: tracks that count" + (f", of which few may be of a single {' and '.join(left)}" if left else "")
+        )
+    return tuple(notes)
 
 
 def _policy_notes(ds: Results, systems: Sequence[str], cells: int) -> list[str]:
@@ -441,14 +441,6 @@ def _policy_notes(ds: Results, systems: Sequence[str], cells: int) -> list[str]:
     if len(systems) > 1 and int(attrs["missing_cells"]) and not values_of(ds, "n").any() and not bare:
         notes.append("no track has a score of every system; name fewer systems, or choose missing skip (--missing)")
     return notes
-
-
-def _n_note(ds: Results) -> str:
-    """Note on the counts beside the values of a metric with extra dims."""
-    if ds.attrs["aggregate"] not in RATIO_AGGREGATES:
-        return "n: tracks with a value"
-    left = [dim for dim in labels_of(ds) if dim and dim not in across_of(ds.attrs)]
-    return "n: tracks that count" + (f", of which few may be of a single {' and '.join(left)}" if left else "")
 
 
 def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
@@ -513,7 +505,14 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
     made = ", ".join(map(" ".join, zip(groupings_of(ds), group_labels(groups_of(ds)[group]), strict=True)))
     unit = "" if percent else _in_brackets(ds["value"].attrs.get("units", ""))
     whose = f"system {names_of(ds, 'system')[system]}" + (f", {made}" if made else "")
-    notes = _matrix_notes(ds, system, group, values, (len(rows), len(columns)))
+    kind = attrs["aggregate"]
+    n, lost = (int(values_of(ds, name)[system, group, 0]) for name in ("n", "n_missing"))
+    notes = [f"{kind}: {DECLARED[kind].words}; {n} of {counted(int(group_sizes(ds)[group]), 'track')}"]
+    notes += [missing_note(attrs, counted(lost, "cell"))] if lost else []
+    there = np.nan_to_num(values) != 0
+    if any(np.count_nonzero(there.any(axis=1 - axis)) > len(kept) for axis, kept in enumerate((rows, columns))):
+        notes.append(f"{REST}: the sum of all others; --format csv or json has every entry")
+    notes += caution_notes(attrs)
     if percent:
         notes.append(f"in percent of the sum of each row ({' / '.join(dims[:-1])})")
     return replace(
@@ -522,17 +521,6 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
         notes=tuple(notes),
         caption=partial(matrix_caption, ds, system, group, made, percent),
     )
-
-
-def _matrix_notes(ds: Results, system: int, group: int, values: Float, shown: tuple[int, int]) -> list[str]:
-    kind = ds.attrs["aggregate"]
-    n, lost = (int(values_of(ds, name)[system, group, 0]) for name in ("n", "n_missing"))
-    notes = [f"{kind}: {DECLARED[kind].words}; {n} of {counted(int(group_sizes(ds)[group]), 'track')}"]
-    notes += [missing_note(ds.attrs, counted(lost, "cell"))] if lost else []
-    there = np.nan_to_num(values) != 0
-    if any(np.count_nonzero(there.any(axis=1 - axis)) > most for axis, most in enumerate(shown)):
-        notes.append(f"{REST}: the sum of all others; --format csv or json has every entry")
-    return [*notes, *caution_notes(ds.attrs)]
 
 
 def choose_labels(values: Float, most: int, same: bool) -> tuple[Int, Int]:
@@ -559,14 +547,14 @@ def _fold(
     if style == "percent":
         whole = np.nansum(shown, axis=1, keepdims=True)
         shown = divide(shown, whole, np.nan)
-    body = tuple((labels[row] or "-", *(_show(float(shown[row, column]), style) for column in used)) for row in kept)
+    decimals = {"counts": 0, "seconds": 1}.get(style)
+
+    def show(value: float) -> str:
+        bare = decimals is None or np.isnan(value)
+        return show_value(value, style == "percent") if bare else f"{value:z.{decimals}f}"
+
+    body = tuple((labels[row] or "-", *(show(float(shown[row, column])) for column in used)) for row in kept)
     return Table((head, *(heads[place] for place in used)), body)
-
-
-def _show(value: float, style: str) -> str:
-    if style in ("values", "percent") or np.isnan(value):
-        return show_value(value, style == "percent")
-    return f"{value:z.0f}" if style == "counts" else f"{value:z.1f}"
 
 
 def with_others(values: Float, columns: Int) -> Float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
@@ -387,16 +387,11 @@ def to_model_index(board: Leaderboard, dataset: str) -> dict[str, Any]:
     Returns ``{"model-index": [{"name": system, "results": [...]}]}``: a result for each evaluation with its task, data
     set and metrics; values that are not finite are left out.
     """
-    names = dict.fromkeys(system.name for evaluation in board.evaluations for system in evaluation.systems)
-    return {"model-index": [{"name": name, "results": _results_of(board.evaluations, name, dataset)} for name in names]}
-
-
-def _results_of(evaluations: Sequence[RankedEvaluation], name: str, dataset: str) -> list[dict[str, Any]]:
-    found = []
-    for evaluation in evaluations:
+    slug = _UNUSUAL.sub("-", dataset).strip("-").lower()
+    results: dict[str, list[dict[str, Any]]] = {}
+    for evaluation in board.evaluations:
+        rules = {"type": evaluation.task, "name": f"{evaluation.name} ({evaluation.convention})"}
         for system in evaluation.systems:
-            if system.name != name:
-                continue
             metrics = [
                 {
                     "type": metric.name,
@@ -406,7 +401,6 @@ def _results_of(evaluations: Sequence[RankedEvaluation], name: str, dataset: str
                 for metric in evaluation.metrics
                 if isinstance(system.scores[metric.name].value, float)
             ]
-            slug = _UNUSUAL.sub("-", dataset).strip("-").lower()
-            rules = {"type": evaluation.task, "name": f"{evaluation.name} ({evaluation.convention})"}
-            found.append({"task": rules, "dataset": {"type": slug, "name": dataset}, "metrics": metrics})
-    return found
+            own = {"task": rules, "dataset": {"type": slug, "name": dataset}, "metrics": metrics}
+            results.setdefault(system.name, []).append(own)
+    return {"model-index": [{"name": name, "results": own} for name, own in results.items()]}

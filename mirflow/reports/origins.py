@@ -221,7 +221,13 @@ def read_origins(
         boards = {name or IN_MEMORY: ds for name, ds in evaluations_of(store).items()}
         if not boards:
             raise QueryError("the tree has no scores")
-        return boards, [Origin("", "", boards, _pipeline_in_memory(boards, roots, trusted))]
+        ds = next(iter(boards.values()))
+        root = roots if roots is None or isinstance(roots, str | Path) else next(iter(roots), None)
+        pipeline = StoredPipeline.of(ds, root, trusted)
+        if not ds.attrs.get("pipeline") or "stores" in ds.attrs:
+            lacking = "The scores are those of annotations in memory, or of several stores."
+            pipeline = StoredPipeline("", "", lacking=lacking)
+        return boards, [Origin("", "", boards, pipeline)]
     own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
     if len(own) not in (0, 1, len(paths)):
         raise QueryError(f"{len(own)} roots for {len(paths)} stores; give one for all of them, or one for each")
@@ -299,15 +305,6 @@ def _join_plans(parts: Sequence[tuple[str, EvaluationFiles]]) -> EvaluationFiles
 
 IN_MEMORY = "scores"
 """Name of a dataset that has no other."""
-
-
-def _pipeline_in_memory(boards: Mapping[str, xr.Dataset], roots: Roots, trusted: bool) -> StoredPipeline:
-    """The pipeline of scores that were read from one store."""
-    ds = next(iter(boards.values()))
-    if not ds.attrs.get("pipeline") or "stores" in ds.attrs:
-        return StoredPipeline("", "", lacking="The scores are those of annotations in memory, or of several stores.")
-    root = roots if roots is None or isinstance(roots, str | Path) else next(iter(roots), None)
-    return StoredPipeline.of(ds, root, trusted)
 
 
 def _paths(store: ScoresLike) -> dict[str, str | Path] | None:

@@ -107,13 +107,11 @@ def _read(
     """The estimates of each track by system, each read once; None where there is none, or it cannot be read."""
     shelf, rows = Shelf(), {name: row for row, name in enumerate(plan.systems)}
     columns = {track: column for column, track in enumerate(plan.tracks)}
-    found: dict[str, dict[str, HeldSource | None]] = {}
-    for track in tracks:
-        own: dict[str, HeldSource | None] = {}
-        for system in systems:
-            known = system in rows and track in columns
-            source = plan.estimates[rows[system]][columns[track]] if known else None
-            read = None if source is None else shelf.read(source)
-            own[system] = HeldSource(read, f"{system}, {track}") if isinstance(read, Annotation) else None
-        found[track] = own
-    return found
+
+    def held(system: str, track: str) -> HeldSource | None:
+        known = system in rows and track in columns
+        source = plan.estimates[rows[system]][columns[track]] if known else None
+        read = None if source is None else shelf.read(source)
+        return HeldSource(read, f"{system}, {track}") if isinstance(read, Annotation) else None
+
+    return {track: {system: held(system, track) for system in systems} for track in tracks}

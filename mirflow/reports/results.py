@@ -33,12 +33,8 @@ def shown_metrics(ds: Results) -> list[str]:
     metrics = column_of(ds, "metric")
     if not any("@" in name for name in metrics):
         return metrics
-    return with_defaults(
-        metrics, {str(k): coord.values.tolist() for k, coord in ds.coords.items() if coord.dims == _METRIC}
-    )
-
-
-_METRIC = ("metric",)
+    along = {str(name): coord.values.tolist() for name, coord in ds.coords.items() if coord.dims == ("metric",)}
+    return with_defaults(metrics, along)
 
 
 def groupings_of(ds: Results) -> list[str]:

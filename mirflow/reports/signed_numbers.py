@@ -641,7 +641,7 @@ _TWICE = object()
 
 
 def _read_json(text: str, path: str, document: _SignedDocument) -> None:
-    """Numbers in JSON: objects with a signature and a value, at any depth."""
+    """Numbers in JSON: objects with a signature and a value, at any depth, and evaluations of leaderboards."""
 
     def collect(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         counts = Counter(name for name, _ in pairs)
@@ -660,23 +660,20 @@ def _read_json(text: str, path: str, document: _SignedDocument) -> None:
         elif isinstance(one, dict) and SIGNATURE in one and VALUE in one:
             _add_row(one, f"{path}{place}", document)
         elif isinstance(one, dict) and isinstance(one.get("metrics"), list) and isinstance(one.get("systems"), list):
-            _add_board(one["metrics"], one["systems"], f"{path}{place}", document)
+            signed = {
+                metric.get("name"): metric.get(SIGNATURE) for metric in one["metrics"] if isinstance(metric, dict)
+            }
+            for number, system in enumerate(one["systems"]):
+                scores = system.get("scores") if isinstance(system, dict) else None
+                for metric, score in scores.items() if isinstance(scores, dict) else ():
+                    if isinstance(score, dict):
+                        about = {"metric": metric, "system": system.get("name")}
+                        row = {SIGNATURE: signed.get(metric), VALUE: score.get(VALUE), **about}
+                        _add_row(row, f"{path}{place}.systems[{number}]", document)
         elif isinstance(one, dict):
             if isinstance(one.get(VALUE), _Literal) and "metric" in one:
                 document.row(f"{path}{place}", ["", one[VALUE]], str)
             queue += [(f"{place}.{key}", item) for key, item in reversed(one.items())]
-
-
-def _add_board(metrics: list[Any], systems: list[Any], place: str, document: _SignedDocument) -> None:
-    """The numbers of an evaluation of a leaderboard."""
-    signed = {one.get("name"): one.get(SIGNATURE) for one in metrics if isinstance(one, dict)}
-    for number, system in enumerate(systems):
-        scores = system.get("scores") if isinstance(system, dict) else None
-        for metric, score in scores.items() if isinstance(scores, dict) else ():
-            if not isinstance(score, dict):
-                continue
-            row = {SIGNATURE: signed.get(metric), VALUE: score.get(VALUE), "metric": metric}
-            _add_row({**row, "system": system.get("name")}, f"{place}.systems[{number}]", document)
 
 
 def _add_row(row: Mapping[str, Any], place: str, document: _SignedDocument) -> None:
@@ -709,19 +706,8 @@ def _add_row(row: Mapping[str, Any], place: str, document: _SignedDocument) -> N
 _FIXED = frozenset(
     (
         *("group", "task", "convention", "grid", "metric", "aggregate", "system", VALUE, "unit", SIGNATURE),
-        *(
-            "n",
-            "n_missing",
-            "n_undefined",
-            "n_empty",
-            "n_tracks",
-            "missing",
-            "undefined",
-            "low",
-            "high",
-            "level",
-            "method",
-        ),
+        *("n", "n_missing", "n_undefined", "n_empty", "n_tracks", "missing", "undefined"),
+        *("low", "high", "level", "method"),
         *("replicates", "resampled", "like_best", "test", "correction", "test_level", "stores", "references_differ"),
         *("where", "annotator", "param", "over", "across"),
         *("benchmark", "this_run", "letters", "source"),

@@ -13,61 +13,29 @@ from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
-LIGHT: Mapping[str, str] = MappingProxyType(
-    {
-        "paper": "#fcfcfa",
-        "card": "#ffffff",
-        "ink": "#1c2126",
-        "quiet": "#5c6670",
-        "faint": "#b9c0c7",
-        "line": "#e3e6e9",
-        "accent": "#0067a3",
-        "curve": "#0067a3",
-        "good": "#0072b2",
-        "bad": "#b84508",
-        "none": "#66707a",
-        "nothing": "#d9d9de",
-        "row-hover": "#eef4f8",
-        "shape": "#cfe1ee",
-        "edge": "rgb(28 33 38 / 0.22)",
-    }
+_GROUNDS = {
+    "paper": ("#fcfcfa", "#14171a", "#fff"),
+    "card": ("#ffffff", "#1b1f23", "#fff"),
+    "ink": ("#1c2126", "#e6e9ec", "#000"),
+    "quiet": ("#5c6670", "#9ba6b0", "#444"),
+    "faint": ("#b9c0c7", "#59636c", "#999"),
+    "line": ("#e3e6e9", "#2c3238", "#ccc"),
+    "accent": ("#0067a3", "#6bb8ea", "#00507f"),
+    "curve": ("#0067a3", "#6bb8ea", "#0067a3"),
+    "good": ("#0072b2", "#56b4e9", "#0072b2"),
+    "bad": ("#b84508", "#f08a4b", "#b84508"),
+    "none": ("#66707a", "#8a949d", "#66707a"),
+    "nothing": ("#d9d9de", "#3a3f45", "#ddd"),
+    "row-hover": ("#eef4f8", "#222a31", "#eef4f8"),
+    "shape": ("#cfe1ee", "#24445a", "#cfe1ee"),
+    "edge": ("rgb(28 33 38 / 0.22)", "rgb(0 0 0 / 0.65)", "rgb(28 33 38 / 0.22)"),
+}
+"""Colours on a light ground, on a dark one, and on paper: the ground, that of controls, text, text beside it, faint
+lines, lines of tables, what can be clicked, curves; right, wrong and unjudged; no score; rows under the pointer,
+shapes, and shadows."""
+LIGHT, DARK, PAPER = (
+    MappingProxyType({name: colours[ground] for name, colours in _GROUNDS.items()}) for ground in range(3)
 )
-"""Colours on a light ground: the ground, that of controls, text, text beside it, faint lines, lines of tables, what can
-be clicked, curves; right, wrong and unjudged; no score; rows under the pointer, shapes, and shadows."""
-DARK: Mapping[str, str] = MappingProxyType(
-    {
-        "paper": "#14171a",
-        "card": "#1b1f23",
-        "ink": "#e6e9ec",
-        "quiet": "#9ba6b0",
-        "faint": "#59636c",
-        "line": "#2c3238",
-        "accent": "#6bb8ea",
-        "curve": "#6bb8ea",
-        "good": "#56b4e9",
-        "bad": "#f08a4b",
-        "none": "#8a949d",
-        "nothing": "#3a3f45",
-        "row-hover": "#222a31",
-        "shape": "#24445a",
-        "edge": "rgb(0 0 0 / 0.65)",
-    }
-)
-"""The same on a dark ground."""
-PAPER: Mapping[str, str] = MappingProxyType(
-    {
-        **LIGHT,
-        "paper": "#fff",
-        "card": "#fff",
-        "ink": "#000",
-        "quiet": "#444",
-        "faint": "#999",
-        "line": "#ccc",
-        "accent": "#00507f",
-        "nothing": "#ddd",
-    }
-)
-"""The same on paper."""
 
 
 def style_sheet(own: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -76,28 +77,16 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
         rows.append(("more than scalars", ", ".join(named)))
     if all_scored(ds):
         rows.append(("cells", f"all {ds.sizes['system'] * ds.sizes['track']:,} are scored"))
-    if attrs.get("created"):
-        rows.append(("created", _minute(str(attrs["created"]))))
+    if created := str(attrs.get("created") or ""):
+        with suppress(ValueError):  # text that is no time stays as it is
+            moment = datetime.fromisoformat(created)
+            created = f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".rstrip()
+        rows.append(("created", created))
     versions = attrs.get("versions")
     if isinstance(versions, Mapping):
         rows.append(("versions", ", ".join(f"{key} {value}" for key, value in versions.items())))
     rows += [("warning", text) for text in list_cautions(attrs)]
     return Table(("group", name), tuple(rows), folds=(name,))
-
-
-def _minute(time: str) -> str:
-    """A time in ISO 8601 for people; other text is unchanged.
-
-    Examples
-    --------
-    >>> _minute("2026-11-23T07:55:46+00:00"), _minute("in May")
-    ('2026-11-23 07:55 UTC', 'in May')
-    """
-    try:
-        moment = datetime.fromisoformat(time)
-    except ValueError:
-        return time
-    return f"{moment:%Y-%m-%d %H:%M} {moment.tzname() or ''}".rstrip()
 
 
 def all_scored(ds: xr.Dataset) -> bool:
@@ -377,15 +366,7 @@ def _cells(ds: xr.Dataset) -> Iterator[tuple[str, str, Status, tuple[CellRemark,
 
 
 def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:
-    """Overview of the tasks: a row for each task and convention, with its number of metrics.
-
-    Examples
-    --------
-    >>> from ..metrics.base import get_task
-    >>> tempo = get_task("tempo")
-    >>> print(tasks_overview_table([("tempo", tempo.convention("mir_eval"))]).columns)
-    ('task', 'convention', 'metrics', 'rules')
-    """
+    """Overview of the tasks: a row for each task and convention, with its number of metrics."""
     rows = tuple((task, rules.name, len(rules.metrics), rules.summary) for task, rules in conventions)
     return Table(("task", "convention", "metrics", "rules"), rows, folds=("rules",))
 

@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
 from ..notebook import styled
-from .interval_charts import bounded_values, text_charts
+from . import standings
+from .standings import bounded_values, text_charts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -313,8 +314,6 @@ def to_html(table: Table) -> str:
     >>> to_html(Table(("system",), (("<A>",),)))
     '<table><thead><tr><th>system</th></tr></thead><tbody><tr><td>&lt;A&gt;</td></tr></tbody></table>'
     """
-    from . import standings
-
     heads, comments, below = _signed(table)
     title = "".join(f"<!-- {one} -->" for one in heads)
     title += "".join(f'<div class="title">{_plain(text)}</div>' for text in (table.sentence, table.title) if text)

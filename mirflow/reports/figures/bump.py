@@ -93,7 +93,11 @@ def _draw(page: Sheet, rank: Float, systems: list[str], metrics: list[str], tau:
         ax.plot(at, rank[row], markersize=5, markeredgecolor="white", markeredgewidth=0.6, **line)
     size = page.type_size(len(order))
     for column, align, offset in ((0, "right", -7), (count - 1, "left", 7)):
-        for place, names in _at_ranks(rank[:, column], systems).items():
+        at_ranks: dict[float, list[str]] = {}
+        for place, name in sorted(zip(rank[:, column].tolist(), systems, strict=True)):
+            if np.isfinite(place):
+                at_ranks.setdefault(place, []).append(name)
+        for place, names in at_ranks.items():
             ax.annotate(
                 ", ".join(names),
                 (column, place),
@@ -123,12 +127,3 @@ def _draw(page: Sheet, rank: Float, systems: list[str], metrics: list[str], tau:
     ax.grid(axis="x")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-
-
-def _at_ranks(rank: Float, systems: list[str]) -> dict[float, list[str]]:
-    """The systems at each rank."""
-    found: dict[float, list[str]] = {}
-    for place, name in sorted(zip(rank.tolist(), systems, strict=True)):
-        if np.isfinite(place):
-            found.setdefault(place, []).append(name)
-    return found

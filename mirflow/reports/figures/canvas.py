@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning, UnknownNameError
-from ..drawing import CYCLE
-from ..names import cut
+from ..drawing import CYCLE, cut
 from ..tables import escape
 
 if TYPE_CHECKING:
@@ -294,7 +293,21 @@ class Sheet:
         self._height = frame.height if frame.height is not None else min(height, MOST_HIGH)
         if not 0.3 <= self._height <= 200:
             raise FigureError(f"a figure cannot be {self._height:g} inches high; say 0.3 to 200")
-        self.ax = _new_axes(self.inches, self._height) if frame.ax is None else frame.ax
+        if frame.ax is not None:
+            self.ax = frame.ax
+            return
+        size = (self.inches, self._height)
+        if _OFF_SCREEN.get():
+            from matplotlib.backends.backend_agg import FigureCanvasAgg
+            from matplotlib.figure import Figure
+
+            made = Figure(figsize=size, layout="constrained")
+            FigureCanvasAgg(made)
+        else:
+            from matplotlib import pyplot
+
+            made = pyplot.figure(figsize=size, layout="constrained")
+        self.ax = made.add_subplot()
 
     @property
     def figure(self) -> Figure:
@@ -336,20 +349,6 @@ class Sheet:
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(rect=(0, 0, 1, self._height / total))  # type: ignore[call-arg]  # it is a constrained one
-
-
-def _new_axes(width: float, height: float) -> Axes:
-    if _OFF_SCREEN.get():
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-
-        made = Figure(figsize=(width, height), layout="constrained")
-        FigureCanvasAgg(made)
-    else:
-        from matplotlib import pyplot
-
-        made = pyplot.figure(figsize=(width, height), layout="constrained")
-    return made.add_subplot()
 
 
 _OFF_SCREEN: ContextVar[bool] = ContextVar("_OFF_SCREEN", default=False)

@@ -82,7 +82,12 @@ def scatter(
         if len(asked) > 1:
             return _two_metrics(scores, asked, aggregate, tie, options)
         metric = next(iter(asked), None)
-    names = as_names(options.get("system")) or _two_best(scores, metric, aggregate, options)
+    names = as_names(options.get("system"))
+    if not names:
+        result, *_ = scores_of(scores, metric, aggregate, options)
+        if result.sizes["system"] < 2:
+            raise FigureError("this figure compares two systems, and the scores have one")
+        names = names_of(result, "system", sorted(rank_systems(result)[:2]))
     if len(names) != 2:
         raise FigureError(f"this figure compares two systems, not {len(names)}: choose two (system)")
     if not tie >= 0:
@@ -206,13 +211,6 @@ def covariate(
         title = f"{label(axis_name(result), 40)} against {label(what, 40)}"
         page.head(title, describe(result, notes=notes, aggregated=False), signer_of(ds, query, result))
     return page.ax
-
-
-def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
-    result, *_ = scores_of(scores, metric, aggregate, options)
-    if result.sizes["system"] < 2:
-        raise FigureError("this figure compares two systems, and the scores have one")
-    return names_of(result, "system", sorted(rank_systems(result)[:2]))
 
 
 def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> None:

@@ -86,15 +86,12 @@ def agreement(
     names = [label(system) for system in systems]
     with sheet(frame, 0.75 + max(_ROW, 2.2 / len(systems)) * len(systems)) as page:
         _draw(page, value, names, linked, of)
-        title = metric_title(found.attrs["metric"], _title(ds, found.attrs["metric"]))
+        metric = found.attrs["metric"]
+        title = metric_title(
+            metric, names_of(ds, "title")[names_of(ds, "metric").index(metric)] if "title" in ds.coords else ""
+        )
         page.head(f"Agreement of systems by {label(title, 60)}", _describe(found, of, coefficient, group))
     return page.ax
-
-
-def _title(ds: xr.Dataset, metric: str) -> str:
-    if "title" not in ds.coords:
-        return ""
-    return names_of(ds, "title")[names_of(ds, "metric").index(metric)]
 
 
 def _linked(value: Float, best: list[int], *, lower: bool) -> dict[str, Any]:

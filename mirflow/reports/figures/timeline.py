@@ -116,7 +116,12 @@ def timeline(
     scored = computed(ds.isel(system=systems))
     values = numbers_of(scored, places)[0]
     first = values[..., 0]
-    track = _widest(ds, first) if track is None else names_of(ds, "track")[find_labels(ds, "track", track)[0]]
+    if track is None:
+        spread = np.where(np.isnan(first), -np.inf, first).max(axis=0)
+        spread -= np.where(np.isnan(first), np.inf, first).min(axis=0)
+        track = names_of(ds, "track")[int(np.argmax(np.where(np.isfinite(spread), spread, -1)))]
+    else:
+        track = names_of(ds, "track")[find_labels(ds, "track", track)[0]]
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
     rule = _Rule.of(ds, plan, places, named=asked is not None)
@@ -213,12 +218,6 @@ def _plan_of(scores: Stored, ds: xr.Dataset, group: str, root: AnnotationFolder)
         hint = "`mirflow report` writes a page that shows them item by item"
         raise FigureError(f"{group}: {plan.task} compares lists, which have no time and so no timeline; {hint}")
     return plan
-
-
-def _widest(ds: xr.Dataset, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    known = np.where(np.isnan(values), -np.inf, values)
-    spread = known.max(axis=0) - np.where(np.isnan(values), np.inf, values).min(axis=0)
-    return names_of(ds, "track")[int(np.argmax(np.where(np.isfinite(spread), spread, -1)))]
 
 
 @dataclass
@@ -323,7 +322,9 @@ def _draw(
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
     first, last = _span(read, start, end)
     # Verdicts of notes lie over the pitches; those of stretches of time need a band below.
-    room = TOP if read[0].schema.drawn_as in _POLYPHONIC and not any(map(_has_band, rows)) else BOTTOM
+    judged = [(lane.annotation, lane.evidence) for lane in rows]
+    forms = [form_of(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two is not None]
+    room = TOP if read[0].schema.drawn_as in _POLYPHONIC and "band" not in forms else BOTTOM
     pitches = _pitches(read, first, last)
     has_octaves = bool(read[0].schema.height) and read[0].schema.variable(read[0].schema.height).units == "Hz"
     numbers = max((len(row.scores) for row in rows), default=0)
@@ -399,28 +400,25 @@ def _add_legend(page: Sheet, lanes: Lanes, rows: Sequence[_Lane]) -> bool:
     """Add what lines, marks and colours mean: beside the title of the time axis, or below it, which is returned."""
     judged = ((row.annotation, row.evidence) for row in rows)
     verdicts = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
-    entries = [*verdicts, *_colours_of_labels(lanes, rows)]
-    if sum(map(_entry_width, entries)) <= lanes.points - _AXIS:
-        lines = [entries] if entries else []
-        top = _BESIDE
-    else:
-        lines = _lines_of(entries, lanes.points + _OVER)
-        top = _BESIDE - _LINE
+    entries: list[Entry] = [*verdicts]
+    read = [row.annotation for row in rows if isinstance(row.annotation, Annotation)]
+    # Labels of segments that are nowhere wide enough to be written in; chords have the colours of their roots.
+    for name in [] if lanes.chords else sorted(unwritten(lanes, read), key=lambda name: lanes.names[name]):
+        colour, hatch = fill_of(lanes, name)
+        entries.append((label(name), {"facecolor": colour, "hatch": hatch, "edgecolor": "white"}))
+    lines, top = [entries] if entries else [], _BESIDE
+    if sum(map(_entry_width, entries)) > lanes.points - _AXIS:
+        lines = [[]]
+        for entry in entries:
+            if lines[-1] and sum(map(_entry_width, [*lines[-1], entry])) > lanes.points + _OVER:
+                lines.append([])
+            lines[-1].append(entry)
+        lines, top = lines[:_LINES], _BESIDE - _LINE
         page.grow(_LINE * len(lines) / 72)
     # The lowest line comes first and is the legend of the axes, for which a layout keeps room.
     for number, line in reversed([*enumerate(lines)]):
         _write_legend(lanes.ax, line, top - _LINE * number)
     return top < _BESIDE
-
-
-def _lines_of(entries: Sequence[Entry], room: float) -> list[list[Entry]]:
-    """The entries in lines of so many points, at most three."""
-    lines: list[list[Entry]] = [[]]
-    for entry in entries:
-        if lines[-1] and sum(map(_entry_width, [*lines[-1], entry])) > room:
-            lines.append([])
-        lines[-1].append(entry)
-    return lines[:_LINES]
 
 
 def _write_legend(ax: Axes, entries: Sequence[Entry], top: float) -> None:
@@ -448,25 +446,6 @@ def _entry_width(entry: Entry) -> float:
     """Points that an entry of the legend takes."""
     text, style = entry
     return (_MARK if "marker" in style else _STROKE) + 0.62 * 6 * len(text)
-
-
-def _colours_of_labels(lanes: Lanes, rows: Sequence[_Lane]) -> list[Entry]:
-    """The entries of a legend for the labels of segments that are nowhere wide enough to be written in."""
-    if lanes.chords:  # colours by the root
-        return []
-    read = [row.annotation for row in rows if isinstance(row.annotation, Annotation)]
-    names = sorted(unwritten(lanes, read), key=lambda name: lanes.names[name])
-    entries: list[Entry] = []
-    for name in names:
-        colour, hatch = fill_of(lanes, name)
-        entries.append((label(name), {"facecolor": colour, "hatch": hatch, "edgecolor": "white"}))
-    return entries
-
-
-def _has_band(lane: _Lane) -> bool:
-    """Whether the verdicts of a lane are in a band below it."""
-    one, evidence = lane.annotation, lane.evidence
-    return isinstance(one, Annotation) and evidence is not None and form_of(one.kind, evidence) == "band"
 
 
 def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:

@@ -52,7 +52,9 @@ def tolerance(
     """
     group, ds = board_of(scores, None if metric is None else metric.partition("@")[0], options)
     families = _families(ds, parameter)
-    family = _largest(families) if metric is None else _same(ds, families, metric, parameter)
+    if metric is None and not families:
+        raise FigureError("no metric here has a number for a parameter")
+    family = max(families, key=len) if metric is None else _same(ds, families, metric, parameter)
     name, measures = next(iter(family.values())).metric, family
     swept = parameter or name.parameters[0].name
     if len(measures) < 2:
@@ -121,12 +123,6 @@ def _families(ds: xr.Dataset, parameter: str | None) -> list[Family]:
     return list(families.values())
 
 
-def _largest(families: list[Family]) -> Family:
-    if not families:
-        raise FigureError("no metric here has a number for a parameter")
-    return max(families, key=len)
-
-
 def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | None) -> Family:
     """The family of a metric that is named with its other parameters, or of its bare name if that has only one."""
     convention = convention_of(ds)
@@ -141,4 +137,4 @@ def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | 
                 exact.append(family)
     if not bare:
         raise FigureError(f"{metric!r} has no parameter{f' {parameter!r}' if parameter else ''} that is a number")
-    return (exact or bare)[0] if len(exact) == 1 or len(bare) == 1 else _largest(bare)
+    return (exact or bare)[0] if len(exact) == 1 or len(bare) == 1 else max(bare, key=len)

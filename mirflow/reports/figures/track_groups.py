@@ -98,7 +98,8 @@ def groups(
     legend = -(-systems // _columns(result, frame.inches)) if systems > 1 else 0
     with sheet(frame, 0.55 + groups * (systems * _DOT + 0.08) + 0.14 * legend) as page:
         _draw(page, result, _in_order(ds, result))
-        drawn = [] if level is None else [f"{100 * level:g}\u00a0% intervals, {_drawn(result, cluster)}"]
+        units = "tracks" if cluster in (None, "track") else f"tracks, {together(str(cluster))}"
+        drawn = [] if level is None else [f"{100 * level:g}\u00a0% intervals, {say_intervals(result.attrs, units)}"]
         few = [f"{OTHER}: the groups of fewer than {least} tracks"] if pooled is not None else []
         named_by = " and ".join(groupings_of(first)) or "system"
         whose = f": {label(names_of(result, 'system')[0])}" if systems == 1 else ""
@@ -150,10 +151,6 @@ def _with_intervals(result: xr.Dataset, ds: xr.Dataset, query: Query, how: dict[
     like = {dim: result[dim] for dim in result["value"].dims}
     ends = {name: found[name].reindex(like) for name in ("low", "high") if name in found}
     return result.assign(ends).assign_attrs({name: found.attrs[name] for name in ("method", "replicates")})
-
-
-def _drawn(result: xr.Dataset, cluster: str | None) -> str:
-    return say_intervals(result.attrs, "tracks" if cluster in (None, "track") else f"tracks, {together(str(cluster))}")
 
 
 def _columns(result: xr.Dataset, inches: float) -> int:

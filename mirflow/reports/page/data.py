@@ -41,9 +41,8 @@ from ...ragged import Bool, Float
 from ...store.cells import CellRemark, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
 from ..captions import NO_INTERVAL, few_notes, letters_note, task_title
-from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW
+from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW, short_names
 from ..inference_tables import show_ranks
-from ..names import short_names
 from ..origins import Origin
 from ..standings import rank_result, settled_decimals
 from ..tables import aggregate_in_words
