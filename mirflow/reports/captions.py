@@ -44,13 +44,7 @@ def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
 
 
 def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """Name the units of values other than ratios.
-
-    Examples
-    --------
-    >>> unit_notes(["sdr", "sir"], ["dB", "dB"]), unit_notes(["seg", "deviation"], ["", "s"])
-    (('values in dB',), ('in s: deviation',))
-    """
+    """Name the units of values other than ratios."""
     named = {unit: [metric for metric, own in zip(metrics, units, strict=True) if own == unit] for unit in units}
     if len(named) == 1 and any(named):
         return (f"values in {units[0]}",)
@@ -87,11 +81,6 @@ def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, 
     """Say why some values have no interval.
 
     `value`, `low` (float64): values and the lower ends of their intervals.
-
-    Examples
-    --------
-    >>> few_notes(np.array([0.5]), np.array([np.nan]), {"level": "0.95", "least_units": "6", "cluster": "artist"})
-    ('[-]: no interval: at 95 % it takes 6 values of artist or more',)
     """
     if not (np.isnan(low) & np.isfinite(value)).any():
         return ()
@@ -155,13 +144,7 @@ def pairs_span(ds: xr.Dataset, metric: int) -> str:
 
 
 def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Repeat the warnings of when the systems were scored; and note that references differ.
-
-    Examples
-    --------
-    >>> caution_notes({"warnings": "no item of system 'bob' occurs in the reference"})
-    ("warning: no item of system 'bob' occurs in the reference",)
-    """
+    """Repeat the warnings of when the systems were scored; and note that references differ."""
     return (*reference_notes(attrs), *(f"warning: {text}" for text in attrs.get(WARNINGS, "").splitlines()))
 
 
@@ -169,12 +152,6 @@ def missing_note(attrs: Mapping[str, Any], lost: str = "") -> str:
     """Say how missing scores and empty estimates were treated, from what was counted.
 
     `lost`: the number of missing cells; empty: it is not named.
-
-    Examples
-    --------
-    >>> missing_note({"missing": "common", "costliest": "ash lacks 2; without it 6 count", "empty_estimates": "1"})
-    'missing (common): only the tracks that every system has (ash lacks 2; without it 6 count); 1 empty estimate is \
-scored'
     """
     words = MISSING[attrs["missing"]]
     if UNCOUNTED in attrs:
@@ -186,13 +163,7 @@ scored'
 
 
 def empty_note(attrs: Mapping[str, Any]) -> str:
-    """Say that empty estimates count, as they are scored: mostly 0. Empty without any.
-
-    Examples
-    --------
-    >>> empty_note({"empty_estimates": "2"})
-    '2 empty estimates are scored'
-    """
+    """Say that empty estimates count, as they are scored: mostly 0. Empty without any."""
     count = int(attrs.get(EMPTY_COUNTED, 0))
     return f"{counted(count, 'empty estimate')} {'is' if count == 1 else 'are'} scored" if count else ""
 
@@ -295,13 +266,7 @@ def comparison_caption(ds: xr.Dataset, metric: int, pairs: str = "") -> str:
 
 
 def metric_title(name: str, title: str) -> str:
-    """A metric as the literature calls it, with its parameters; its name where it has no title.
-
-    Examples
-    --------
-    >>> metric_title("f_measure@0.1(trim=0.0)", "F-measure"), metric_title("my_metric", "")
-    ('F-measure@0.1 (trim=0.0)', 'my_metric')
-    """
+    """A metric as the literature calls it, with its parameters; its name where it has no title."""
     if not title:
         return name
     rest = name[len(re.match(r"[^@(]*", name)[0]) :]  # type: ignore[index]  # fits any text
@@ -309,13 +274,7 @@ def metric_title(name: str, title: str) -> str:
 
 
 def task_title(task: str) -> str:
-    """Title of a task, or its name where it is not declared here.
-
-    Examples
-    --------
-    >>> task_title("beat"), task_title("unheard-of")
-    ('Beat tracking', 'unheard-of')
-    """
+    """Title of a task, or its name where it is not declared here."""
     return get_task(task).title if has_task(task) else task
 
 
@@ -341,13 +300,7 @@ def origin_in_words(attrs: Mapping[str, Any]) -> str:
 
 
 def plural(dim: str) -> str:
-    """The plural of the name of a dim.
-
-    Examples
-    --------
-    >>> plural("class"), plural("tag")
-    ('classes', 'tags')
-    """
+    """The plural of the name of a dim."""
     return f"{dim}es" if dim.endswith("s") else f"{dim}s"
 
 

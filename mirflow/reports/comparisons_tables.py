@@ -48,11 +48,6 @@ def show_p(p: float, bound: bool = False) -> str:
     """Format a p-value for people: four decimals, or its power of ten where these would be zeros.
 
     `bound`: whether the p-value is an upper bound, the smallest one that so many random permutations can give.
-
-    Examples
-    --------
-    >>> show_p(0.0123), show_p(3e-7), show_p(1 / 10_001, bound=True)
-    ('0.0123', '3e-07', '<= 0.0001')
     """
     if np.isnan(p):
         return "-"

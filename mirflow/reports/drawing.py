@@ -138,13 +138,7 @@ _PREFIX = 6
 
 
 def cut(text: str, most: int = LONGEST) -> str:
-    """A long text without its middle: names differ at their ends.
-
-    Examples
-    --------
-    >>> cut("short", 9), cut("chord_mrx_09_000151", 9)
-    ('short', 'chor…0151')
-    """
+    """A long text without its middle: names differ at their ends."""
     if len(text) <= most:
         return text
     return f"{text[: most // 2]}…{text[len(text) - (most - 1 - most // 2) :]}"

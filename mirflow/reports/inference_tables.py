@@ -48,13 +48,7 @@ def rank_tables(ds: xr.Dataset, *, percent: bool = False, ranked: bool = True) -
 
 
 def show_ranks(low: float, high: float) -> str:
-    """Format an interval of ranks for people.
-
-    Examples
-    --------
-    >>> show_ranks(1.0, 3.0), show_ranks(2.0, 2.0), show_ranks(float("nan"), float("nan"))
-    ('1-3', '2', '-')
-    """
+    """Format an interval of ranks for people."""
     if np.isnan(low):
         return "-"
     return f"{low:.0f}" if low == high else f"{low:.0f}-{high:.0f}"

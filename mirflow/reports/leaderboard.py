@@ -150,19 +150,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Rank the systems of every evaluation by its headline metric, with the aggregates of all scalar metrics.
 
-    Parameters
-    ----------
-    evaluations : mapping of str to xr.Dataset
-        The groups of a store, by name. One without a metric with one number per track is left out.
-    query : Query or None
-        Metrics, systems, tracks and policies; None: all, by the usual policies.
-    title : str
-    level : float or None
-        Level of the confidence intervals and of the comparison with the best system; None: neither is computed.
-
-    Returns
-    -------
-    Leaderboard
+    `evaluations`: the groups of a store, by name; one without a metric with one number per track is left out. `query`:
+    metrics, systems, tracks and policies; None: all, by the usual policies. `level`: of the confidence intervals and of
+    the comparison with the best system; None: neither is computed.
     """
     query = query or Query()
     if query.by or query.across:
@@ -299,15 +289,7 @@ def scored_evaluation(ranked: RankedEvaluation, address: str, decimals: int | No
 
 
 def to_embed(board: Leaderboard) -> str:
-    """Write leaderboards as one HTML page without scripts, to be shown inside of another one: who leads, and a chart.
-
-    Examples
-    --------
-    >>> import mirflow
-    >>> scores = mirflow.score({"a": [1.0, 2.0]}, {"elm": {"a": [1.0]}, "oak": {"a": [1.0, 2.0]}}, "onset")
-    >>> "oak has the best value, " in to_embed(leaderboard({"onset": scores}, title="Onsets"))
-    True
-    """
+    """Write leaderboards as one HTML page without scripts, for the inside of another one: who leads, and a chart."""
     parts: list[Node] = []
     for ranked in board.evaluations:
         headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)

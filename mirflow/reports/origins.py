@@ -144,16 +144,9 @@ REFERENCE = ""
 class Files:
     """The files of an evaluation in one store, by track.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        What was scored, as this store holds it: its systems, and the digests of the files.
-    plan : EvaluationFiles
-        The existing files.
-    store : str
-        Name of the store; empty for a single one.
-    prefix : str
-        What stands before its systems' names where several stores are one.
+    `ds`: what was scored, as this store holds it: its systems, and the digests of the files. `plan`: the existing
+    files. `store`: its name; empty for a single one. `prefix`: stands before its systems' names where several stores
+    are one.
     """
 
     def __init__(self, ds: xr.Dataset, plan: EvaluationFiles, store: str, prefix: str) -> None:

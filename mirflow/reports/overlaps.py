@@ -33,31 +33,12 @@ def overlaps(
 ) -> xr.Dataset:
     """Score the estimates of every system with those of every other one as the reference.
 
-    Parameters
-    ----------
-    ds : xr.Dataset
-        An evaluation of a store that a pipeline made: it names the files, which are read again.
-    query : Query
-        One metric, its aggregate, systems and tracks. Each two systems are compared on the tracks that both have.
-    group : str
-        Name of the evaluation.
-    root : path or None
-        Present folder of the annotations; None: the original one.
-    progress : Progress or None
-        Shows the number of tracks, each once for each system.
-
-    Returns
-    -------
-    xr.Dataset
-        Over (system, other) ``value``, the score of the system's estimates with the other's as the reference, and
-        ``n``, the number of tracks.
-
-    Raises
-    ------
-    QueryError
-        If the annotations are gone, or nothing can be scored; for several metrics, or one with extra dims.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
+    `ds`: an evaluation of a store that a pipeline made, whose files are read again. `query`: one metric, its aggregate,
+    systems and tracks; each two systems are compared on the tracks that both have. `root`: present folder of the
+    annotations; None: the original one. `progress`: shows the number of tracks, each once for each system. Returns over
+    (system, other) ``value``, the score of the system's estimates with the other's as the reference, and ``n``, the
+    number of tracks. Raises `QueryError` if the annotations are gone, or nothing can be scored, and for several
+    metrics, or one with extra dims; `UnknownNameError` for a name that is not there.
     """
     import xarray as xr
 

@@ -59,22 +59,7 @@ _PLAIN = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[
 
 
 def read_text(text: str) -> Printed:
-    """Read the text of a cell.
-
-    Raises
-    ------
-    UnreadError
-        If the text is neither a number nor a sign that there is none.
-
-    Examples
-    --------
-    >>> read_text("0.7926* [0.7703, 0.8195]"), read_text("-")
-    (Printed(text='0.7926', mark='.', percent=False), Printed(text='', mark='', percent=False))
-    >>> read_text("0.4 267")
-    Traceback (most recent call last):
-        ...
-    mirflow.reports.printed_numbers.UnreadError: '0.4 267' is not one number
-    """
+    """Read the text of a cell; raises `UnreadError` if it is neither a number nor a sign that there is none."""
     text = re.sub(r"\s+", " ", text.replace("\xa0", " ").replace("\u202f", " "))
     if _NOTHING.fullmatch(text):
         return Printed("")
@@ -178,15 +163,6 @@ def latex_text(cell: str, redefined: Collection[str] = ()) -> str:
     r"""The text of a cell of LaTeX, with borders where groups begin and end.
 
     Raises `UnreadError` for a command that is not known to leave numbers as they are.
-
-    Examples
-    --------
-    >>> latex_text(r"$-$\num{0,43}\,\%").replace(BORDER, "|").replace(NEUTRAL, ".")
-    '-|0.43| %'
-    >>> latex_text(r"\raisebox{0pt}{0.9999}")
-    Traceback (most recent call last):
-        ...
-    mirflow.reports.printed_numbers.UnreadError: \raisebox is not known in a number
     """
     _check_size(cell)
     return _Latex(cell, redefined).text()
@@ -321,11 +297,6 @@ def html_text(cell: str) -> str:
     """The text of a cell of HTML, with borders where elements begin and end.
 
     Raises `UnreadError` for an element that is not known to leave numbers as they are, and for any attribute of one.
-
-    Examples
-    --------
-    >>> html_text("<b>0.79</b>&nbsp;*").replace(BORDER, "|")
-    '|0.79|\\xa0*'
     """
     _check_size(cell)
     return _html(cell)
@@ -359,11 +330,6 @@ def markdown_text(cell: str) -> str:
     r"""The text of a cell of Markdown, which may have elements of HTML.
 
     Raises `UnreadError`: as for :func:`html_text`.
-
-    Examples
-    --------
-    >>> markdown_text(r"**0.79**\*").replace(BORDER, "|")
-    '|0.79|*'
     """
     _check_size(cell)
     escaped = re.sub(r"\\([*_|\\`\[\]()+.~-])", lambda found: f"&#{ord(found[1])};", cell)

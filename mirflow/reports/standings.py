@@ -136,12 +136,6 @@ class Standings:
     `rows`: from the best to the worst; in any order where neither high nor low values are better. `sign`: 1 where high
     values are better, -1 where low ones are, otherwise 0. `n`, `tracks`: tracks that count, if they are the same for
     all systems (otherwise 0), and all tracks. `tested`: whether the systems were compared, perhaps in vain.
-
-    Examples
-    --------
-    >>> rows = [Standing("oak", 0.8312, 0.80, 0.85, LEADER), Standing("elm", 0.8291, 0.79, 0.84, ALIKE)]
-    >>> print(Standings([*rows, Standing("fir", 0.7, 0.68, 0.72, WORSE)], "", 1, 0.95, 210, 217).sentence())
-    oak leads with 0.831. elm is not told apart from it; fir is worse. 210 of 217 tracks count: ...
     """
 
     rows: Sequence[Standing]
@@ -332,13 +326,7 @@ def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Some names in a sentence, or how many systems there are.
-
-    Examples
-    --------
-    >>> _listed(["a"]), _listed(["a", "b"]), _listed(["a", "b", "c"]), _listed(list("abcde"))
-    ('a', 'a and b', 'a, b and c', '5 systems')
-    """
+    """Some names in a sentence, or how many systems there are."""
     if len(names) > _NAMED:
         return f"{len(names)} systems"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -481,13 +469,7 @@ def node(name: str, *inside: Node | str, kind: str = "", **attributes: str) -> N
 
 
 def to_html(nodes: Sequence[Node | str]) -> str:
-    """Elements as HTML, in which text is only ever text.
-
-    Examples
-    --------
-    >>> to_html([node("b", "<i>", kind="lead"), " & more"])
-    '<b class="lead">&lt;i&gt;</b> &amp; more'
-    """
+    """Elements as HTML, in which text is only ever text."""
     written = []
     for one in nodes:
         if isinstance(one, str):
@@ -500,24 +482,12 @@ def to_html(nodes: Sequence[Node | str]) -> str:
 
 
 def text_of(nodes: Sequence[Node | str]) -> str:
-    """The text in elements.
-
-    Examples
-    --------
-    >>> text_of([node("p", node("b", "oak leads."), " elm is worse.")])
-    'oak leads. elm is worse.'
-    """
+    """The text in elements."""
     return "".join(one if isinstance(one, str) else text_of(one[2]) for one in nodes)
 
 
 def ticks(least: float, most: float, fewest: int = 3) -> list[float]:
-    """Return some round values between two others, as few as there can be above a number.
-
-    Examples
-    --------
-    >>> ticks(0.43, 0.94), ticks(-3.0, 12.0)
-    ([0.5, 0.6, 0.7, 0.8, 0.9], [0.0, 5.0, 10.0])
-    """
+    """Return some round values between two others, as few as there can be above a number."""
     power = 10.0 ** math.floor(math.log10((most - least) / (fewest - 1)))
     for step in (5.0 * power, 2.0 * power, power):
         found = [

@@ -39,13 +39,7 @@ LIGHT, DARK, PAPER = (
 
 
 def style_sheet(own: str) -> str:
-    """The style of a page: the colours, the shared rules, and those of its own.
-
-    Examples
-    --------
-    >>> style_sheet("p { margin: 0; }")[:7], style_sheet("p { margin: 0; }").splitlines()[-1]
-    (':root {', 'p { margin: 0; }')
-    """
+    """The style of a page: the colours, the shared rules, and those of its own."""
     shared = files(__package__).joinpath("page", "assets", "shared.css").read_text(encoding="utf-8")
     dark = f"@media (prefers-color-scheme: dark) {{ {_properties(DARK, 'light dark')} }}"
     paper = f"@media print {{ {_properties(PAPER, 'light')} }}"

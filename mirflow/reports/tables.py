@@ -40,11 +40,6 @@ class ShownValue(str):
 
     `interval`: its confidence interval; empty where there is none. `best`: whether it is the best of those that it is
     compared with. `marked`: whether it does not differ significantly from the best one.
-
-    Examples
-    --------
-    >>> ShownValue("0.7926", "[0.7703, 0.8195]", marked=True)
-    '0.7926* [0.7703, 0.8195]'
     """
 
     value: str
@@ -65,16 +60,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under named columns, with title, notes and caption.
-
-    Examples
-    --------
-    >>> print(to_markdown(Table(("system", "majmin"), (("KO2", "0.7926"), ("a|b", None)))), end="")
-    | system | majmin |
-    |---|---|
-    | KO2 | 0.7926 |
-    | a\\|b | - |
-    """
+    """Rows under named columns, with title, notes and caption."""
 
     columns: tuple[str, ...]
     """Every row has an entry for each. Without columns there is only text: the title and the notes."""
@@ -142,13 +128,7 @@ def plain_entry(value: object) -> Entry:
 
 
 def merge(tables: Sequence[Table]) -> Table:
-    """The rows of several tables under all of their columns; None where a table has no such column.
-
-    Examples
-    --------
-    >>> merge([Table(("a",), ((1,),)), Table(("a", "b"), ((2, 3),))]).rows
-    ((1, None), (2, 3))
-    """
+    """The rows of several tables under all of their columns; None where a table has no such column."""
     columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
     rows = [dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows]
     return Table(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
@@ -421,24 +401,10 @@ def to_latex(
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
 
     The best values are bold, and those that do not differ significantly from the best have a star, as it has.
-    Intervals are small, and the notes are below.
-
-    Parameters
-    ----------
-    table : Table
-    stacked : bool
-        Intervals below their values instead of behind them.
-    caption : str or None
-        LaTeX code instead of the table's caption; empty: no caption.
-    label : str or None
-        To refer to the table by.
-    names : {"titles", "identifiers"}
-        Metrics as the literature calls them, ``F-measure (onset, pitch)``, or by their identifiers.
-
-    Raises
-    ------
-    UnknownNameError
-        For other names.
+    Intervals are small, and the notes are below. `stacked`: intervals below their values instead of behind them.
+    `caption`: LaTeX code instead of the table's caption; empty: none. `label`: to refer to the table by. `names`
+    ({"titles", "identifiers"}): metrics as the literature calls them, ``F-measure (onset, pitch)``, or by their
+    identifiers; raises `UnknownNameError` for other ones.
     """
     check_names(names)
     if not table.columns:
@@ -498,13 +464,7 @@ def _latex_head(text: str, titles: Mapping[str, str]) -> str:
 
 
 def aggregate_in_words(kind: str) -> str:
-    """An aggregate as papers write it.
-
-    Examples
-    --------
-    >>> aggregate_in_words("wcsr"), aggregate_in_words("wcsr_tn"), aggregate_in_words("mean")
-    ('WCSR', 'WCSR tn', 'mean')
-    """
+    """An aggregate as papers write it."""
     return kind.replace("wcsr", "WCSR").replace("_", " ")
 
 
@@ -649,13 +609,7 @@ class Tabulation(Generic[Item]):
 
     @property
     def dataset(self) -> xr.Dataset:
-        """The only dataset.
-
-        Raises
-        ------
-        QueryError
-            If there are several, or none.
-        """
+        """The only dataset; raises `QueryError` if there are several, or none."""
         import xarray as xr
 
         found = [item for item in self.items if isinstance(item, xr.Dataset)]

@@ -171,18 +171,7 @@ class Look:
 
 
 def looks(count: int) -> list[Look]:
-    """So many looks.
-
-    Parameters
-    ----------
-    count : int
-        At most `MOST_LOOKS`.
-
-    Examples
-    --------
-    >>> [look.color for look in looks(2)]
-    ['#0072B2', '#E69F00']
-    """
+    """So many looks, at most `MOST_LOOKS`."""
     if count > MOST_LOOKS:
         raise ValueError(f"there are {MOST_LOOKS} looks, not {count}")
     size = len(CYCLE)
@@ -373,11 +362,7 @@ def off_screen() -> Iterator[None]:
 def sheet(frame: Frame, height: float) -> Iterator[Sheet]:
     """Axes for a figure, in our style where they are new; settings of matplotlib are as before afterwards.
 
-    Parameters
-    ----------
-    frame : Frame
-    height : float
-        Inches that the content of a new figure needs.
+    `height`: inches that the content of a new figure needs.
     """
     matplotlib = need_matplotlib()
     with matplotlib.rc_context(_STYLE if frame.ax is None else {}):
@@ -401,13 +386,7 @@ def wrapped(text: str, inches: float, points: float) -> list[str]:
 
 
 def label(text: object, most: int = 24) -> str:
-    r"""Untrusted text as matplotlib shall show it: on one line, not as a formula, long names cut in the middle.
-
-    Examples
-    --------
-    >>> label("a$b$\nc"), label("_private"), label("x" * 30, 9)
-    ('a\\$b\\$ c', ' _private', 'xxxx…xxxx')
-    """
+    r"""Untrusted text as matplotlib shall show it: on one line, not as a formula, long names cut in the middle."""
     shown = "".join(one if one.isprintable() else " " for one in str(text))
     shown = cut(shown, most)
     # A legend leaves out what begins with an underscore.

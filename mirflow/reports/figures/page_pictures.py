@@ -93,11 +93,6 @@ def embed(ax: Axes) -> str:
     """Write a figure that was drawn without caption as a small page: title and caption as text, and the picture.
 
     It is SVG, or PNG of few colours where SVG would be large.
-
-    Parameters
-    ----------
-    ax : Axes
-        Of a figure with a title that is not shown in it.
     """
     title, caption = heads_of(ax)
     picture = f"svg+xml,{quote(_written(ax, 'svg'), safe=_UNQUOTED)}"
