@@ -590,7 +590,10 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
     rows = tuple(
         (
             f"{name} [{units[index]}]" if units[index] else name,
-            _percent(relative[index]),
+            # As many digits as matter, however small it is.
+            "-"
+            if np.isnan(change := relative[index])
+            else f"{100 * change:.{4 if change >= 5e-5 or not change else 7}f}",
             *("-" if np.isnan(one) else f"{one:.3g}" for one in (mean[index], largest[index])),
             worst.get(index, "-"),
             *(n[index], agreeing[index]),
@@ -608,11 +611,6 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
     if not rows:
         return Table((), (), _difference_title(ds), below)
     return Table((*heads, *lacking), rows, _difference_title(ds), below, keys=1)
-
-
-def _percent(value: float) -> str:
-    """A ratio in percent with as many digits as matter, however small it is."""
-    return "-" if np.isnan(value) else f"{100 * value:.{4 if value >= 5e-5 or value == 0 else 7}f}"
 
 
 def difference_long_table(ds: xr.Dataset) -> Table:

@@ -235,10 +235,6 @@ class _Latex:
             raise UnreadError(f"{text[:20]!r} stands above or below the line")
         return f"{BORDER}*{BORDER}"
 
-    def _color(self, model: str | None, name: str, allowed: re.Pattern[str]) -> None:
-        if model is not None or not allowed.fullmatch(name) or name.partition("!")[0] in self._redefined:
-            raise UnreadError(f"whether the colour {name[:40]!r} can be seen is not known")
-
     def _command(self) -> str:
         found = _COMMAND.match(self._source, self._at)
         if found is None:
@@ -261,7 +257,10 @@ class _Latex:
         # Commands with a rule of their own.
         if name in ("textcolor", "color", "cellcolor", "rowcolor"):
             behind = name in ("cellcolor", "rowcolor")
-            self._color(self._option(), self._argument(), _BEHIND if behind else _TEXT_COLOR)
+            model, colour = self._option(), self._argument()
+            seen = (_BEHIND if behind else _TEXT_COLOR).fullmatch(colour)
+            if model is not None or not seen or colour.partition("!")[0] in self._redefined:
+                raise UnreadError(f"whether the colour {colour[:40]!r} can be seen is not known")
             return f"{BORDER}{self._read(self._argument())}{BORDER}" if name == "textcolor" else BORDER
         if name in ("phantom", "hphantom"):
             reserved = self._argument()

@@ -270,7 +270,14 @@ class _SignedDocument:
             self._grid.rows += 1
             if self._grid.rows == 1:
                 return
-        if any(_has_number(cell, read) for cell in cells[1:]):
+        numbers = False
+        for cell in cells[1:]:
+            try:
+                numbers |= bool(read_text(read(cell)).text)
+            except UnreadError:  # perhaps it was one
+                bare = re.sub(r"\\[a-zA-Z]+\*?|<[^<>]*>", "", cell[:200])
+                numbers |= re.match(r"[^a-zA-Z]*[0-9]", bare) is not None
+        if numbers:
             listed = self._rows if self._grid is None else self._grid.unsigned
             name = re.sub(r"\\[a-zA-Z]+|[{}$*|]", "", cells[0]).strip() if cells else ""
             listed.append(f"{place} {name[:40]!r}")
@@ -305,14 +312,6 @@ class _SignedDocument:
 
 def _some(places: Sequence[str]) -> str:
     return ", ".join(places[:5]) + (f", and {len(places) - 5} more" if len(places) > 5 else "")
-
-
-def _has_number(cell: str, read: Callable[[str], str]) -> bool:
-    """Whether a cell holds a number, or something that was one."""
-    try:
-        return bool(read_text(read(cell)).text)
-    except UnreadError:
-        return bool(re.match(r"[^a-zA-Z]*[0-9]", re.sub(r"\\[a-zA-Z]+\*?|<[^<>]*>", "", cell[:200])))
 
 
 def _names(text: str) -> dict[str, str]:

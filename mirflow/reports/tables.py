@@ -420,6 +420,12 @@ def to_latex(
         for row in table.rows
     ]
     heads_of_signatures, comments, below = _signed(table)
+    # A signature has no blanks at which it could break over lines.
+    breaks = {True: r";\allowbreak{}", False: ";"}
+    escaped = [escape(note).replace(";", breaks[note.startswith(SIGNED)]) for note in below]
+    notes = [rf"{note}\\" for note in escaped[:-1]] + escaped[-1:]
+    if notes:
+        notes = [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *notes, r"\end{minipage}"]
     body = [f"{row} % {comment}" for row, comment in zip(body, comments, strict=True)] if comments else body
     lines = [
         r"% needs \usepackage{booktabs}",
@@ -435,22 +441,10 @@ def to_latex(
         *body,
         r"\bottomrule",
         r"\end{tabular}",
-        *_latex_notes(below),
+        *notes,
         r"\end{table}",
     ]
     return "".join(f"{line}\n" for line in lines)
-
-
-def _latex_notes(notes: tuple[str, ...]) -> list[str]:
-    """The notes, a line each, small and as wide as the text."""
-    if not notes:
-        return []
-    # A note; a signature has no blanks at which it could break over lines.
-    escaped = [
-        (escape(note).replace(";", r";\allowbreak{}") if note.startswith(SIGNED) else escape(note)) for note in notes
-    ]
-    lines = [rf"{note}\\" for note in escaped[:-1]] + escaped[-1:]
-    return [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *lines, r"\end{minipage}"]
 
 
 def _latex_head(text: str, titles: Mapping[str, str]) -> str:

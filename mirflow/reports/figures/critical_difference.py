@@ -112,7 +112,15 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
     title = f"Mean ranks by {label(title_in(ds), 60)}"
     critical = ds["critical_difference"].item()
     systems = ds["system"].values.tolist()
-    return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, _describe_ranks(ds, unit))
+    n, p = ds["n"].item(), ds["p"].item()
+    units = counted(n, "track") if unit == "track" else f"{n} values of {unit}"
+    chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
+    test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
+    if len(systems) == 2:
+        test = f"Exact sign test: {chance}"
+    kind = "" if unit == "track" else f" ({aggregate_in_words(ds['aggregate'].item())} within them)"
+    about = f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}. {_bars(ds)}"
+    return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, about)
 
 
 def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
@@ -133,7 +141,11 @@ def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str)
     decimals = int(np.clip(3 - np.floor(np.log10(max(np.ptp(value[order]), 1e-9))), 2, 4)) - 1
     title = f"{label(title_in(ds), 60)}, {aggregate_in_words(ds['aggregate'].item())}"
     systems = ds["system"].values.tolist()
-    return _Shown(systems, value, order, _groups(ds, order), np.nan, higher, decimals, title, _describe(ds, unit))
+    kind = aggregate_in_words(ds["aggregate"].item())
+    share = f"{kind} over the tracks" if unit == "track" else f"{kind} within each {unit}"
+    notes = [share, MISSING[ds.attrs["missing"]], *infinite(value, "infinite value")]
+    about = f"{origin_in_words(ds.attrs)}; {'; '.join(notes)}. {_bars(ds)}"
+    return _Shown(systems, value, order, _groups(ds, order), np.nan, higher, decimals, title, about)
 
 
 def _groups(ds: xr.Dataset, order: list[int]) -> list[list[int]]:
@@ -162,7 +174,22 @@ def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars:
     ax, place, order = page.ax, shown.place, shown.order
     ticks, low, high = _ticks(shown)
     room, reach = 0.04 * (high - low), 0.006 * (high - low)
-    _axis(page, ticks, (low, high), shown)
+    ax.plot([low, high], [0, 0], color="black", linewidth=0.8)
+    ranks = np.isfinite(shown.difference)
+    ax.text((low + high) / 2, -0.2, shown.title, ha="center", va="bottom", fontsize=7)
+    for tick in np.arange(low, high + 1).tolist() if ranks else ticks:
+        tall = tick in ticks
+        ax.plot([tick, tick], [0, -0.06 if tall else -0.03], color="black", linewidth=0.6)
+        if tall:
+            ax.text(tick, -0.08, f"{tick:.0f}" if ranks else f"{tick:.6g}", ha="center", va="bottom", fontsize=7)
+    if ranks:  # how far they have to be apart
+        end = min(low + shown.difference, high)
+        ax.plot([low, end], [-0.34, -0.34], color="black", linewidth=0.8)
+        # Longer than the axis, it has no end on the right.
+        for x in (low, end)[: 2 if end == low + shown.difference else 1]:
+            ax.plot([x, x], [-0.31, -0.37], color="black", linewidth=0.8)
+        text = f"critical difference {shown.difference:.3f}"
+        ax.text((low + end) / 2, -0.38, text, ha="center", va="bottom", fontsize=6.5)
     for members, level in levels:
         at = 0.1 + _BAR * level
         ends = [place[members].min() - reach, place[members].max() + reach]
@@ -212,45 +239,6 @@ def _ticks(shown: _Shown) -> tuple[list[float], float, float]:
     step = power * next(size for size in (1, 2, 5, 10) if wide / (power * size) <= 6)
     low, high = step * np.floor(low / step), step * max(np.ceil(high / step), np.floor(low / step) + 1)
     return (step * np.arange(round(low / step), round(high / step) + 1)).tolist(), float(low), float(high)
-
-
-def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Shown) -> None:
-    """The axis, and above it how far ranks have to be apart."""
-    ax, (low, high) = page.ax, ends
-    ax.plot([low, high], [0, 0], color="black", linewidth=0.8)
-    ranks = np.isfinite(shown.difference)
-    ax.text((low + high) / 2, -0.2, shown.title, ha="center", va="bottom", fontsize=7)
-    for place in np.arange(low, high + 1).tolist() if ranks else ticks:
-        tall = place in ticks
-        ax.plot([place, place], [0, -0.06 if tall else -0.03], color="black", linewidth=0.6)
-        if tall:
-            ax.text(place, -0.08, f"{place:.0f}" if ranks else f"{place:.6g}", ha="center", va="bottom", fontsize=7)
-    if ranks:
-        end = min(low + shown.difference, high)
-        ax.plot([low, end], [-0.34, -0.34], color="black", linewidth=0.8)
-        # Longer than the axis, it has no end on the right.
-        for x in (low, end)[: 2 if end == low + shown.difference else 1]:
-            ax.plot([x, x], [-0.31, -0.37], color="black", linewidth=0.8)
-        text = f"critical difference {shown.difference:.3f}"
-        ax.text((low + end) / 2, -0.38, text, ha="center", va="bottom", fontsize=6.5)
-
-
-def _describe(ds: xr.Dataset, unit: str) -> str:
-    kind = aggregate_in_words(ds["aggregate"].item())
-    share = f"{kind} over the tracks" if unit == "track" else f"{kind} within each {unit}"
-    notes = [share, MISSING[ds.attrs["missing"]], *infinite(ds["value"].values[:, 0], "infinite value")]
-    return f"{origin_in_words(ds.attrs)}; {'; '.join(notes)}. {_bars(ds)}"
-
-
-def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
-    n, p = ds["n"].item(), ds["p"].item()
-    units = counted(n, "track") if unit == "track" else f"{n} values of {unit}"
-    chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
-    test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
-    if ds.sizes["system"] == 2:
-        test = f"Exact sign test: {chance}"
-    kind = "" if unit == "track" else f" ({aggregate_in_words(ds['aggregate'].item())} within them)"
-    return f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}. {_bars(ds)}"
 
 
 def _bars(ds: xr.Dataset) -> str:

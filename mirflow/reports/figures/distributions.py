@@ -90,7 +90,14 @@ def _draw_row(page: Sheet, score: Float, value: float, place: int, style: str, m
         middle = float(np.median(score))
         first, third = np.quantile(score, (0.25, 0.75))
         if style == "violin":
-            at, density = _density(score)
+            from scipy.stats import gaussian_kde
+
+            low, high = score.min(), score.max()
+            at, density = np.array([low, high]), np.ones(2)  # as shares of the largest one
+            if high - low > 1e-9 * max(1.0, abs(high)):
+                at = np.linspace(low, high, 160)
+                density = np.asarray(gaussian_kde(score)(at), dtype=np.float64)
+                density = density / density.max()
             ax.fill_between(at, place, place - 0.42 * density, color=SKY, alpha=0.55, linewidth=0)
             ax.hlines(place, first, third, color="black", linewidth=1.4)
             ax.vlines(middle, place - 0.12, place + 0.08, color="black", linewidth=1.2)
@@ -101,26 +108,10 @@ def _draw_row(page: Sheet, score: Float, value: float, place: int, style: str, m
             ax.hlines([place - 0.22] * 2, [low, third], [first, high], color=BLUE, linewidth=0.7)
             ax.vlines(middle, place - 0.35, place - 0.09, color="black", linewidth=1.2)
         area = 5.0 if len(score) < 50 else 1.6 if len(score) < 500 else 0.7
-        y = place + 0.13 + 0.27 * _spread(score)
+        # Neighbours are apart across their row, and the same each time.
+        rank = np.empty(len(score), dtype=np.int64)
+        rank[np.argsort(score, kind="stable")] = np.arange(len(score))
+        y = place + 0.13 + 0.27 * ((rank * 0.6180339887498949) % 1.0)
         ax.scatter(score, y, s=area, color=BLUE, alpha=0.6 if len(score) < 500 else 0.3, linewidths=0, rasterized=many)
     if np.isfinite(value):
         ax.plot(value, place, marker="D", markersize=3.8, color=RED, markeredgecolor="white", markeredgewidth=0.5)
-
-
-def _density(score: Float) -> tuple[Float, Float]:
-    """Places and densities of the scores, as shares of the largest density, within their range."""
-    from scipy.stats import gaussian_kde
-
-    low, high = score.min(), score.max()
-    if not high - low > 1e-9 * max(1.0, abs(high)):
-        return np.array([low, high]), np.ones(2)
-    at = np.linspace(low, high, 160)
-    density: Float = np.asarray(gaussian_kde(score)(at), dtype=np.float64)
-    return at, density / density.max()
-
-
-def _spread(score: Float) -> Float:
-    """Places of points across their row, in [0, 1): neighbours apart, and reproducible."""
-    place = np.empty(len(score), dtype=np.int64)
-    place[np.argsort(score, kind="stable")] = np.arange(len(score))
-    return np.asarray((place * 0.6180339887498949) % 1.0)

@@ -118,9 +118,10 @@ def _draw(page: Sheet, campaigns: list[_Campaign]) -> None:
                 0, first - 0.5 - _GAP / 2, name, transform=at, fontweight="bold", fontsize=7, va="center", bbox=paper
             )
         for index, (broad, fine) in enumerate(zip(BROAD, campaign.fine, strict=True)):
-            _draw_box(ax, first + index, fine, campaign.boxes.sel(broad=broad))
             places.append(first + index)
             names.append(f"{broad} ({len(fine)})")
+            if len(fine):
+                _draw_box(ax, first + index, fine, campaign.boxes.sel(broad=broad))
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(places) + 0.5, -0.5 - (_GAP if len(campaigns) > 1 else 0))
@@ -130,9 +131,6 @@ def _draw(page: Sheet, campaigns: list[_Campaign]) -> None:
 
 
 def _draw_box(ax: Axes, place: float, fine: Float, box: xr.Dataset) -> None:
-    """Draw one category, if a grader chose it."""
-    if not len(fine):
-        return
     low, first, middle, third, high, mean = (
         float(box[name]) for name in ("whisker_low", "q1", "median", "q3", "whisker_high", "mean")
     )

@@ -92,24 +92,18 @@ def draw(lanes: Lanes, annotation: Annotation, at: float, colours: Int | None = 
 
 def fill_of(lanes: Lanes, name: str) -> tuple[str | tuple[float, float, float], str]:
     """Colour and hatch of a label: chords by root and third, other labels in the order in which they appear."""
-    if lanes.chords:
-        return _chord_colour(name), ""
+    if lanes.chords:  # roots around the circle of fifths, so that related chords look alike; minor ones are darker
+        table = encode_vocabulary([name])
+        root, pitches = int(table.root[0]), int(table.pitches[0])
+        minor = bool(pitches >> 3 & 1) and not pitches >> 4 & 1
+        chord = colorsys.hls_to_rgb(root * 7 % 12 / 12, 0.62 if minor else 0.78, 0.42 if minor else 0.62)
+        return PALE if root < 0 else chord, ""
     if not name:
         return PALE, ""
     place = lanes.names[name]
     colour = CYCLE[place % 6]
     red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
     return (0.45 * red + 0.55, 0.45 * green + 0.55, 0.45 * blue + 0.55), ("", "....", "////", "xxxx")[place // 6 % 4]
-
-
-def _chord_colour(name: str) -> str | tuple[float, float, float]:
-    """Roots around the circle of fifths, so that related chords look alike; minor ones are darker."""
-    table = encode_vocabulary([name])
-    root, pitches = int(table.root[0]), int(table.pitches[0])
-    if root < 0:
-        return PALE
-    minor = bool(pitches >> 3 & 1) and not pitches >> 4 & 1
-    return colorsys.hls_to_rgb(root * 7 % 12 / 12, 0.62 if minor else 0.78, 0.42 if minor else 0.62)
 
 
 def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float, float] | None = None) -> None:

@@ -97,7 +97,12 @@ def embed(ax: Axes) -> str:
     title, caption = heads_of(ax)
     picture = f"svg+xml,{quote(_written(ax, 'svg'), safe=_UNQUOTED)}"
     if len(picture) > _LARGE:
-        picture = f"png;base64,{base64.b64encode(_with_few_colours(_written(ax, 'png'))).decode()}"
+        from PIL import Image
+
+        target = BytesIO()
+        with Image.open(BytesIO(_written(ax, "png"))) as image:
+            image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(target, "png", optimize=True)
+        picture = f"png;base64,{base64.b64encode(target.getvalue()).decode()}"
     width = round(_PIXELS * float(figure_of(ax).get_size_inches()[0]))
     words, about = html.escape(f"{title}: {caption}"), html.escape(caption)
     return small_page(
@@ -105,15 +110,6 @@ def embed(ax: Axes) -> str:
         f"<figure><h2>{html.escape(title)}</h2><figcaption>{about}</figcaption>"
         f'<img src="data:image/{picture}" width="{width}" alt="{words}"></figure>',
     )
-
-
-def _with_few_colours(png: bytes) -> bytes:
-    from PIL import Image
-
-    target = BytesIO()
-    with Image.open(BytesIO(png)) as image:
-        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(target, "png", optimize=True)
-    return target.getvalue()
 
 
 def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None:

@@ -128,7 +128,15 @@ def _draw(page: Sheet, value: Float, names: list[str], linked: dict[str, Any], o
     if page.frame.ax is None:
         grid = page.figure.add_gridspec(1, 2, width_ratios=(1, 0.32))
         page.ax.set_subplotspec(grid[0])
-        _draw_tree(page.figure.add_subplot(grid[1]), linked, len(names))
+        # The dendrogram beside the rows of the matrix, the leaves on the left.
+        tree = page.figure.add_subplot(grid[1])
+        for across, up in zip(linked["icoord"], linked["dcoord"], strict=True):
+            tree.plot(up, (np.array(across) - 5) / 10, color="#444444", linewidth=0.9)
+        tree.set(ylim=(len(names) - 0.5, -0.5), yticks=[])
+        tree.set_xlim(left=0)
+        tree.spines["left"].set_visible(False)
+        tree.tick_params(axis="x", labelsize=6.5)
+        tree.set_xlabel("distance", fontsize=6.5)
     ax = page.ax
     image = ax.imshow(shown, cmap="Blues", vmin=low, vmax=high, aspect="auto", interpolation="nearest")
     ax.set_facecolor("#EEEEEE")
@@ -151,18 +159,6 @@ def _draw(page: Sheet, value: Float, names: list[str], linked: dict[str, Any], o
     bar.ax.tick_params(labelsize=6.5)
     if high > least:
         bar.ax.set_ylim(least, high)
-
-
-def _draw_tree(ax: Axes, linked: dict[str, Any], count: int) -> None:
-    """Lines of the dendrogram beside the rows of the matrix, the leaves on the left."""
-    for across, up in zip(linked["icoord"], linked["dcoord"], strict=True):
-        ax.plot(up, (np.array(across) - 5) / 10, color="#444444", linewidth=0.9)
-    ax.set_ylim(count - 0.5, -0.5)
-    ax.set_xlim(left=0)
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="x", labelsize=6.5)
-    ax.set_xlabel("distance", fontsize=6.5)
 
 
 def _describe(found: xr.Dataset, of: str, coefficient: str, group: str) -> str:
