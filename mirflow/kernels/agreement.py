@@ -193,8 +193,7 @@ def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weigh
     Categories count from 0; NaN if not rated. Items rated by both count. A disagreement weighs 1 (nominal), the
     distance of the categories (linear), or its square. NaN if no disagreement is expected or no item was rated by both.
 
-    Source: J. Cohen, "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial
-    credit", Psychological Bulletin 70(4), 1968.
+    Source: J. Cohen, Psychological Bulletin 70(4), 1968.
     """
     return mean_kappa(np.column_stack([one, other]), categories, weights)
 
@@ -205,8 +204,7 @@ def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quad
     Ratings are categories, (items, graders), from 0; NaN if not rated. If all graders rated all items, this is Light's
     kappa. NaN if it is undefined for all pairs of graders.
 
-    Source: R. J. Light, "Measures of response agreement for qualitative data: some generalizations and alternatives",
-    Psychological Bulletin 76(5), 1971.
+    Source: R. J. Light, Psychological Bulletin 76(5), 1971.
     """
     return kappa_sums(Ratings.of(ratings), categories, weights).whole()
 
@@ -312,8 +310,7 @@ def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> flo
     the square of the number of ratings between the two (ordinal), or the square of their difference (interval). NaN if
     all ratings are equal or no item has two.
 
-    Source: K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011; "Content analysis", 2nd edition, 2004,
-    chapter 11.
+    Source: K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
     return alpha_sums(Ratings.of(ratings), scale).whole()
 

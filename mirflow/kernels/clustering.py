@@ -116,13 +116,9 @@ def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
 
 
 _NEGLIGIBLE = 37.0  # Terms are omitted if their total probability is below ``exp(-37)``, or 1e-16
-
 _AT_ONCE = 1 << 15  # Terms processed at once, so that they fit into the cache
-
 _CELLS_AT_ONCE = 1 << 20
-
 _MANY_CELLS = 1 << 22  # Number of cells (2,000 classes on each side) above which they are grouped by their two sums
-
 _TABULATED = 1 << 20  # Number of counts whose ``n * log(n)`` is tabulated
 
 
@@ -134,8 +130,7 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     be summed. The probabilities of a cell are computed recursively by their ratios and normalised at the end, so no
     factorials are needed; those far from the mean, by Bernstein's inequality, are omitted.
 
-    Source: N. X. Vinh, J. Epps and J. Bailey, "Information theoretic measures for clusterings comparison", JMLR 11,
-    2010.
+    Source: N. X. Vinh, J. Epps and J. Bailey, JMLR 11, 2010.
     """
     cells = table.left.counts * table.right.counts
     information = np.zeros(len(cells))

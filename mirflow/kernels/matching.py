@@ -112,8 +112,7 @@ def match_greedily(
     References are processed in order of time. Each claims all estimates within reach that are not yet claimed. The
     first of these is its match; the others are not available to later references.
 
-    Source: M. E. P. Davies, N. Degara and M. D. Plumbley, "Evaluation methods for musical audio beat tracking
-    algorithms", Queen Mary University of London, C4DM-TR-09-06, 2009.
+    Source: M. E. P. Davies, N. Degara and M. D. Plumbley, Queen Mary University of London, C4DM-TR-09-06, 2009.
     """
     first, last = within_reach(estimates, estimate_counts, references, reference_counts, window)
     free = first.copy()
@@ -253,7 +252,6 @@ def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place:
 
 
 Graph = Mapping[int, Sequence[int]]  # Right vertices of each left vertex, both in visiting order
-
 _START = -1  # Replaces the right vertex before an unmatched left vertex
 
 
@@ -263,8 +261,7 @@ def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> In
     Edges join a left and a right vertex, without repetitions. Left vertices are visited in the order of their first
     occurrence, and their right vertices in the order of the edges.
 
-    Source: J. E. Hopcroft and R. M. Karp, "An n^(5/2) algorithm for maximum matchings in bipartite graphs", SIAM
-    Journal on Computing 2, 1973.
+    Source: J. E. Hopcroft and R. M. Karp, SIAM Journal on Computing 2, 1973.
     """
     left_degree, right_degree = np.bincount(left, minlength=left_size), np.bincount(right, minlength=right_size)
     # A component is a star if no edge joins two vertices that both have other edges. Otherwise, every other edge of the
@@ -423,8 +420,7 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
 
     Edges occur once, with weights from -1 to 1.
 
-    Source: R. Jonker and A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment
-    problems", Computing 38, 1987.
+    Source: R. Jonker and A. Volgenant, Computing 38, 1987.
     """
     left_degree, right_degree = np.bincount(left), np.bincount(right)
     lone = (left_degree[left] == 1) & (right_degree[right] == 1)

@@ -18,7 +18,6 @@ MATCHED = ("matched", "reference", "estimate")
 """Counts or seconds of each class for matched items: matched ones, and all of either side."""
 
 _NEAR = 1e-12  # Relative size up to which a difference of sums is treated as 0
-
 NONE = "(none)"  # Name of the entry for unclassified items, which is not a class
 
 

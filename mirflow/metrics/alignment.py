@@ -175,8 +175,6 @@ def _karaoke_perceptual(stamps: Timestamps, measure: Measure) -> tuple[Float, In
 
 
 METRICS = metrics_in(globals())
-
-
 _BATCH = 1 << 14  # Events per round, so that its arrays fit into the processor's cache
 
 

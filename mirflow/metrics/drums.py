@@ -53,7 +53,6 @@ from .pair import PairFunctions, documented
 from .util import Array
 
 __all__ = ["DRUM_MAPS", "TASK", "DrumMap", "class_scores", "evaluate"]
-
 OWN = "classes"  # Name of the drum map defined by the evaluation's classes
 
 

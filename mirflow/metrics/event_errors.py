@@ -28,8 +28,6 @@ _BEATS = (
     ErrorKind("extra", "estimates without a beat of the reference"),
 )
 _HALF, _DOUBLE, _OFF, _OFFSET, _LATE, _MISSING, _EXTRA = range(len(_BEATS))
-
-
 Find = Callable[[Float, Int, Float, Int, float], Matching]
 
 

@@ -21,7 +21,6 @@ from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0  # Latest time in seconds; later ones are taken for a wrong unit
-
 COUNTED = ("matched", "reference", "estimate")  # Counts of each class, instrument or mark
 OF_COUNTS: Mapping[str, Any] = MappingProxyType(
     {"range": (0.0, float("inf")), "orientation": "none", "pooling": "none", "perfect": None}

@@ -42,7 +42,6 @@ from .measures import Measure, Parameter, Weight, family, metrics_in, select
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "TYPES", "evaluate"]
-
 TYPES = ("match", "insertion", "deletion", "ornament")  # Types of entries
 _MATCH, _INSERTION, _DELETION, _ORNAMENT = range(len(TYPES))
 _FORMS = (

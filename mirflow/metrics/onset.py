@@ -60,8 +60,6 @@ from .pair import PairFunctions, documented
 from .util import Array
 
 __all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "madmom", "validate"]
-
-
 UNNAMED = ""  # Class of onsets without a label
 
 
@@ -178,8 +176,6 @@ def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
 
 
 METRICS = metrics_in(globals())
-
-
 _score = partial(score_by, Onsets)
 _evidence = partial(evidence, "onsets", METRICS)
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, _score, explain=_evidence, literature="@raffel2014")

@@ -48,7 +48,6 @@ from .transcription.metrics import score as score_notes
 from .util import Array
 
 __all__ = ["PEDALS", "TASK", "evaluate"]
-
 PEDALS = tuple(general_midi.PEDALS)
 _PITCH = 440.0
 """Pitch in Hz of all stretches when they are scored as notes."""

@@ -212,7 +212,6 @@ _COVERS = "@mirex2006covers; @downie2008"
 _QUERIES = Weight("1 for a query that has relevant items", "queries")
 _RELEVANT = Weight("number of relevant items", "items")
 _metric = partial(metric, pooling="micro")
-
 _LEVEL = Parameter("level", 0.0, least=0.0, help="lowest grade of relevant items; 0: any positive grade")
 
 

@@ -43,7 +43,6 @@ from .measures import Measure, Parameter, Value, Weight, family, metric, metrics
 from .pair import documented
 
 __all__ = ["TASK", "average_dynamic_recall", "evaluate"]
-
 BROAD = ("NS", "SS", "VS")  # The broad categories: not similar, somewhat similar, very similar
 
 _LEVELS = MappingProxyType(

@@ -51,7 +51,6 @@ from .pair import PairFunctions, documented
 from .util import Array
 
 __all__ = ["TASK", "detection", "evaluate", "madmom", "validate", "validate_tempi"]
-
 FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)  # Factors of the metrical levels that are right if the level is ignored
 
 

@@ -25,7 +25,6 @@ from .transcription.mir_eval import RATES
 from .util import Array
 
 __all__ = ["NoteOptions", "evaluate", "precision_recall_f1"]
-
 Side = tuple[Array, Array, Array, Array]
 """Intervals (n, 2) in seconds, pitches in Hz, General MIDI programs (kits for percussion), and whether a note is
 percussion.

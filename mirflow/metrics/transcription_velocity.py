@@ -20,7 +20,6 @@ from .transcription.mir_eval import ARRAYS, PARAMETERS, RATES, Matching, one_row
 from .util import Array
 
 __all__ = ["evaluate", "match_notes", "precision_recall_f1_overlap", "validate"]
-
 _SIDES = ("ref_intervals", "ref_pitches", "ref_velocities", "est_intervals", "est_pitches", "est_velocities")
 _KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")
 _NOTES = tuple(f"velocity_{name}" for name in (*RATES, "average_overlap_ratio"))

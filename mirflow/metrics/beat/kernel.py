@@ -213,7 +213,6 @@ def _longest_stretches(wrong: Int, counts: Int, beats: Int) -> tuple[Int, Int, B
 
 
 RATE = 100  # Frames per second of the impulse trains
-
 TOO_CLOSE = "all reference beats are in one frame of 10 ms, so beat intervals are undefined"
 
 

@@ -162,7 +162,6 @@ def histogram(judged: Towards, bins: int) -> Float:
 
 
 _BATCH = 2**16  # Beats of both sides processed at once, so that results fit into the cache
-
 SINGLE = "p_score and goto: the reference has a single beat, so beat intervals are undefined"
 
 

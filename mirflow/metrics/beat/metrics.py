@@ -24,14 +24,11 @@ from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
 
 _ONE_BEAT = "0 if the reference has a single beat"
-
 _MEAN_COUNT = CountedWeight("mean of the numbers of beats of both sides", "beats", "mean")
 _MEAN_COUNT_AT_BEST = replace(_MEAN_COUNT, words=f"{_MEAN_COUNT.words}, at the best level")
 _LARGER_COUNT = CountedWeight("the larger number of beats of both sides", "beats", "larger")
 _TRACKS = CountedWeight("number of tracks with reference beats", "tracks", "track")
-
 _SHARED_BEATS = (0.0, 2.0)  # Range of a score that counts reference beats over the mean number of beats of both sides
-
 _TRIM = Parameter("trim", 5.0, "s", help="leave out beats before this time")
 _WINDOW = Parameter(
     "window", 0.07, "s", help="largest distance of matched beats", least=0.0, mir_eval="f_measure_threshold"
@@ -258,8 +255,6 @@ def f_measure_best(batch: Batch, measure: Measure) -> Scored:
 
 
 METRICS = metrics_in(globals())
-
-
 _BATCH = 2**16  # Beats of both sides processed at once, so that results fit into the cache
 
 

@@ -18,7 +18,6 @@ LINE_BREAK, SECTION_BREAK = "<L>", "<S>"
 Tokens = tuple[Sequence[str], Sequence[int]]
 """Texts, and indices of their tags in `TAGS`."""
 Tokeniser = Callable[[str, str], Tokens]  # (text, language) -> tokens
-
 DEFAULT_LANGUAGE = "en"
 _TWO_LETTERS: Mapping[str, str] = MappingProxyType(
     {

@@ -189,7 +189,6 @@ def to_gram(correlations: Float) -> Float:
 
 
 MAX_SOURCES = 100  # Largest number of sources; more are likely due to swapped axes of sources and samples
-
 _BLOCK = 2**16
 
 
@@ -257,7 +256,6 @@ def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
 
 
 FILTERS_LENGTH = 512  # Taps of the filters that count as spatial distortion, in mir_eval and earlier toolboxes
-
 Meeting = tuple[int, int]  # An estimated source and a reference source
 
 

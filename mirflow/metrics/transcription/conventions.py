@@ -59,11 +59,7 @@ def score_decoded(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union
 
 
 _SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="divisor of velocities before they are scaled")
-
-
 _KNOWN = ("", VELOCITY, NEEDS)  # Metrics of decoded notes, which have neither instruments nor programs
-
-
 _MAESTRO = tuple(metric.with_defaults(frames="decoded") for metric in METRICS)
 MAESTRO = Convention(
     "maestro",

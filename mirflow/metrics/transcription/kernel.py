@@ -21,9 +21,7 @@ from ..events import ClassCounts, count_keys
 from ..measures import LABELS, Measure
 
 N_DECIMALS = 4  # Decimals to which distances in seconds are rounded before they are compared with a tolerance
-
 STEP = 0.01  # Step in seconds to which times are rounded down instead
-
 VELOCITY, INSTRUMENT, PROGRAM = "velocity", LABELS, "program"
 """The `needs` of metrics: equal velocities, notes by instrument, or notes by program."""
 PITCHED, DRUMS, LENGTHENED = "pitched", "drums", "lengthened"
@@ -423,8 +421,6 @@ def show_notes(
 
 
 UNNAMED = ""  # Instrument of notes without a label
-
-
 Counted = tuple[ClassCounts, tuple[str, ...]]  # Counts by instrument, and the names of all instruments
 
 

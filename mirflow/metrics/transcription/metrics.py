@@ -144,7 +144,6 @@ def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
 
 
 _BATCH = 2**14  # Notes of both sides processed at once, so that results fit into the cache
-
 MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
 
@@ -402,7 +401,6 @@ _ROUNDING = Parameter(
 _CHROMA = Parameter("chroma", False, help="ignore octaves")
 _BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", above=0.0, mir_eval="beta")
 _LOUDNESS = _parameter("velocity_tolerance", 0.1, "", "largest distance of the scaled velocities", least=0.0)
-
 _FULL = (_ONSET, _PITCH, _RATIO, _LEAST, _STRICT, _CHROMA, _ROUNDING)
 _ONSETS_AND_PITCH = (_ONSET, _PITCH, _STRICT, _CHROMA, _ROUNDING)
 RATES = {
