@@ -14,7 +14,7 @@ from ..kernels.ratios import Scored, divide, rate, share
 from ..ragged import Float, Int, rows_of
 from .base import Sparse
 from .events import COUNTED, MADMOM, MATCHINGS, Events, tabulate
-from .measures import Measure, Metric, Parameter, Weight, family, metric
+from .measures import Measure, Metric, Parameter, Weight, family
 
 MOMENTS = ("count", "sum", "sum of squares")
 """Sums of powers of the errors of matched events, from which the deviation over many tracks is computed."""
@@ -72,15 +72,12 @@ def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Scored:
     return rate(name, detected.hits, detected.references, detected.estimates, otherwise=1.0)
 
 
-def _count(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
-    detected = detect(computed, measure)
-    values = np.column_stack([detected.hits, detected.references, detected.estimates]).astype(np.float64)
-    return tabulate(values, ("count",), (COUNTED,), f"matched {what}, and {what} of both sides")
-
-
-def _add_up(detect: Detect, what: str, computed: Any, measure: Measure) -> Sparse:
-    detected = detect(computed, measure)
-    values = np.column_stack([detected.hits.astype(np.float64), detected.total, detected.squares])
+def _tabulate(detect: Detect, what: str, name: str, computed: Any, measure: Measure) -> Sparse:
+    found = detect(computed, measure)
+    if name == "counts":
+        values = np.column_stack([found.hits, found.references, found.estimates]).astype(np.float64)
+        return tabulate(values, ("count",), (COUNTED,), f"matched {what}, and {what} of both sides")
+    values = np.column_stack([found.hits.astype(np.float64), found.total, found.squares])
     return tabulate(values, ("moment",), (MOMENTS,), f"sums of powers of the errors of matched {what}", "s")
 
 
@@ -97,10 +94,6 @@ def metrics_of_detections(
     ``counts`` and ``error_moments``; `common` are other fields of `Metric`.
     """
     common = {"parameters": parameters, "literature": literature, **common}
-    return (*_scalars(detect, what, common), *_tables(detect, what, common))
-
-
-def _scalars(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, ...]:
     rates = {
         "f_measure": ("F-measure", "harmonic mean of precision and recall, 1 if both sides are empty"),
         "precision": ("Precision", f"share of the estimated {what} that are matched, 1 if there are none"),
@@ -115,50 +108,27 @@ def _scalars(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric,
         **dict.fromkeys(("mean_error", "std_error"), f"number of matched {what}"),
     }
     error = f"of the times from matched reference {what} to the estimated ones"
-    errors = {
-        "mean_error": {
-            "title": "Mean error",
-            "summary": f"mean {error}",
-            "range": (-_INFINITE, _INFINITE),
-            "orientation": "none",
-        },
-        "std_error": {
-            "title": "Standard deviation of errors",
-            "summary": f"standard deviation {error}",
-            "range": (0.0, _INFINITE),
-            "orientation": "lower",
-            "pooling": "none",
-        },
+    of_errors: dict[str, dict[str, Any]] = {
+        "mean_error": {"title": "Mean error", "summary": f"mean {error}", "orientation": "none"},
+        "std_error": {"title": "Standard deviation of errors", "summary": f"standard deviation {error}"},
     }
-    return family(
-        {name: Weight(words, what) for name, words in weights.items()},
-        {
-            **{name: {"title": about[0], "summary": about[1], "itemwise": True} for name, about in rates.items()},
-            **{name: {"unit": "s", "perfect": 0.0, **about} for name, about in errors.items()},
-        },
-        **common,
-    )(partial(_read, detect))
-
-
-def _tables(detect: Detect, what: str, common: dict[str, Any]) -> tuple[Metric, Metric]:
-    common = common | {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
-    none = Weight("none", what)
-    counts = metric(
-        "Counts",
-        none,
-        name="counts",
-        summary=f"numbers of matched, reference and estimated {what}",
-        range=(0.0, _INFINITE),
-        dims=("count",),
-        **common,
-    )(partial(_count, detect, what))
-    moments = metric(
-        "Moments of errors",
-        none,
-        name="error_moments",
-        summary=f"number of matched {what}, and the sums of their errors and squared errors",
-        range=(-_INFINITE, _INFINITE),
-        dims=("moment",),
-        **common,
-    )(partial(_add_up, detect, what))
-    return counts, moments
+    of_errors["mean_error"] |= {"range": (-_INFINITE, _INFINITE)}
+    of_errors["std_error"] |= {"range": (0.0, _INFINITE), "orientation": "lower", "pooling": "none"}
+    members = {
+        **{name: {"title": title, "summary": summary, "itemwise": True} for name, (title, summary) in rates.items()},
+        **{name: {"unit": "s", "perfect": 0.0, **about} for name, about in of_errors.items()},
+    }
+    counted = f"numbers of matched, reference and estimated {what}"
+    summed = f"number of matched {what}, and the sums of their errors and squared errors"
+    tables: dict[str, dict[str, Any]] = {
+        "counts": {"title": "Counts", "summary": counted, "range": (0.0, _INFINITE), "dims": ("count",)},
+        "error_moments": {"title": "Moments of errors", "summary": summed, "dims": ("moment",)},
+    }
+    tables["error_moments"] |= {"range": (-_INFINITE, _INFINITE)}
+    unscored = {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
+    return (
+        *family({name: Weight(words, what) for name, words in weights.items()}, members, **common)(
+            partial(_read, detect)
+        ),
+        *family(Weight("none", what), tables, **(common | unscored))(partial(_tabulate, detect, what)),
+    )

@@ -55,42 +55,39 @@ def _runs(some: Bool, least: int) -> Bool:
 
 
 def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
-    trim = float(measure.parameters.get("trim", -np.inf))
-    times = [rows.columns["time"] for rows in (reference, estimate)]
-    late = [side >= trim for side in times]
-    kinds = [np.full(len(side), RIGHT, dtype=np.int64) for side in times]
-    late_kinds = _classify_beats(times[0][late[0]], times[1][late[1]], _window(measure, 0.07), exact)
-    for side in (0, 1):
-        kinds[side][late[side]] = late_kinds[side]
-    return Edits(reference, estimate, kinds[0], kinds[1])
-
-
-def _classify_beats(reference: Float, estimate: Float, window: float, exact: bool) -> tuple[Int, Int]:
-    """Kinds of the beats of both sides; if `exact`, matched beats with another time are errors as well."""
-    kinds = np.full(len(reference), _MISSING), np.full(len(estimate), _EXTRA)
-    hit = _matched(reference, estimate, window)
+    """Find the errors of beats; if `exact`, matched beats with another time are errors as well."""
+    trim, window = float(measure.parameters.get("trim", -np.inf)), _window(measure, 0.07)
+    every = [rows.columns["time"] for rows in (reference, estimate)]
+    late = [times >= trim for times in every]
+    references, estimates = every[0][late[0]], every[1][late[1]]
+    kinds = np.full(len(references), _MISSING), np.full(len(estimates), _EXTRA)
+    hit = _matched(references, estimates, window)
     for kind, indices in zip(kinds, hit, strict=True):
         kind[indices] = RIGHT
     half = 0.0  # of an interval, which a single beat does not have
-    if len(reference) > 1:
-        _find_tempo(reference, estimate, *kinds)
-        half = float(np.median(np.diff(reference))) / 2
+    if len(references) > 1:
+        _find_tempo(references, estimates, *kinds)
+        half = float(np.median(np.diff(references))) / 2
     left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
-    near = _matched(reference[left[0]], estimate[left[1]], half, match_nearest_first)
+    near = _matched(references[left[0]], estimates[left[1]], half, match_nearest_first)
     pairs = left[0][near[0]], left[1][near[1]]
     if exact:
         pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
         order = np.argsort(pairs[0], kind="stable")
         pairs = pairs[0][order], pairs[1][order]
     # Pairs that are apart are single deviations, or offsets where neighbours deviate alike.
-    apart = estimate[pairs[1]] - reference[pairs[0]]
+    apart = estimates[pairs[1]] - references[pairs[0]]
     far = np.abs(apart) > window / 2
     beside = (np.diff(pairs[0]) == 1) & (np.abs(np.diff(apart)) <= window / 2) & (apart[1:] * apart[:-1] > 0)
     alike = _runs(beside & far[1:] & far[:-1], _OFFSET_RUN - 1)
     shifted = np.append(alike, False) | np.insert(alike, 0, False) if len(apart) else far
     for kind, beats in zip(kinds, pairs, strict=True):
         kind[beats[apart != 0]] = np.where(shifted, _OFFSET, _LATE)[apart != 0]
-    return kinds
+    # Beats that are left out have no errors.
+    sides = [np.full(len(times), RIGHT, dtype=np.int64) for times in every]
+    for side, mask, kind in zip(sides, late, kinds, strict=True):
+        side[mask] = kind
+    return Edits(reference, estimate, sides[0], sides[1])
 
 
 def _find_tempo(reference: Float, estimate: Float, own: Int, other: Int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -105,13 +105,11 @@ compares differences of times; the others add the window to a time.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ClassCounts:
+class ClassCounts(NamedTuple):
     """Numbers of events of each class (label, instrument) on either side, sorted by pair and class: int64 (n,)."""
 
     pair: Int
-    number: Int
-    """Index of the class."""
+    number: Int  # Index of the class
     matched: Int
     reference: Int
     estimate: Int
@@ -120,11 +118,11 @@ class ClassCounts:
     def join(cls, parts: Iterable[ClassCounts]) -> ClassCounts:
         """Concatenate counts, such as those of consecutive blocks of pairs."""
         none = (np.zeros(0, dtype=np.int64),) * 5
-        return cls(*map(np.concatenate, zip(none, *map(_columns, parts), strict=True)))
+        return cls(*map(np.concatenate, zip(none, *parts, strict=True)))
 
     def take(self, kept: Bool | Int) -> ClassCounts:
         """Select entries by a mask or indices."""
-        return ClassCounts(*(column[kept] for column in _columns(self)))
+        return ClassCounts(*(column[kept] for column in self))
 
     def used(self, names: Sequence[str]) -> tuple[Int, tuple[str, ...]]:
         """Index of each entry's class among the classes that occur, and the names of these."""
@@ -139,10 +137,6 @@ class ClassCounts:
         index = np.column_stack([np.repeat(self.pair, len(COUNTED)), np.repeat(number, len(COUNTED)), counts])
         attrs = {"long_name": f"{what} by {dim}", "units": "1"}
         return Sparse((dim, "count"), (labels, COUNTED), index[value > 0], value[value > 0], attrs)
-
-
-def _columns(counts: ClassCounts) -> tuple[Int, ...]:
-    return counts.pair, counts.number, counts.matched, counts.reference, counts.estimate
 
 
 def count_keys(keys: Sequence[Int]) -> tuple[Int, list[Int]]:

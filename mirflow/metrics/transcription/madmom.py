@@ -9,8 +9,8 @@ import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
-from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, read_scores, refuse_unjudged
+from ...ragged import Column, Float, Int, Ragged, rows_of
+from ..base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..detections import Detected, metrics_of_detections
 from ..events import MADMOM, MATCHINGS
@@ -53,44 +53,31 @@ class Side:
         order = np.lexsort((onset, pitch, pair))
         return cls(onset[order], pitch[order], pair[order], order, counts)
 
-    def split(self, matched: Bool) -> Int:
-        """Indices of notes with the onset and pitch of the previous note if only one of the two is matched."""
-        same = (np.diff(self.onset) == 0) & (np.diff(self.pitch) == 0) & (np.diff(self.pair) == 0)
-        return np.flatnonzero(same & (matched[1:] != matched[:-1])) + 1
 
+def match_notes(reference: Side, estimate: Side, window: float) -> tuple[Detected, Int, Int, dict[int, str]]:
+    """Match the notes of each pitch of each pair.
 
-@dataclass(frozen=True, slots=True)
-class Matched:
-    """Matched notes of pairs: counts, indices of the notes on both sides, and pairs that madmom refuses."""
-
-    detected: Detected
-    reference: Int
-    estimate: Int
-    refused: dict[int, str]
-
-    @classmethod
-    def of(cls, reference: Side, estimate: Side, window: float) -> Matched:
-        """Match the notes of each pitch of each pair."""
-        pitches, code = np.unique(np.concatenate([reference.pitch, estimate.pitch]), return_inverse=True)
-        group = np.concatenate([reference.pair, estimate.pair]) * len(pitches) + code.reshape(-1)
-        distinct, group = np.unique(group, return_inverse=True)
-        sides = np.split(group.reshape(-1), [len(reference.pair)])
-        counts = [np.bincount(keys, minlength=len(distinct)).astype(np.int64, copy=False) for keys in sides]
-        matching = MATCHINGS[MADMOM](reference.onset, counts[0], estimate.onset, counts[1], window)
-        errors = estimate.onset[matching.estimate] - reference.onset[matching.reference]
-        pair = reference.pair[matching.reference]
-        hits = np.bincount(pair, minlength=len(reference.counts)).astype(np.int64, copy=False)
-        detected = Detected.of_errors(errors, hits, reference.counts, estimate.counts)
-        refused: dict[int, str] = {}
-        for side, name, places in (
-            (reference, "reference", matching.reference),
-            (estimate, "estimate", matching.estimate),
-        ):
-            matched = np.zeros(len(side.onset), dtype=np.bool_)
-            matched[places] = True
-            for note in side.split(matched).tolist():
-                refused.setdefault(int(side.pair[note]), REPEATED.format(name, side.onset[note]))
-        return cls(detected, reference.item[matching.reference], estimate.item[matching.estimate], refused)
+    Returns detections, indices of the matched notes on both sides, and reasons for pairs that madmom refuses: a note
+    occurs several times, and only some of these are matched.
+    """
+    pitches, code = np.unique(np.concatenate([reference.pitch, estimate.pitch]), return_inverse=True)
+    group = np.concatenate([reference.pair, estimate.pair]) * len(pitches) + code.reshape(-1)
+    distinct, group = np.unique(group, return_inverse=True)
+    sides = np.split(group.reshape(-1), [len(reference.pair)])
+    counts = [np.bincount(keys, minlength=len(distinct)).astype(np.int64, copy=False) for keys in sides]
+    matching = MATCHINGS[MADMOM](reference.onset, counts[0], estimate.onset, counts[1], window)
+    errors = estimate.onset[matching.estimate] - reference.onset[matching.reference]
+    pair = reference.pair[matching.reference]
+    hits = np.bincount(pair, minlength=len(reference.counts)).astype(np.int64, copy=False)
+    detections = Detected.of_errors(errors, hits, reference.counts, estimate.counts)
+    refused: dict[int, str] = {}
+    for side, name, places in ((reference, "reference", matching.reference), (estimate, "estimate", matching.estimate)):
+        matched = np.zeros(len(side.onset), dtype=np.bool_)
+        matched[places] = True
+        same = (np.diff(side.onset) == 0) & (np.diff(side.pitch) == 0) & (np.diff(side.pair) == 0)
+        for note in (np.flatnonzero(same & (matched[1:] != matched[:-1])) + 1).tolist():
+            refused.setdefault(int(side.pair[note]), REPEATED.format(name, side.onset[note]))
+    return detections, reference.item[matching.reference], estimate.item[matching.estimate], refused
 
 
 _BATCH = 2**14  # Notes of both sides processed at once, so that results fit into the cache
@@ -112,9 +99,9 @@ class NotePairs(Shared):
             refused: dict[int, str] = {}
             for part in self._parts:
                 (references, row), (estimates, other) = self._pairs[part].sides
-                matched = Matched.of(Side.of(references, row), Side.of(estimates, other, delay), window)
-                parts.append(matched.detected)
-                refused |= {part.start + pair: reason for pair, reason in matched.refused.items()}
+                found, _, _, reasons = match_notes(Side.of(references, row), Side.of(estimates, other, delay), window)
+                parts.append(found)
+                refused |= {part.start + pair: reason for pair, reason in reasons.items()}
             return Detected.join(parts), refused
 
         return self.once(("matched", window, delay), join)
@@ -143,29 +130,24 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """
     notes = NotePairs(pairs)
     scores = read_scores(measures, notes, len(pairs))
-    reasons = [notes.matched(measure)[1] for measure in measures]
-    everywhere = set.intersection(*map(set, reasons)) if reasons else set()
-    scalars = (own for own, measure in zip(reasons, measures, strict=True) if not measure.metric.dims)
-    for column, own in enumerate(scalars):
-        scores.score[list(own), column] = np.nan
-    extras = {
-        measure.variable: _without(scores.extras[measure.variable], own)
-        for own, measure in zip(reasons, measures, strict=True)
-        if measure.metric.dims
-    }
-    refused = {pair: reason for own in reversed(reasons) for pair, reason in own.items()}
-    return Scores(
-        scores.score,
-        scores.weight,
-        extras,
-        refused={pair: reason for pair, reason in sorted(refused.items()) if pair in everywhere},
-        partly={pair: reason for pair, reason in sorted(refused.items()) if pair not in everywhere},
-    )
-
-
-def _without(table: Sparse, pairs: dict[int, str]) -> Sparse:
-    mask = ~np.isin(table.index[:, 0], list(pairs))
-    return replace(table, index=table.index[mask], value=table.value[mask])
+    extras, columns = dict(scores.extras), iter(range(len(measures)))
+    every: dict[int, str] = {}
+    for measure in reversed(measures):
+        every |= notes.matched(measure)[1]
+    whole = set(every)
+    for measure in measures:
+        reasons = list(notes.matched(measure)[1])
+        whole &= set(reasons)
+        if not measure.metric.dims:
+            scores.score[reasons, next(columns)] = np.nan
+            continue
+        table = extras[measure.variable]
+        mask = ~np.isin(table.index[:, 0], reasons)
+        extras[measure.variable] = replace(table, index=table.index[mask], value=table.value[mask])
+    refused, partly = dict[int, str](), dict[int, str]()
+    for pair, reason in sorted(every.items()):
+        (refused if pair in whole else partly)[pair] = reason
+    return Scores(scores.score, scores.weight, extras, refused=refused, partly=partly)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -174,8 +156,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     rows = usable_pair(reference, estimate, clean)
     row = np.zeros(1, dtype=np.int64)
     sides = Side.of(rows[0], row), Side.of(rows[1], row, float(measure["delay"]))
-    matches = Matched.of(*sides, float(measure["window"]))
-    matched = matches.reference, matches.estimate
+    matched = match_notes(*sides, float(measure["window"]))[1:3]
     missed, extra = (
         np.setdiff1d(np.arange(len(notes.onset)), places) for notes, places in zip(sides, matched, strict=True)
     )
