@@ -103,48 +103,41 @@ def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> It
         number += 1
 
 
-def notation_of(columns: Mapping[str, Float], labels: Sequence[str]) -> Notation:
-    """Make a notation from the rows of a clean annotation.
+def notations_of(rows: Ragged) -> list[Notation]:
+    """Make the notation of each row of clean annotations.
 
     Columns are ``time``, ``notated_start`` and ``notated_end`` in seconds, ``pitch`` as MIDI numbers and ``voice``;
     labels are ``note``, ``tatum``, ``meter 3 2 4 0``, ``key 7 major``, or ``chord G:maj``.
     """
     whole = {
         name: np.rint(np.nan_to_num(column) * (1 if name in ("pitch", "voice") else 1000)).astype(np.int64).tolist()
-        for name, column in columns.items()
+        for name, column in rows.columns.items()
+        if name != "label"
     }
-    notes, tatums = [], set()
-    meters: dict[int, Meter] = {0: DEFAULT_METER}
-    keys: dict[int, Key] = {}
-    chords: dict[int, str] = {}
-    for row, (time, label) in enumerate(zip(whole["time"], labels, strict=True)):
-        what, _, rest = label.partition(" ")
-        if what == "note":
-            start, end = whole["notated_start"][row], whole["notated_end"][row]
-            notes.append(NotatedNote(start, whole["voice"][row], whole["pitch"][row], time, end))
-        elif what == "tatum":
-            tatums.add(time)
-        elif what == "meter":
-            beats, sub_beats, per_sub_beat, pickup = map(int, rest.split())
-            meters[time] = beats, sub_beats, per_sub_beat, pickup
-        elif what == "key":
-            tonic, mode = rest.split()
-            keys[time] = int(tonic), mode == "major"
-        else:
-            chords[time] = rest
-    return Notation(tuple(sorted(notes)), tuple(sorted(tatums)), meters, keys, chords)
-
-
-def notations_of(rows: Ragged) -> list[Notation]:
-    """Make the notation of each row."""
-    offsets, codes = rows.offsets.tolist(), rows.columns["label"].tolist()
-    return [
-        notation_of(
-            {name: column[start:end] for name, column in rows.columns.items() if name != "label"},
-            [rows.labels[code] for code in codes[start:end]],
-        )
-        for start, end in pairwise(offsets)
-    ]
+    labels = [rows.labels[code].partition(" ") for code in rows.columns["label"].tolist()]
+    notations = []
+    for first, last in pairwise(rows.offsets.tolist()):
+        notes, tatums = [], set()
+        meters: dict[int, Meter] = {0: DEFAULT_METER}
+        keys: dict[int, Key] = {}
+        chords: dict[int, str] = {}
+        for item in range(first, last):
+            time, (what, _, rest) = whole["time"][item], labels[item]
+            if what == "note":
+                start, end = whole["notated_start"][item], whole["notated_end"][item]
+                notes.append(NotatedNote(start, whole["voice"][item], whole["pitch"][item], time, end))
+            elif what == "tatum":
+                tatums.add(time)
+            elif what == "meter":
+                beats, sub_beats, per_sub_beat, pickup = map(int, rest.split())
+                meters[time] = beats, sub_beats, per_sub_beat, pickup
+            elif what == "key":
+                tonic, mode = rest.split()
+                keys[time] = int(tonic), mode == "major"
+            else:
+                chords[time] = rest
+        notations.append(Notation(tuple(sorted(notes)), tuple(sorted(tatums)), meters, keys, chords))
+    return notations
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,22 +211,15 @@ class Voices:
         self.members: dict[Cluster, list[int]] = defaultdict(list)
         for number in numbers:
             self.members[self.cluster_of(number)].append(number)
+        # Notes of the clusters that start where a cluster ends, or otherwise of those that start next.
         self._following: dict[Cluster, list[int]] = {}
         for _, clusters in groupby(sorted(self.members), key=lambda member: member[0]):
             ordered = list(clusters)
             starts = [start for _, start, _ in ordered]
             for index, cluster in enumerate(ordered):
-                self._following[cluster] = self._linked(ordered, starts, index)
-
-    def _linked(self, ordered: Sequence[Cluster], starts: Sequence[int], index: int) -> list[int]:
-        """Notes of the clusters that start where a cluster ends, or otherwise of those that start next."""
-        first = max(bisect_left(starts, ordered[index][2]), index + 1)
-        linked: list[int] = []
-        for cluster in ordered[first:]:
-            if cluster[1] != starts[first]:
-                break
-            linked += self.members[cluster]
-        return linked
+                first = max(bisect_left(starts, cluster[2]), index + 1)
+                last = bisect_right(starts, starts[first]) if first < len(starts) else first
+                self._following[cluster] = [note for other in ordered[first:last] for note in self.members[other]]
 
     def cluster_of(self, number: int) -> Cluster:
         """The cluster of a note."""
@@ -300,44 +286,43 @@ def match_groupings(estimate: Sequence[Interval], left: list[Interval], toleranc
 _Held = TypeVar("_Held")
 
 
-def _spans(held: Mapping[int, _Held], end: int) -> Iterator[tuple[int, int, _Held]]:
-    """Values with the start and end of their validity; the last is valid until `end`."""
-    ordered = sorted(held.items())
-    stops = [*(min(end, time) for time, _ in ordered[1:]), end]
-    for (start, value), stop in zip(ordered, stops, strict=False):
-        yield start, stop, value
-
-
 def score_over_time(
     reference: Mapping[int, _Held], estimate: Mapping[int, _Held], end: int, score: Callable[[_Held, _Held], float]
 ) -> float:
     """Time-weighted mean score over the reference; NaN without a reference."""
     if not reference or end <= min(reference):
         return math.nan
+
+    def spans(held: Mapping[int, _Held]) -> Iterator[tuple[int, int, _Held]]:
+        """Values with the start and end of their validity; the last is valid until the end."""
+        starts = sorted(held)
+        for start, stop in pairwise([*starts, end]):
+            yield start, min(end, stop), held[start]
+
     time: dict[float, int] = defaultdict(int)
-    for start, stop, value in _spans(estimate, end):
-        for other_start, other_stop, other in _spans(reference, end):
+    for start, stop, value in spans(estimate):
+        for other_start, other_stop, other in spans(reference):
             common = min(stop, other_stop) - max(start, other_start)
             if common > 0:
                 time[score(value, other)] += common
     return sum(worth * duration for worth, duration in time.items()) / (end - min(reference))
 
 
-def key_score(estimate: Key, reference: Key) -> float:
-    """1 for the same key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel, else 0."""
-    if estimate == reference:
-        return 1.0
-    interval = (estimate[0] - reference[0]) % 12
-    if estimate[1] == reference[1]:
-        return 0.5 if interval in (5, 7) else 0.0
-    if interval == 0:
-        return 0.2
-    return 0.3 if interval == (3 if estimate[1] else 9) else 0.0
-
-
 def score_harmony(reference: Notation, estimate: Notation) -> float:
     """Mean score of keys and chords; a reference with only one of them is scored on that, and without both on 0."""
-    keys = score_over_time(reference.keys, estimate.keys, reference.end, key_score)
+
+    def compare_keys(one: Key, other: Key) -> float:
+        """1 for the same key, 0.5 for one a fifth above or below, 0.3 for its relative, 0.2 for its parallel."""
+        if one == other:
+            return 1.0
+        interval = (one[0] - other[0]) % 12
+        if one[1] == other[1]:
+            return 0.5 if interval in (5, 7) else 0.0
+        if interval == 0:
+            return 0.2
+        return 0.3 if interval == (3 if one[1] else 9) else 0.0
+
+    keys = score_over_time(reference.keys, estimate.keys, reference.end, compare_keys)
     chords = score_over_time(reference.chords, estimate.chords, reference.end, lambda one, other: float(one == other))
     scores = [score for score in (keys, chords) if not math.isnan(score)]
     return sum(scores) / len(scores) if scores else 0.0

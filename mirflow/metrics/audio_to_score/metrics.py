@@ -80,31 +80,26 @@ class NotationPairs:
 
     def judged(self, measure: Measure) -> Sequence[Judgement]:
         """The five scores of each pair."""
-        parameters = measure.parameters
+        parameters, sides = measure.parameters, list(zip(self.reference, self.estimate, strict=True))
         within = Tolerances(
             *(round(1000 * float(parameters[f"{name}_tolerance"])) for name in ("onset", "value", "grouping"))
         )
         if not self.unaligned:
-            return self.shared.once(within, lambda: [judge(*sides, within) for sides in self._sides])
+            return self.shared.once(within, lambda: [judge(*pair, within) for pair in sides])
         penalty, most = float(parameters["penalty"]), int(parameters["alignments"])
         return self.shared.once(
             (within, penalty, most),
-            lambda: [judge_unaligned(*sides, within, penalty, most, self.as_program) for sides in self._sides],
+            lambda: [judge_unaligned(*pair, within, penalty, most, self.as_program) for pair in sides],
         )
 
-    @property
-    def _sides(self) -> list[tuple[Notation, Notation]]:
-        return list(zip(self.reference, self.estimate, strict=True))
 
-
-def _tolerance(name: str, default: float, what: str) -> Parameter:
-    return Parameter(f"{name}_tolerance", default, "s", least=0.0, help=f"largest difference of {what}")
-
-
-_TOLERANCES = (
-    _tolerance("onset", 0.05, "onsets"),
-    _tolerance("value", 0.1, "notated durations"),
-    _tolerance("grouping", 0.05, "both ends of bars, beats and sub-beats"),
+_TOLERANCES = tuple(
+    Parameter(f"{name}_tolerance", default, "s", least=0.0, help=f"largest difference of {what}")
+    for name, default, what in (
+        ("onset", 0.05, "onsets"),
+        ("value", 0.1, "notated durations"),
+        ("grouping", 0.05, "both ends of bars, beats and sub-beats"),
+    )
 )
 _ALIGNMENT = (
     Parameter("penalty", 1.0, least=0.0, help="cost of a time at which only one side notates notes"),
