@@ -176,16 +176,20 @@ def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
 
 
 METRICS = metrics_in(globals())
-_score = partial(score_by, Onsets)
-_evidence = partial(evidence, "onsets", METRICS)
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, _score, explain=_evidence, literature="@raffel2014")
-MIREX = Convention(
-    "mirex",
-    "MIREX: as mir_eval, with greedy matching",
-    tuple(replace(record.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for record in METRICS),
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2",
+    METRICS,
     clean,
-    _score,
-    explain=_evidence,
+    partial(score_by, Onsets),
+    explain=partial(evidence, "onsets", METRICS),
+    literature="@raffel2014",
+)
+MIREX = replace(
+    MIR_EVAL,
+    name="mirex",
+    summary="MIREX: as mir_eval, with greedy matching",
+    metrics=tuple(replace(record.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for record in METRICS),
     literature="@downie2010",
 )
 

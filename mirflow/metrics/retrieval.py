@@ -412,13 +412,13 @@ def evidence(
 MIREX = Convention(
     "mirex", "rankings in listed order, as in MIREX", METRICS, clean, score, explain=evidence, literature="@downie2010"
 )
-TREC_EVAL = Convention(
-    "trec_eval",
-    "trec_eval 9: rankings by descending score, ties by name in descending order",
-    METRICS,
-    clean_by_score,
-    score,
+TREC_EVAL = replace(
+    MIREX,
+    name="trec_eval",
+    summary="trec_eval 9: rankings by descending score, ties by name in descending order",
+    clean=clean_by_score,
     explain=partial(evidence, cleaner=clean_by_score),
+    literature="",
 )
 
 _FEWEST, _WORSE = 3, 3.0

@@ -462,16 +462,12 @@ MIR_EVAL = Convention(
     literature="@raffel2014",
     counted=True,
 )
-MIREX = Convention(
-    "mirex",
-    "MIREX: greedy matching, P-score on frames from 0 s, information gain in bits with half-width end bins",
-    tuple(_as_in_mirex(metric) for metric in METRICS),
-    clean,
-    score,
-    explain=_evidence,
-    doubts=(_EARLY,),
+MIREX = replace(
+    MIR_EVAL,
+    name="mirex",
+    summary="MIREX: greedy matching, P-score on frames from 0 s, information gain in bits with half-width end bins",
+    metrics=tuple(_as_in_mirex(metric) for metric in METRICS),
     literature="@downie2010",
-    counted=True,
 )
 CONVENTIONS = MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)})
 

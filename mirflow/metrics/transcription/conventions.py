@@ -61,14 +61,12 @@ def score_decoded(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union
 _SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="divisor of velocities before they are scaled")
 _KNOWN = ("", VELOCITY, NEEDS)  # Metrics of decoded notes, which have neither instruments nor programs
 _MAESTRO = tuple(metric.with_defaults(frames="decoded") for metric in METRICS)
-MAESTRO = Convention(
-    "maestro",
-    "mir_eval's rules, on notes extended by the sustain pedal; frames as in Onsets and Frames",
-    _MAESTRO,
-    clean,
-    score,
+MAESTRO = replace(
+    MIR_EVAL,
+    name="maestro",
+    summary="mir_eval's rules, on notes extended by the sustain pedal; frames as in Onsets and Frames",
+    metrics=_MAESTRO,
     default_measures=_of_piano(_MAESTRO),
-    explain=evidence,
     reading=_PEDAL,
     literature="@hawthorne2018",
 )

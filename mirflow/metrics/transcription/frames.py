@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ...kernels.ratios import divide
 from ...ragged import Bool, Column, Float, Int
 from ...theory.pitch import midi_to_hz
 from ..base import computed_once
-from ..measures import Measure, Metric, Parameter, Weight, family
+from ..measures import Measure, Parameter, Weight, family
 from ..multipitch.metrics import METRICS as OF_FRAMES
 from .kernel import SHORTEST, NoteBatch, Notes
 from .resolving import HOP, PIANO, cut_overlaps, decode, rate_of, voices_of
@@ -105,10 +104,20 @@ class _Ordered:
     def of(cls, place: Int, voice: Int, start: Float, end: Float, contained: bool) -> _Ordered:
         """End stretches no later than the next one of their voice starts."""
         follows = voice[1:] == voice[:-1]
-        end = _running_max(end, follows if contained else follows & (start[1:] == start[:-1]))
-        follows &= start[1:] < end[:-1]
-        cut = np.flatnonzero(follows)
-        end[cut] = start[cut + 1]
+        run = follows if contained else follows & (start[1:] == start[:-1])
+        if (run & (end[1:] < end[:-1])).any():
+            # The running maximum of the ends within each run of stretches that follow each other.
+            end, number, step = end.copy(), np.append(0, np.cumsum(~run)), 1
+            while step < len(end):  # doubles the number of preceding ends covered by each maximum
+                larger = (number[step:] == number[:-step]) & (end[:-step] > end[step:])
+                if not larger.any():
+                    break
+                end[step:] = np.where(larger, end[:-step], end[step:])
+                step *= 2
+        cut = np.flatnonzero(follows & (start[1:] < end[:-1]))
+        if len(cut):
+            end = end.copy()
+            end[cut] = start[cut + 1]
         return cls(place, voice, start, end)
 
     def go_on(self, other: _Ordered) -> Float:
@@ -121,21 +130,6 @@ class _Ordered:
         np.maximum(shared, 0.0, out=shared)
         shared *= (other.voice[last] == self.voice) & (last >= 0)
         return shared
-
-
-def _running_max(values: Float, follows: Bool) -> Float:
-    """Running maximum within runs, in which each value but the first follows the previous one."""
-    values, step = values.copy(), 1
-    if not (follows & (values[1:] < values[:-1])).any():
-        return values
-    run = np.append(0, np.cumsum(~follows))
-    while step < len(values):  # doubles the number of preceding values covered by each maximum
-        larger = (run[step:] == run[:-step]) & (values[:-step] > values[step:])
-        if not larger.any():
-            break
-        values[step:] = np.where(larger, values[:-step], values[step:])
-        step *= 2
-    return values
 
 
 Levels = tuple[Int, Float, Float, list[Int]]
@@ -160,19 +154,6 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
     stretch = order[last]
     stretch -= size * (stretch >= size)
     return stretch, times[last], times[last + 1], [column[sounds] for column in sums]
-
-
-@dataclass(frozen=True)
-class Activity:
-    """Sums over the active pitches of pairs, in seconds times pitches: float64 (pairs,)."""
-
-    hits: Float
-    reference: Float
-    estimate: Float
-    """Time that pitches are active on both sides, and on each side."""
-    fewer: Float
-    more: Float
-    """Integrals of the smaller and the larger number of simultaneous pitches of both sides."""
 
 
 def hits_and_sides(compared: Compared, pairs: int) -> tuple[Float, Float, Float]:
@@ -286,8 +267,12 @@ def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
 
 
 @computed_once
-def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> Activity:
-    """Sums over the active pitches of pairs, including numbers of simultaneous pitches if `numbers`."""
+def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool) -> tuple[Float, ...]:
+    """Sums over the active pitches of pairs, in seconds times pitches: float64 (pairs,) each.
+
+    They are the times that pitches are active on both sides, in the reference and in the estimate, and, if `numbers`,
+    the integrals of the smaller and of the larger number of simultaneous pitches of both sides.
+    """
     compared, size = active_pitches(block, way, hop), len(block)
     hits, ours, theirs = block.once(("sides", way, hop), lambda: hits_and_sides(compared, size))
     if chroma:
@@ -295,7 +280,7 @@ def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool
     fewer = more = np.zeros(size)
     if numbers:
         fewer, more = block.once(("all", way, hop), lambda: fewer_and_more(compared, np.zeros_like, size))
-    return Activity(hits, ours, theirs, fewer, more)
+    return hits, ours, theirs, fewer, more
 
 
 NEEDS = "frames"  # The `needs` of metrics of active pitches
@@ -307,27 +292,24 @@ _WAY = Parameter(
     "decoded: by the labels of Onsets and Frames; loud: of MT3, above velocity 30 in the reference",
 )
 _HOP = Parameter("hop", 0.0, "s", least=0.0, help="distance of frames; 0: 32 ms if decoded, 16 ms if loud, else none")
-_MEANT: Mapping[str, Callable[[Activity], tuple[Float, Float]]] = MappingProxyType(
+_MEANT: Mapping[str, Callable[[Float, Float, Float, Float, Float], tuple[Float, Float]]] = MappingProxyType(
     {
-        "precision": lambda sums: (sums.hits, sums.estimate),
-        "recall": lambda sums: (sums.hits, sums.reference),
-        "f_measure": lambda sums: (sums.hits, 0.5 * (sums.reference + sums.estimate)),
-        "accuracy": lambda sums: (sums.hits, sums.reference + sums.estimate - sums.hits),
-        "substitution_error": lambda sums: (sums.fewer - sums.hits, sums.reference),
-        "miss_error": lambda sums: (sums.reference - sums.fewer, sums.reference),
-        "false_alarm_error": lambda sums: (sums.estimate - sums.fewer, sums.reference),
-        "total_error": lambda sums: (sums.more - sums.hits, sums.reference),
+        "precision": lambda hits, reference, estimate, fewer, more: (hits, estimate),
+        "recall": lambda hits, reference, estimate, fewer, more: (hits, reference),
+        "f_measure": lambda hits, reference, estimate, fewer, more: (hits, 0.5 * (reference + estimate)),
+        "accuracy": lambda hits, reference, estimate, fewer, more: (hits, reference + estimate - hits),
+        "substitution_error": lambda hits, reference, estimate, fewer, more: (fewer - hits, reference),
+        "miss_error": lambda hits, reference, estimate, fewer, more: (reference - fewer, reference),
+        "false_alarm_error": lambda hits, reference, estimate, fewer, more: (estimate - fewer, reference),
+        "total_error": lambda hits, reference, estimate, fewer, more: (more - hits, reference),
     }
 )
-"""Numerators and denominators, which are the weights."""
+"""Numerators and denominators, which are the weights, from the results of `activity`."""
 
 
 def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
-    way, hop = str(measure["frames"]), float(measure["hop"])
-    chroma = name.startswith("chroma_")
-    plain = name.removeprefix("chroma_")
-    sums = activity(block, way, hop, chroma, plain.endswith("_error"))
-    part, whole = _MEANT[plain](sums)
+    way, hop, plain = str(measure["frames"]), float(measure["hop"]), name.removeprefix("chroma_")
+    part, whole = _MEANT[plain](*activity(block, way, hop, plain != name, plain.endswith("_error")))
     slack = FRAMES[way].slack * (0.5 if plain == "f_measure" else 1.0)
     score = divide(part, np.where(whole > 0, whole + slack, 0.0))
     unit = hop or FRAMES[way].hop
@@ -335,19 +317,7 @@ def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
     return score, weight * unit if unit else weight
 
 
-def _declared(metric: Metric) -> dict[str, Any]:
-    return {
-        "name": f"frame_{metric.name}",
-        "title": f"{metric.title} (frames)",
-        "summary": metric.summary.replace("over all frames", "over all time"),
-        "orientation": metric.orientation,
-        "range": metric.range,
-        "perfect": metric.perfect,
-        "surplus": metric.surplus,
-        "version": metric.version,
-    }
-
-
+_TAKEN = ("orientation", "range", "perfect", "surplus", "version")
 _WORDS = "time that pitches are active {}, summed over pitches"
 _OVER = {"precision": "in the estimate", "f_measure": "in the reference and in the estimate, halved"}
 _OVER |= {"accuracy": "in the reference, the estimate or both"}
@@ -356,7 +326,15 @@ METRICS = family(
         record.name: Weight(_WORDS.format(_OVER.get(record.name.removeprefix("chroma_"), "in the reference")), "s")
         for record in OF_FRAMES
     },
-    {record.name: _declared(record) for record in OF_FRAMES},
+    {
+        record.name: {
+            **{name: getattr(record, name) for name in _TAKEN},
+            "name": f"frame_{record.name}",
+            "title": f"{record.title} (frames)",
+            "summary": record.summary.replace("over all frames", "over all time"),
+        }
+        for record in OF_FRAMES
+    },
     parameters=(_WAY, _HOP),
     needs=NEEDS,
     default=False,

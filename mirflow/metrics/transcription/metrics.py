@@ -550,13 +550,11 @@ _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
 """Defaults of MIREX's program of 2015 that differ from mir_eval."""
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence, literature="@raffel2014")
-MIREX2015 = Convention(
-    "mirex2015",
-    "MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a minimum tolerance",
-    tuple(metric.with_defaults(**_OF_2015) for metric in METRICS),
-    clean,
-    score,
-    explain=evidence,
+MIREX2015 = replace(
+    MIR_EVAL,
+    name="mirex2015",
+    summary="MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a minimum tolerance",
+    metrics=tuple(metric.with_defaults(**_OF_2015) for metric in METRICS),
     literature="@mirex2015notes",
 )
 
@@ -585,28 +583,27 @@ _TOLERANCES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 
 def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[Measure, ...]]:
     """Metrics of MT3, with the names of its columns as aliases, and the measures in its tables."""
-    aliases: dict[str, tuple[str, ...]] = {}
-    chosen: list[tuple[str, dict[str, Value]]] = []
+    named: dict[str, Metric] = {}
+    for record in (*METRICS, *_SWEEP):
+        loud = record.with_defaults(frames="loud")
+        # MT3 shortens all notes of the estimate where the reference has only percussion, so that frames cannot be
+        # joined.
+        in_frames = any(parameter.name == "frames" for parameter in record.parameters)
+        named[record.name] = replace(loud, pooling="micro") if in_frames else loud
+    measures: list[Measure] = []
     for pattern, column in _COLUMNS.items():
         for which, short in zip(RATES, ("precision", "recall", "F1"), strict=True):
             name = pattern.format(which)
-            aliases[name] = (column.format(short, short[0].upper() + short[1:]),) if column else ()
+            if column:
+                alias = column.format(short, short[0].upper() + short[1:])
+                named[name] = replace(named[name], aliases=(*named[name].aliases, alias))
+            options: list[dict[str, Value]] = [{}]
             if "program" in pattern:
-                chosen += [(name, {"granularity": value}) for value in GRANULARITIES]
+                options = [{"granularity": value} for value in GRANULARITIES]
             elif "tolerance" in pattern:
-                chosen += [(name, {"tolerance": value}) for value in _TOLERANCES]
-            else:
-                chosen.append((name, {}))
-    # MT3 shortens all notes of the estimate where the reference has only percussion, so that frames cannot be joined.
-    loud = (
-        replace(
-            metric.with_defaults(frames="loud"),
-            pooling="micro" if any(parameter.name == "frames" for parameter in metric.parameters) else metric.pooling,
-        )
-        for metric in (*METRICS, *_SWEEP)
-    )
-    named = {metric.name: replace(metric, aliases=(*metric.aliases, *aliases.get(metric.name, ()))) for metric in loud}
-    return tuple(named.values()), tuple(named[name].measure(**values) for name, values in chosen)
+                options = [{"tolerance": value} for value in _TOLERANCES]
+            measures += [named[name].measure(**values) for values in options]
+    return tuple(named.values()), tuple(measures)
 
 
 def clean_all(rows: Ragged) -> Cleaned:
