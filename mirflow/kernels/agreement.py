@@ -225,22 +225,22 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
     category = np.arange(categories, dtype=np.float64)
     distance: Float = np.abs(category[:, np.newaxis] - category)
     apart = {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
-    return Sums(sums, partial(_mean_kappa, apart=apart))
+
+    def mean_kappa_of(sums: Float) -> Float:
+        both = sums.reshape(len(sums), -1, *apart.shape)
+        common = both.sum(axis=(2, 3))
+        observed = common * np.einsum("npij,ij->np", both, apart)
+        expected = np.einsum("npj,npj->np", both.sum(axis=3) @ apart, both.sum(axis=2))
+        kappa = 1 - divide(observed, expected, np.nan)
+        mask = ~np.isnan(kappa)
+        return divide(np.where(mask, common * kappa, 0.0).sum(axis=1), np.where(mask, common, 0.0).sum(axis=1), np.nan)
+
+    return Sums(sums, mean_kappa_of)
 
 
 def _nothing(groups: int) -> Sums:
     """Sums of a measure that is undefined."""
     return Sums(np.zeros((groups, 1)), lambda sums: np.full(len(sums), np.nan))
-
-
-def _mean_kappa(sums: Float, apart: Float) -> Float:
-    both = sums.reshape(len(sums), -1, *apart.shape)
-    common = both.sum(axis=(2, 3))
-    observed = common * np.einsum("npij,ij->np", both, apart)
-    expected = np.einsum("npj,npj->np", both.sum(axis=3) @ apart, both.sum(axis=2))
-    kappa = 1 - divide(observed, expected, np.nan)
-    mask = ~np.isnan(kappa)
-    return divide(np.where(mask, common * kappa, 0.0).sum(axis=1), np.where(mask, common, 0.0).sum(axis=1), np.nan)
 
 
 def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
@@ -323,38 +323,34 @@ def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
     if not len(ratings.table):
         return _nothing(groups)
     values, code = np.unique(ratings.table[mask], return_inverse=True)
+    width = len(values)
     # Counts of each value of each item.
-    cell = np.nonzero(mask)[0] * len(values) + code
-    counts = np.bincount(cell, minlength=len(mask) * len(values)).reshape(len(mask), len(values)).astype(np.float64)
+    cell = np.nonzero(mask)[0] * width + code
+    counts = np.bincount(cell, minlength=len(mask) * width).reshape(len(mask), width).astype(np.float64)
     scaled = counts / (counts.sum(axis=1) - 1)[:, np.newaxis]
-    share = ratings.added(counts, groups)
-    met = np.empty((groups, len(values), len(values)))
+    met = np.empty((groups, width, width))
     for group in range(groups):
         rows = ratings.group == group
         met[group] = scaled[rows].T @ counts[rows] - np.diag(scaled[rows].sum(axis=0))
-    if scale == "ordinal":
-        return Sums(np.column_stack([share, met.reshape(groups, -1)]), _ordinal_alpha)
-    apart = (values[:, np.newaxis] != values).astype(np.float64)
+    apart: Float = (values[:, np.newaxis] != values).astype(np.float64)
     if scale == "interval":
         apart = (values[:, np.newaxis] - values) ** 2
-    observed = np.einsum("gij,ij->g", met, apart)
-    return Sums(np.column_stack([share, observed]), partial(_alpha, apart=apart))
 
+    def alpha(sums: Float) -> Float:
+        share, pairs = sums[:, :width], sums[:, width:]
+        if scale == "ordinal":
+            # Ratings up to the middle of each value, whose differences are distances.
+            middle = np.cumsum(share, axis=1) - share / 2
+            distance = (middle[:, :, np.newaxis] - middle[:, np.newaxis]) ** 2
+            expected = np.einsum("ni,nij,nj->n", share, distance, share, optimize=True)
+            observed = np.einsum("nij,nij->n", pairs.reshape(-1, width, width), distance)
+        else:
+            expected = np.einsum("ni,ij,nj->n", share, apart, share, optimize=True)
+            observed = pairs[:, 0]
+        return 1 - divide((share.sum(axis=1) - 1) * observed, expected, np.nan)
 
-def _alpha(sums: Float, apart: Float) -> Float:
-    share, observed = sums[:, :-1], sums[:, -1]
-    expected = np.einsum("ni,ij,nj->n", share, apart, share, optimize=True)
-    return 1 - divide((share.sum(axis=1) - 1) * observed, expected, np.nan)
-
-
-def _ordinal_alpha(sums: Float) -> Float:
-    width = int((np.sqrt(1 + 4 * sums.shape[1]) - 1) / 2 + 0.5)
-    share, met = sums[:, :width], sums[:, width:].reshape(len(sums), width, width)
-    # Ratings up to the middle of each value, whose differences are distances.
-    middle = np.cumsum(share, axis=1) - share / 2
-    apart = (middle[:, :, np.newaxis] - middle[:, np.newaxis]) ** 2
-    expected = np.einsum("ni,nij,nj->n", share, apart, share, optimize=True)
-    return 1 - divide((share.sum(axis=1) - 1) * np.einsum("nij,nij->n", met, apart), expected, np.nan)
+    flat = met.reshape(groups, -1) if scale == "ordinal" else np.einsum("gij,ij->g", met, apart)[:, np.newaxis]
+    return Sums(np.column_stack([ratings.added(counts, groups), flat]), alpha)
 
 
 ITERATIONS = 100

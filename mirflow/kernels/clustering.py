@@ -152,39 +152,33 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
 
 
 def _of_parts(left: Float, right: Float, frames: Float) -> Float:
-    """Expectations of many cells."""
+    """Expectations of many cells, each of which depends only on its three numbers."""
     result = np.zeros(len(frames))
-    for start in range(0, len(frames), _CELLS_AT_ONCE):
-        part = slice(start, start + _CELLS_AT_ONCE)
-        result[part] = _of_cells(left[part], right[part], frames[part])
-    return result
-
-
-def _of_cells(left: Float, right: Float, frames: Float) -> Float:
-    """Expectations of single cells, each of which depends only on its three numbers."""
-    small, large = np.minimum(left, right), np.maximum(left, right)
-    mean = small * large / frames
-    least, width = _support(small, large, frames, mean)
-    logarithm = np.log(frames) - np.log(small) - np.log(large)
-    expected = np.zeros(len(mean))
-    # Cells of similar width are processed at once, padded to a size that depends only on the cell, as does the order of
-    # summation.
-    # The sizes are powers of two, or one and a half times powers of two.
-    whole = np.int64(1) << np.frexp(width - 0.5)[1].astype(np.int64)
-    three_quarters = whole // 4 * 3
-    sizes: Int = np.where((width <= three_quarters) & (whole >= 4), three_quarters, whole)
-    most = int((least + sizes).max(initial=1))
-    information = _information(np.arange(most if most <= _TABULATED else 0))
-    for size in np.unique(sizes).tolist():
-        members = np.flatnonzero(sizes == size)
-        for start in range(0, len(members), step := max(_AT_ONCE // size, 1)):
-            part = members[start : start + step]
-            if most <= _TABULATED:
-                terms = sliding_window_view(information, size)[least[part]]
-            else:
-                terms = _information(least[part][:, None] + np.arange(size))
-            expected[part] = _expected(small[part], large[part], frames[part], least[part], terms)
-    result: Float = (mean * logarithm + expected) / frames
+    for first in range(0, len(frames), _CELLS_AT_ONCE):
+        cells = slice(first, first + _CELLS_AT_ONCE)
+        small, large = np.minimum(left[cells], right[cells]), np.maximum(left[cells], right[cells])
+        whole = frames[cells]
+        mean = small * large / whole
+        least, width = _support(small, large, whole, mean)
+        logarithm = np.log(whole) - np.log(small) - np.log(large)
+        expected = np.zeros(len(mean))
+        # Cells of similar width are processed at once, padded to a size that depends only on the cell, as does the
+        # order of summation. The sizes are powers of two, or one and a half times powers of two.
+        power = np.int64(1) << np.frexp(width - 0.5)[1].astype(np.int64)
+        three_quarters = power // 4 * 3
+        sizes: Int = np.where((width <= three_quarters) & (power >= 4), three_quarters, power)
+        most = int((least + sizes).max(initial=1))
+        information = _information(np.arange(most if most <= _TABULATED else 0))
+        for size in np.unique(sizes).tolist():
+            members = np.flatnonzero(sizes == size)
+            for start in range(0, len(members), step := max(_AT_ONCE // size, 1)):
+                part = members[start : start + step]
+                if most <= _TABULATED:
+                    terms = sliding_window_view(information, size)[least[part]]
+                else:
+                    terms = _information(least[part][:, None] + np.arange(size))
+                expected[part] = _expected(small[part], large[part], whole[part], least[part], terms)
+        result[cells] = (mean * logarithm + expected) / whole
     return result
 
 

@@ -174,10 +174,9 @@ def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
     crossing[:-1] |= inner[:-1] & ((first[1:] < first[:-1]) | (stop[1:] < stop[:-1]))
     if crossing.any():
         first, stop, code, counts = _flatten(first, stop, code, counts, np.unique(owner[crossing]))
-    offsets = offsets_of(counts)
+    offsets, filled = offsets_of(counts), counts > 0
     after = np.empty_like(stop)
     after[:-1] = first[1:]
-    filled = counts > 0
     after[offsets[1:][filled] - 1] = frames[filled]
     gap = stop < after
     lead = np.ones(len(counts), dtype=np.bool_)
@@ -195,10 +194,8 @@ def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
 
 def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[Int, Int, Int, Int]:
     """Replace the intervals of some rows by their visible parts; these rows are painted one by one."""
-    offsets = offsets_of(counts)
+    offsets, sizes, done = offsets_of(counts), counts.copy(), 0
     pieces: list[tuple[Int, Int, Int]] = []
-    sizes = counts.copy()
-    done = 0
     for row in rows.tolist():
         items = slice(offsets[row], offsets[row + 1])
         pieces.append((first[done : items.start], stop[done : items.start], code[done : items.start]))
