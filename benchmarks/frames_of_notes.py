@@ -17,7 +17,7 @@ import numpy as np
 from race import race
 
 from mirflow.metrics.base import Pairs, get_task
-from mirflow.metrics.transcription.resolving import HOP, decode_rows
+from mirflow.metrics.transcription.frames import HOP, decode_rows
 from mirflow.ragged import Ragged
 from mirflow.theory.pitch import hz_to_midi, midi_to_hz
 

@@ -11,8 +11,7 @@ from ..kernels.intervals import batches
 from ..ragged import Column
 from .base import Convention, Pairs, Shared, computed_once, read_pair, refuse_unjudged, score_by
 from .cleaning import usable_pair
-from .detections import Detected, metrics_of_detections
-from .events import MADMOM, Events, clean, events_of, matched, pair_of, validate_pair
+from .events import MADMOM, Detected, Events, clean, events_of, matched, metrics_of_detections, pair_of, validate_pair
 from .measures import Measure, Parameter, Value
 from .pair import EVERY, PairFunctions, documented
 from .util import Array

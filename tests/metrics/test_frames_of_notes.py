@@ -18,7 +18,7 @@ import mirflow
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import transcription
 from mirflow.metrics.base import Pairs, get_task
-from mirflow.metrics.transcription.resolving import cut_overlaps, decode_rows
+from mirflow.metrics.transcription.frames import cut_overlaps, decode_rows
 from mirflow.ragged import Ragged
 from mirflow.theory.pitch import midi_to_hz
 from tests.commands import printed

@@ -165,7 +165,7 @@ def test_what_is_no_text_is_refused() -> None:
 def test_the_package_of_tokens_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    from mirflow.metrics.lyrics import tokens
+    from mirflow.metrics.lyrics import kernel as tokens
 
     tokens._expressions.cache_clear()
     monkeypatch.setitem(sys.modules, "regex", None)

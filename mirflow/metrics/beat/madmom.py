@@ -22,8 +22,18 @@ from ...kernels.ratios import information_gain as gain_of
 from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
 from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, computed_once, refuse_unjudged
 from ..cleaning import usable_pair
-from ..detections import Detected, metrics_of_detections
-from ..events import MADMOM, Events, clean, events_of, matched, score_pair, tabulate, validate_pair
+from ..events import (
+    MADMOM,
+    Detected,
+    Events,
+    clean,
+    events_of,
+    matched,
+    metrics_of_detections,
+    score_pair,
+    tabulate,
+    validate_pair,
+)
 from ..measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from ..pair import EVERY, PairFunctions, documented
 from ..util import Array

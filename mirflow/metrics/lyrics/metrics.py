@@ -23,21 +23,29 @@ from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..events import COUNTED, OF_COUNTS, tabulate
 from ..measures import Measure, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
-from .kernel import DELETION, EDITS, HIT, INSERTION, SUBSTITUTION, Alignment, Spell, TextPairs, texts_of
-from .tokens import (
+from .kernel import (
+    DELETION,
+    EDITS,
+    HIT,
+    INSERTION,
     LINE,
     PARENTHESIS,
     PUNCTUATION,
     SECTION,
+    SUBSTITUTION,
     TAGS,
     TEXT,
     WORD,
+    Alignment,
+    Spell,
+    TextPairs,
     Tokeniser,
     jiwer_tokens,
     language_code,
     moses_spellings,
     moses_tokens,
     plain_tokens,
+    texts_of,
 )
 
 _WORDS = Weight("number of words of the reference", "words")

@@ -17,11 +17,10 @@ from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, set_aside
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..measures import Measure, Metric, Parameter
-from .frames import LOUD, NEEDS
+from .frames import LOUD, NEEDS, cut_rows, decode_rows
 from .kernel import INSTRUMENT, LENGTHENED, N_DECIMALS, NO_OFFSET, OF_PROGRAMS, VELOCITY
 from .madmom import CONVENTION as MADMOM
 from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, score
-from .resolving import cut_rows, decode_rows
 
 _PEDAL = MappingProxyType({"pedal": "extend"})  # Options of reading: the sustain pedal extends notes of MIDI files
 _OF_PIANO = (

@@ -12,8 +12,7 @@ from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
-from ..detections import Detected, metrics_of_detections
-from ..events import MADMOM, MATCHINGS
+from ..events import MADMOM, MATCHINGS, Detected, metrics_of_detections
 from ..measures import Measure, Parameter, Value
 from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
