@@ -71,9 +71,6 @@ def name_of(rows: Ragged, item: int, first: int) -> str:
     return f"source {rows.labels[code]!r}" if code >= 0 else f"source {item - first}"
 
 
-_HINT = "choose with the option sources"
-
-
 class UnpairedError(Exception):
     """The sides of a pair cannot be compared."""
 
@@ -124,25 +121,26 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     sampling rates, channels or lengths differ.
     """
     (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
-    names = _names(references, row), _names(estimates, other)
+    names = _names(references, row, "reference"), _names(estimates, other, "estimated")
     order = _order_of_names(names, (int(references.counts[0][row]), int(estimates.counts[0][other])), lenient)
-    reference = from_row(references, row)
+    reference, repairs = from_row(references, row), 0
     rate = reference.signals[0].rate
-    repairs = 0
     for side, table, index in (("reference", references, row), ("estimated", estimates, other)):
         first, last = table.offsets[index : index + 2].tolist()
         for item in range(first, last):
             if side == "estimated" and item - first not in order:
                 repairs += 1
                 continue
-            signal = table.columns["signal"][item]
-            name = f"{side} {name_of(table, item, first)}"
-            _same(name, "is sampled at", signal.rate, "Hz", rate)
-            _same(name, "has", signal.channels, "channels", reference.channels)
-            if lenient and side == "estimated":
-                repairs += signal.frames != reference.frames
-            else:
-                _same(name, "has", signal.frames, "samples", reference.frames)
+            signal, cut = table.columns["signal"][item], lenient and side == "estimated"
+            repairs += cut and signal.frames != reference.frames
+            for has, value, unit, expected in (
+                ("is sampled at", signal.rate, "Hz", rate),
+                ("has", signal.channels, "channels", reference.channels),
+                ("has", reference.frames if cut else signal.frames, "samples", reference.frames),
+            ):
+                if value != expected:
+                    name = f"{side} {name_of(table, item, first)}"
+                    raise UnpairedError(f"{name} {has} {value:g} {unit}, but the first reference source {expected:g}")
     estimate = from_row(estimates, other, reference.frames).take(order)
     plain = tuple(f"{number:02d}" for number in range(len(reference)))
     silent = reference.silent() if lenient else []
@@ -154,17 +152,15 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, repairs, sounding, mute)
 
 
-def _same(name: str, has: str, value: float, unit: str, expected: float) -> None:
-    if value != expected:
-        raise UnpairedError(f"{name} {has} {value:g} {unit}, but the first reference source {expected:g}")
-
-
-def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
-    if "label" not in rows.columns:
+def _names(rows: Ragged, row: int, side: str) -> tuple[str, ...] | None:
+    codes = rows.columns["label"][slice(*rows.offsets[row : row + 2])].tolist() if "label" in rows.columns else []
+    if min(codes, default=-1) < 0:
         return None
-    first, last = rows.offsets[row : row + 2]
-    codes = rows.columns["label"][first:last].tolist()
-    return None if min(codes, default=-1) < 0 else tuple(rows.labels[code] for code in codes)
+    names = tuple(rows.labels[code] for code in codes)
+    for name in names:
+        if names.count(name) > 1:
+            raise UnpairedError(f"two {side} sources are called {name!r}")
+    return names
 
 
 def _order_of_names(
@@ -172,24 +168,18 @@ def _order_of_names(
 ) -> list[int]:
     """Find the estimated source for each reference source by name."""
     wanted, estimated = names
-    for side, names_of_side in (("reference", wanted), ("estimated", estimated)):
-        for name in names_of_side or ():
-            if names_of_side is not None and names_of_side.count(name) > 1:
-                raise UnpairedError(f"two {side} sources are called {name!r}")
     if wanted is None or estimated is None:
         if counts[0] != counts[1]:
             raise UnpairedError(f"{counts[1]} estimated sources for {counts[0]} reference sources")
         return list(range(counts[0]))
-    missing = [name for name in wanted if name not in estimated]
-    more = [name for name in estimated if name not in wanted]
+    missing = [repr(name) for name in wanted if name not in estimated]
     if missing:
-        raise UnpairedError(
-            f"no estimate of source {', '.join(map(repr, missing))}; estimated: {', '.join(estimated)}; {_HINT}"
-        )
+        listed = f"{', '.join(missing)}; estimated: {', '.join(estimated)}"
+        raise UnpairedError(f"no estimate of source {listed}; choose with the option sources")
+    more = [repr(name) for name in estimated if name not in wanted]
     if more and not lenient:
-        raise UnpairedError(
-            f"no reference of estimated source {', '.join(map(repr, more))}; references: {', '.join(wanted)}; {_HINT}"
-        )
+        listed = f"{', '.join(more)}; references: {', '.join(wanted)}"
+        raise UnpairedError(f"no reference of estimated source {listed}; choose with the option sources")
     return [estimated.index(name) for name in wanted]
 
 
@@ -399,6 +389,7 @@ _TITLES = {
     "image_sar": ("Image SAR", "energy of all filtered sources over that of the artifacts"),
     "si_sdr": ("SI-SDR", "energy of the optimally scaled source over that of everything else"),
     "usdr": ("uSDR", "energy of the source over that of the difference in the whole track, with eps added to both"),
+    "mrstft": ("Multi-resolution STFT distance", "distance of magnitude spectra at three resolutions"),
 }
 _KEYS = {
     "sdr": "Sources{} - Source to Distortion",
@@ -432,27 +423,26 @@ def _metric(
     parameters: tuple[Parameter, ...],
     literature: str,
     dims: tuple[str, ...] = (),
-    key: str = "",
     how: str = "mean over the sources",
-    aggregate: str = "mean",
+    **declared: Any,
 ) -> Metric:
     title, summary = _TITLES[shown]
     common: dict[str, Any] = {
         "range": (-math.inf, math.inf),
         "unit": "dB",
-        "standard_aggregate": aggregate,
         "perfect": math.inf,
+        "perfect_exceptions": _ROUNDED,
         "parameters": parameters,
         "literature": literature,
         "read": read,
     }
     if not dims:
-        exact = shown in _EXACT and aggregate == "mean"
+        if shown in _EXACT and "standard_aggregate" not in declared:
+            common["perfect_exceptions"] = ""
         weight = "number of sources with a score", "sources"
-        common |= {"pooling": "micro", "perfect_exceptions": "" if exact else _ROUNDED}
-        return Metric(name, title, f"{summary}; {how}", *weight, **common)
+        return Metric(name, title, f"{summary}; {how}", *weight, **{**common, "pooling": "micro", **declared})
     each = " and ".join(dims)
-    common |= {"pooling": "none", "perfect_exceptions": _ROUNDED, "key": key, "dims": dims, "default": False}
+    common |= {"pooling": "none", "dims": dims, "default": False, **declared}
     return Metric(name, f"{title} by {each}", f"{summary}; of each {each}", "none", "sources", **common)
 
 
@@ -462,11 +452,11 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
     for name, key in _KEYS.items():
         literature = "@vincent2012" if name.startswith("image") else "@vincent2006"
         row = NAMES.index(name if name in NAMES else name.removeprefix("image_"))
-        read, frames = partial(_pick, _whole, (0, row)), partial(_pick, _frames, (0, row))
-        scalars.append(_metric(name, name, read, whole, literature))
-        by_source.append(_metric(f"source_{name}", name, read, whole, literature, ("source",), key.format("")))
-        dims, title = ("source", "frame"), key.format(" Frames")
-        by_frame.append(_metric(f"frame_{name}", name, frames, spans, literature, dims, title))
+        about = name, partial(_pick, _whole, (0, row)), whole, literature
+        of_frames = name, partial(_pick, _frames, (0, row)), spans, literature, ("source", "frame")
+        scalars.append(_metric(name, *about))
+        by_source.append(_metric(f"source_{name}", *about, ("source",), key=key.format("")))
+        by_frame.append(_metric(f"frame_{name}", *of_frames, key=key.format(" Frames")))
     order = Metric(
         "source_permutation",
         "Order of the estimates",
@@ -488,12 +478,9 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
     return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, order, *_whole_track_metrics(False))
 
 
-def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
-    parameters = (_ZERO_MEAN, _permutation(permutation))
-    return (
-        _metric("si_sdr", "si_sdr", _invariant, parameters, "@leroux2019"),
-        _metric("source_si_sdr", "si_sdr", _invariant, parameters, "@leroux2019", ("source",)),
-    )
+def _invariant_metrics(permutation: bool, **declared: Any) -> tuple[Metric, Metric]:
+    about = "si_sdr", _invariant, (_ZERO_MEAN, _permutation(permutation)), "@leroux2019"
+    return _metric("si_sdr", *about, **declared), _metric("source_si_sdr", *about, ("source",), **declared)
 
 
 _SPECTRAL = (
@@ -506,43 +493,16 @@ _SPECTRAL = (
 
 def _whole_track_metrics(default: bool) -> tuple[Metric, ...]:
     eps = (Parameter("eps", 1e-7, least=0.0, help="energy added to numerator and denominator"),)
-    about = eps, "@mitsufuji2022; @luo2023"
-    single = _metric("usdr", "usdr", _whole_track, *about)
-    by_source = _metric("source_usdr", "usdr", _whole_track, *about, ("source",))
-    common: dict[str, Any] = {
-        "range": (0.0, math.inf),
-        "orientation": "lower",
-        "perfect": 0.0,
-        "parameters": _SPECTRAL,
-        "literature": "@yamamoto2020; @steinmetz2020",
-        "read": _spectral,
-        "default": False,
-    }
-    title, summary = "Multi-resolution STFT distance", "distance of magnitude spectra at three resolutions"
+    ratio: tuple[Any, ...] = ("usdr", _whole_track, eps, "@mitsufuji2022; @luo2023")
+    distance: tuple[Any, ...] = ("mrstft", _spectral, _SPECTRAL, "@yamamoto2020; @steinmetz2020")
     unfixed: dict[str, Any] = {"perfect": None, "perfect_exceptions": ""}
+    least: dict[str, Any] = {"range": (0.0, math.inf), "orientation": "lower", "unit": "", "perfect": 0.0}
+    least |= {"perfect_exceptions": "", "default": False}
     return (
-        replace(single, aliases=("mdx_sdr", "sdx_sdr", "nsdr"), default=default, **unfixed),
-        replace(by_source, **unfixed),
-        Metric(
-            "mrstft",
-            title,
-            f"{summary}; mean over the sources",
-            "number of sources with a score",
-            "sources",
-            aliases=("mr_stft",),
-            pooling="micro",
-            **common,
-        ),
-        Metric(
-            "source_mrstft",
-            f"{title} by source",
-            f"{summary}; of each source",
-            "none",
-            "sources",
-            pooling="none",
-            dims=("source",),
-            **common,
-        ),
+        _metric("usdr", *ratio, aliases=("mdx_sdr", "sdx_sdr", "nsdr"), default=default, **unfixed),
+        _metric("source_usdr", *ratio, ("source",), **unfixed),
+        _metric("mrstft", *distance, aliases=("mr_stft",), **least),
+        _metric("source_mrstft", *distance, ("source",), **least),
     )
 
 
@@ -553,35 +513,35 @@ def _museval_metrics() -> tuple[Metric, ...]:
         choices=("track", "frame"),
         help="filters of the whole track (BSS Eval v4) or of each frame (v3)",
     )
-    parameters = (*_spans(1.0, 1.0), _LENGTH, origin)
+    about = (*_spans(1.0, 1.0), _LENGTH, origin), "@stoeter2018"
+    median: dict[str, Any] = {"standard_aggregate": "median"}
     how = "median over frames, then mean over the sources"
     scalars, by_source, by_frame = [], [], []
     for name in ("sdr", "isr", "sir", "sar"):
         shown = f"image_{name}"
         row = NAMES.index(shown if shown in NAMES else name)
         read, frames = partial(_median_over_frames, row), partial(_pick, _track_frames, (row,))
-        about = parameters, "@stoeter2018"
         alias = ("csdr",) if name == "sdr" else ()
-        scalars.append(replace(_metric(name, shown, read, *about, how=how, aggregate="median"), aliases=alias))
-        by_source.append(_metric(f"source_{name}", shown, read, *about, ("source",), aggregate="median"))
-        by_frame.append(_metric(f"frame_{name}", shown, frames, *about, ("source", "frame"), aggregate="median"))
+        scalars.append(_metric(name, shown, read, *about, how=how, aliases=alias, **median))
+        by_source.append(_metric(f"source_{name}", shown, read, *about, ("source",), **median))
+        by_frame.append(_metric(f"frame_{name}", shown, frames, *about, ("source", "frame"), **median))
     return (*scalars, *_invariant_metrics(False), *by_source, *by_frame, *_whole_track_metrics(False))
 
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score, literature="@raffel2014")
-_LENIENT: dict[str, Any] = {"clean": partial(clean, lenient=True), "score": partial(score, lenient=True)}
 MUSEVAL = Convention(
     "museval",
     "museval 0.4.1: BSS Eval v4, medians over frames",
     _museval_metrics(),
-    **_LENIENT,
+    partial(clean, lenient=True),
+    partial(score, lenient=True),
     literature="@stoeter2018",
 )
-MDX = Convention(
-    "mdx",
-    "Music and Sound Demixing Challenges (MDX, SDX): ratios of whole tracks",
-    (*_whole_track_metrics(True), *(replace(one, default=False) for one in _invariant_metrics(False))),
-    **_LENIENT,
+MDX = replace(
+    MUSEVAL,
+    name="mdx",
+    summary="Music and Sound Demixing Challenges (MDX, SDX): ratios of whole tracks",
+    metrics=(*_whole_track_metrics(True), *_invariant_metrics(False, default=False)),
     literature="@mitsufuji2022",
 )
 
