@@ -141,18 +141,18 @@ def match_ranges(first: Int, last: Int) -> Bool:
     matched = np.empty(len(order), dtype=np.bool_)
     matched[order[~rest]] = _assign(lows[~rest], highs[~rest])[0]
     # Ranges that contain others are matched one by one, those that end first choosing first.
-    rest = order[rest]
-    rest = rest[np.lexsort((first[rest], last[rest]))]
+    one_by_one = order[rest]
+    one_by_one = one_by_one[np.lexsort((first[one_by_one], last[one_by_one]))]
     taken = []
     later: dict[int, int] = {}  # taken element -> lower bound of the next free one
-    for element, end in zip(first[rest].tolist(), last[rest].tolist(), strict=True):
+    for element, end in zip(first[one_by_one].tolist(), last[one_by_one].tolist(), strict=True):
         while element in later:
             after = later[element]
             later[element] = element = later.get(after, after)
         taken.append(element < end)
         if element < end:
             later[element] = element + 1
-    matched[rest] = taken
+    matched[one_by_one] = taken
     return matched
 
 

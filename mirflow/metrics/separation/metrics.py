@@ -493,8 +493,8 @@ _SPECTRAL = (
 
 def _whole_track_metrics(default: bool) -> tuple[Metric, ...]:
     eps = (Parameter("eps", 1e-7, least=0.0, help="energy added to numerator and denominator"),)
-    ratio: tuple[Any, ...] = ("usdr", _whole_track, eps, "@mitsufuji2022; @luo2023")
-    distance: tuple[Any, ...] = ("mrstft", _spectral, _SPECTRAL, "@yamamoto2020; @steinmetz2020")
+    ratio = "usdr", _whole_track, eps, "@mitsufuji2022; @luo2023"
+    distance = "mrstft", _spectral, _SPECTRAL, "@yamamoto2020; @steinmetz2020"
     unfixed: dict[str, Any] = {"perfect": None, "perfect_exceptions": ""}
     least: dict[str, Any] = {"range": (0.0, math.inf), "orientation": "lower", "unit": "", "perfect": 0.0}
     least |= {"perfect_exceptions": "", "default": False}
