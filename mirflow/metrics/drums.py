@@ -81,22 +81,6 @@ class ClassHits:
         return np.ones_like(mask) if measure["absent"] == "counted" else mask
 
 
-def count_hits(pairs: Pairs, drums: DrumMap, window: float, octave: bool = False) -> ClassHits:
-    """Find a largest matching of the hits of each class of each pair; columns are time, in order, and label.
-
-    With `octave`, hits at twice or half the rate of the reference are right.
-    """
-    size = len(drums.names)
-    counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
-    for part in batches(pairs.sizes, _BATCH):
-        reference, estimate = (_by_class(side, drums) for side in pairs[part].lay_out())
-        cells = slice(part.start * size, part.stop * size)
-        counts[0, cells] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
-        hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
-        counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
-    return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
-
-
 _BATCH = 2**16  # Hits of both sides processed at once, so that results fit into the cache
 
 
@@ -142,11 +126,25 @@ class Drums(Shared):
         self._own, self._pairs = own, pairs
 
     def classes(self, measure: Measure) -> ClassHits:
-        """Counts of hits by class."""
-        window, octave, name = float(measure["window"]), bool(measure["octave"]), measure["map"]
-        return self.once(
-            (name, window, octave), lambda: count_hits(self._pairs, map_of(measure, self._own), window, octave)
-        )
+        """Counts of hits by class, from a largest matching of the hits of each class of each pair.
+
+        With ``octave``, hits at twice or half the rate of the reference are right.
+        """
+        window, octave, pairs = float(measure["window"]), bool(measure["octave"]), self._pairs
+        drums = map_of(measure, self._own)
+
+        def count() -> ClassHits:
+            size = len(drums.names)
+            counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
+            for part in batches(pairs.sizes, _BATCH):
+                reference, estimate = (_by_class(side, drums) for side in pairs[part].lay_out())
+                cells = slice(part.start * size, part.stop * size)
+                counts[0, cells] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
+                hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
+                counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
+            return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
+
+        return self.once((measure["map"], window, octave), count)
 
 
 _PARAMETERS = (

@@ -63,31 +63,6 @@ __all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "madmom", "validate"]
 UNNAMED = ""  # Class of onsets without a label
 
 
-def count_classes(pairs: Pairs, window: float, matching: str) -> tuple[ClassCounts, tuple[str, ...]]:
-    """Match the onsets of each class of each pair; onsets without a label form a separate class.
-
-    Returns counts by class and the names of all classes, sorted.
-    """
-    sides = pairs.lay_out()
-    names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]
-    classes = tuple(sorted({name for side in names for name in side}))
-    numbered = {name: number for number, name in enumerate(classes)}
-    times, keys = [], []
-    for side, labels in zip(sides, names, strict=True):
-        codes = np.array([numbered[label] for label in labels], dtype=np.int64)
-        # The code -1, for no label, selects the last entry.
-        number = (
-            codes[side.columns["label"]] if "label" in side.columns else np.repeat(codes, len(side.columns["time"]))
-        )
-        key = rows_of(side.counts[0]) * len(classes) + number
-        order = np.argsort(key, kind="stable")
-        times.append(side.columns["time"][order])
-        keys.append(key[order])
-    distinct, counts = count_keys(keys)
-    hits = MATCHINGS[matching](times[0], counts[0], times[1], counts[1], window).counts
-    return ClassCounts(distinct // len(classes), distinct % len(classes), hits, *counts), classes
-
-
 _BATCH = 2**16  # Onsets of both sides processed at once, so that results fit into the cache
 
 
@@ -108,10 +83,28 @@ class Onsets(Shared):
             hits[batch] = MATCHINGS[matching](one.times, one.counts, other.times, other.counts, window).counts
         return hits
 
-    def classes(self, measure: Measure) -> tuple[ClassCounts, tuple[str, ...]]:
-        """Counts of the onsets of each class of each pair, and the names of all classes."""
-        way = float(measure["window"]), str(measure["matching"])
-        return self.once(("classes", *way), lambda: count_classes(self._pairs, *way))
+    @computed_once
+    def classes(self, window: float, matching: str) -> tuple[ClassCounts, tuple[str, ...]]:
+        """Counts of the onsets of each class of each pair, and the names of all classes, sorted.
+
+        Onsets without a label form a separate class.
+        """
+        sides = self._pairs.lay_out()
+        names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]
+        classes = tuple(sorted({name for side in names for name in side}))
+        numbered = {name: number for number, name in enumerate(classes)}
+        times, keys = [], []
+        for side, labels in zip(sides, names, strict=True):
+            codes = np.array([numbered[label] for label in labels], dtype=np.int64)
+            # The code -1, for no label, selects the last entry.
+            number = codes[side.columns.get("label", np.full(len(side.columns["time"]), -1))]
+            key = rows_of(side.counts[0]) * len(classes) + number
+            order = np.argsort(key, kind="stable")
+            times.append(side.columns["time"][order])
+            keys.append(key[order])
+        distinct, counts = count_keys(keys)
+        hits = MATCHINGS[matching](times[0], counts[0], times[1], counts[1], window).counts
+        return ClassCounts(distinct // len(classes), distinct % len(classes), hits, *counts), classes
 
 
 _MIREX = "section 3.2 of @downie2010"
@@ -162,7 +155,7 @@ def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
 )
 def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
     """F-measure of the onsets of each label, averaged over the labels of either side."""
-    counts, _ = onsets.classes(measure)
+    counts, _ = onsets.classes(float(measure["window"]), str(measure["matching"]))
     pairs = len(onsets.references)
     single, _ = rate("f_measure", counts.matched, counts.reference, counts.estimate)
     return share(sum_by(counts.pair, single, pairs), np.bincount(counts.pair, minlength=pairs))
@@ -171,7 +164,7 @@ def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
 @_of_classes("Onsets by class", Weight("none", "onsets"), **OF_COUNTS, dims=("class", "count"))
 def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated onsets of each label."""
-    counts, names = onsets.classes(measure)
+    counts, names = onsets.classes(float(measure["window"]), str(measure["matching"]))
     return counts.tabulate(names, "class", "onsets")
 
 

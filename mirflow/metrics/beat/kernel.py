@@ -11,7 +11,7 @@ from ...errors import MetricError
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
 from ...kernels.ratios import rate
-from ...ragged import Bool, Float, Int, offsets_of
+from ...ragged import Bool, Float, Int
 from ..base import Shared, computed_once
 from ..events import MATCHINGS, Events
 
@@ -53,22 +53,6 @@ def place_in(events: Events) -> Int:
     return np.arange(len(events.times), dtype=np.int64) - events.offsets[:-1][events.pair]
 
 
-def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict[str, Int]:
-    """Compute insertion points at every level of `variations` from those in the doubled beats, by the pair of each
-    time.
-    """
-    before = place - levels["double"].offsets[:-1][pair]
-    annotated = (before + 1) >> 1
-    inside = {
-        "annotated": annotated,
-        "off_beat": before >> 1,
-        "half_odd": (annotated + 1) >> 1,
-        "half_even": annotated >> 1,
-    }
-    indices = {name: number + offsets_of(levels[name].counts)[:-1][pair] for name, number in inside.items()}
-    return indices | {"double": place}
-
-
 class Batch(Shared):
     """Pairs with at least one beat on each side."""
 
@@ -83,9 +67,19 @@ class Batch(Shared):
 
     @cached_property
     def _places(self) -> dict[str, Int]:
-        double = self.levels["double"]
-        points = search_rows(double.times, double.counts, self.estimate.times, self.estimate.counts)
-        return places_from_double(points, self.estimate.pair, self.levels)
+        """Insertion points of the estimated beats at every level, computed from those in the doubled beats."""
+        double, estimate = self.levels["double"], self.estimate
+        points = search_rows(double.times, double.counts, estimate.times, estimate.counts)
+        before = points - double.offsets[:-1][estimate.pair]
+        annotated = (before + 1) >> 1
+        inside = {
+            "annotated": annotated,
+            "off_beat": before >> 1,
+            "half_odd": (annotated + 1) >> 1,
+            "half_even": annotated >> 1,
+        }
+        indices = {name: number + self.levels[name].offsets[:-1][estimate.pair] for name, number in inside.items()}
+        return indices | {"double": points}
 
     @computed_once
     def nearest_reference(self, level: str) -> Int:
@@ -286,15 +280,13 @@ def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float,
 def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, period: float) -> Bool:
     """Mark correct beats: close to a beat that no earlier one has matched, in about its tempo."""
     first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
-    position = place_in(estimate)
+    position, item = place_in(estimate), np.arange(len(nearest), dtype=np.int64)
     # The first beat of either side has no interval before it, so the one after it is used.
     forward = (position == 0) | (nearest == first)
     until = np.where(forward & (nearest < last), nearest + 1, nearest)
     since = np.where(until > nearest, nearest, np.maximum(nearest - 1, first))
     interval = reference.times[until] - reference.times[since]
-    own_last = position == (estimate.counts - 1)[estimate.pair]
-    item = np.arange(len(nearest), dtype=np.int64)
-    own_until = np.where(forward & ~own_last, item + 1, item)
+    own_until = np.where(forward & (position != (estimate.counts - 1)[estimate.pair]), item + 1, item)
     own_interval = estimate.times[own_until] - estimate.times[own_until - 1]
     distance = np.abs(estimate.times - reference.times[nearest])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -312,21 +304,15 @@ def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, p
     return right
 
 
-def bin_edges(bins: int, edges: str) -> Float:
-    """Edges of the bins of beat errors, from -0.5 to 0.5 intervals.
-
-    ``uniform`` gives bins of equal width; ``half_ends`` gives one more, with the first and last of half the width.
-    """
-    if edges == "uniform":
-        return np.linspace(-0.5, 0.5, bins + 1)
-    return np.concatenate([[-0.5], (np.arange(bins) + 0.5) / bins - 0.5, [0.5]])
-
-
-def information_gain(batch: Batch, edges: Float, normalise: bool) -> Float:
+def information_gain(batch: Batch, bins: int, half_ends: bool, normalise: bool) -> Float:
     """Information gain in bits or, if `normalise`, as a share of its maximum: float64 (pairs,).
 
-    Pairs have at least two beats on each side. NaN if all estimated beats are at the same time.
+    Bins are of equal width; with `half_ends`, there is one more, and the first and last have half the width. Pairs have
+    at least two beats on each side. NaN if all estimated beats are at the same time.
     """
+    edges = np.linspace(-0.5, 0.5, bins + 1)
+    if half_ends:
+        edges = np.concatenate([[-0.5], (np.arange(bins) + 0.5) / bins - 0.5, [0.5]])
     reference, estimate = batch.reference, batch.estimate
     forward = _entropy(_relative_errors(reference, estimate, batch.nearest_reference("annotated")), estimate, edges)
     backward = _entropy(_relative_errors(estimate, reference, batch.nearest_estimate("annotated")), reference, edges)

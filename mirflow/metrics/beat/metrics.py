@@ -235,8 +235,8 @@ def continuity(what: str, batch: Batch, measure: Measure) -> Scored:
 )
 def information_gain(batch: Batch, measure: Measure) -> Scored:
     """Distance of the histogram of beat errors from a uniform one, for the worse of both directions."""
-    edges = kernel.bin_edges(int(measure["bins"]), str(measure["edges"]))
-    return kernel.information_gain(batch, edges, bool(measure["normalise"])), np.ones(len(batch.reference))
+    bins, half_ends, normalise = int(measure["bins"]), measure["edges"] == "half_ends", bool(measure["normalise"])
+    return kernel.information_gain(batch, bins, half_ends, normalise), np.ones(len(batch.reference))
 
 
 @metric(

@@ -159,16 +159,6 @@ def levels(key: tuple[Int, Int], start: Float, end: Float, weights: tuple[Int, .
     return stretch, times[last], times[last + 1], [column[sounds] for column in sums]
 
 
-def hits_and_sides(compared: Compared, pairs: int) -> tuple[Float, Float, Float]:
-    """Durations of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each."""
-    offsets = [np.searchsorted(side.pair, np.arange(pairs + 1)) for side in compared]
-    ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(compared, offsets, strict=True))
-    hits, more = (sum_rows(side.shared, rows) for side, rows in zip(compared, offsets, strict=True))
-    hits += more
-    # These are summed in another order, so that rounding may make them larger.
-    return np.minimum(hits, np.minimum(ours, theirs)), ours, theirs
-
-
 Counted = tuple[Int, Int, Float, Float, Int, Int]
 
 
@@ -277,7 +267,16 @@ def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool
     the integrals of the smaller and of the larger number of simultaneous pitches of both sides.
     """
     compared, size = active_pitches(block, way, hop), len(block)
-    hits, ours, theirs = block.once(("sides", way, hop), lambda: hits_and_sides(compared, size))
+
+    def sides() -> tuple[Float, Float, Float]:
+        """Durations of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each."""
+        offsets = [np.searchsorted(side.pair, np.arange(size + 1)) for side in compared]
+        ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(compared, offsets, strict=True))
+        hits, more = (sum_rows(side.shared, rows) for side, rows in zip(compared, offsets, strict=True))
+        # These are summed in another order, so that rounding may make them larger.
+        return np.minimum(hits + more, np.minimum(ours, theirs)), ours, theirs
+
+    hits, ours, theirs = block.once(("sides", way, hop), sides)
     if chroma:
         hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(compared, lambda pitch: pitch % 12, size))
     fewer = more = np.zeros(size)

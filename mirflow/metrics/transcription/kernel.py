@@ -11,7 +11,6 @@ from types import MappingProxyType
 import numpy as np
 
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
-from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import divide, rate
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.general_midi import DRUMS as PERCUSSION
@@ -60,23 +59,6 @@ class Rule:
         return hash(tuple(getattr(self, field.name) for field in fields(self)))
 
 
-def rule_of(measure: Measure) -> Rule:
-    """Conditions of a measure."""
-    parameters = measure.parameters
-    numbers = {name: float(value) for name, value in parameters.items() if not isinstance(value, str)}
-    both = numbers.get("tolerance")  # for onsets and, as a minimum, for ends
-    return Rule(
-        numbers.get("onset_tolerance", both),
-        numbers.get("pitch_tolerance"),
-        numbers.get("offset_ratio"),
-        numbers.get("offset_min_tolerance", both or 0.0),
-        bool(parameters["strict"]),
-        bool(parameters.get("chroma", False)),
-        "label" if measure.metric.needs == INSTRUMENT else str(parameters.get("granularity", "")).replace(FLAT, ""),
-        parameters["rounding"] == "times",
-    )
-
-
 Parts = tuple[tuple[str, Rule], ...]  # Parts of the notes with their conditions
 
 
@@ -84,7 +66,19 @@ def parts_of(measure: Measure, part: str = "") -> Parts:
     """Parts of the notes used by a measure, with its conditions; `part` is the default part, empty: all notes."""
     parts: Parts | None = measure.derived.get(part)
     if parts is None:
-        rule, needs = rule_of(measure), measure.metric.needs
+        parameters, needs = measure.parameters, measure.metric.needs
+        numbers = {name: float(value) for name, value in parameters.items() if not isinstance(value, str)}
+        both = numbers.get("tolerance")  # for onsets and, as a minimum, for ends
+        rule = Rule(
+            numbers.get("onset_tolerance", both),
+            numbers.get("pitch_tolerance"),
+            numbers.get("offset_ratio"),
+            numbers.get("offset_min_tolerance", both or 0.0),
+            bool(parameters["strict"]),
+            bool(parameters.get("chroma", False)),
+            "label" if needs == INSTRUMENT else str(parameters.get("granularity", "")).replace(FLAT, ""),
+            parameters["rounding"] == "times",
+        )
         if needs in OF_PROGRAMS:
             # The ends of percussion are ignored, and each of its programs is another kit.
             rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
@@ -219,18 +213,13 @@ class NoteBatch(Shared):
     @computed_once
     def count(self, rule: Rule) -> Int:
         """Numbers of matched notes: int64 (pairs,)."""
-        pair = self.matches(rule).pair if rule.pitch is not None else self._count_by_time(rule)
-        return np.bincount(pair, minlength=len(self)).astype(np.int64)
-
-    def _count_by_time(self, rule: Rule) -> Int:
-        """The pair of each matched reference note, if only onsets or only ends are compared.
-
-        This avoids the many edges of such rules, of which only the number of matches is needed. In order of time, the
-        candidates of a reference note are consecutive.
-        """
+        if rule.pitch is not None:
+            return np.bincount(self.matches(rule).pair, minlength=len(self)).astype(np.int64)
+        # If only onsets or only ends are compared, there are many edges, of which only the number of matches is needed.
+        # In order of time, the candidates of a reference note are consecutive.
         reference, estimate = self.edges(rule)
         if not len(reference):
-            return reference
+            return np.zeros(len(self), dtype=np.int64)
         times = self.estimate.end if rule.onset is None else self.estimate.start
         rank = np.empty(len(times), dtype=np.int64)
         alone = len(self) == 1
@@ -240,7 +229,8 @@ class NoteBatch(Shared):
         np.not_equal(reference[1:], reference[:-1], out=fresh[1:])
         begins = fresh.nonzero()[0]
         first, last = (end.reduceat(rank[estimate], begins) for end in (np.minimum, np.maximum))
-        return self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
+        pair = self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
+        return np.bincount(pair, minlength=len(self)).astype(np.int64)
 
     def overlap_ratios(self, reference: Int, estimate: Int, floored: bool) -> Float:
         """Overlap of two notes over the time from the first start to the last end.
@@ -253,10 +243,6 @@ class NoteBatch(Shared):
         whole = np.maximum(*ends) - np.minimum(*starts)
         shared = np.minimum(*ends) - np.maximum(*starts)
         return divide(shared, whole, 1.0)
-
-    def sum_overlaps(self, matches: Matches, floored: bool) -> Float:
-        """Sum of the overlap ratios of each pair's matched notes: float64 (pairs,)."""
-        return sum_by(matches.pair, self.overlap_ratios(matches.reference, matches.estimate, floored), len(self))
 
     def _to_matches(self, reference: Int, estimate: Int) -> Matches:
         order = np.argsort(reference, kind="stable")

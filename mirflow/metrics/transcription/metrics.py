@@ -50,42 +50,36 @@ from .kernel import (
     show_notes,
 )
 
-STATISTICS = ("mean_absolute", "median_absolute", "standard_deviation")
 _STATISTIC = Parameter(
     "statistic",
     "mean_absolute",
-    choices=STATISTICS,
+    choices=("mean_absolute", "median_absolute", "standard_deviation"),
     help="statistic of differences: mean or median of their absolute values, or their standard deviation",
 )
 
 
-def statistic_of(differences: Float, pair: Int, number: Int, statistic: str) -> Float:
-    """Statistic of the differences of each pair, sorted by pair: float64 (pairs,), NaN without differences."""
-    if statistic == "median_absolute":
-        return medians(np.abs(differences), number)
-
-    def mean(values: Float) -> Float:
-        total = sum_by(pair, values, len(number))
-        return divide(total, number, np.nan)
-
-    if statistic == "standard_deviation":
-        return np.asarray(np.sqrt(mean((differences - mean(differences)[pair]) ** 2)))
-    return mean(differences if statistic == "mean" else np.abs(differences))
-
-
 def _read(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
+    """A statistic of the differences of matched notes of each pair, NaN without matches."""
     what, signed = key
     ((part, rule),) = parts_of(measure, block.usual)
     block = block.part(part)
     matches = block.matches(rule)
-    number = np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
-    statistic = "mean" if signed else str(measure["statistic"])
+    pair, number = matches.pair, np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
     left, right = (
         getattr(side, what) if hasattr(side, what) else np.asarray(side.extra[what])
         for side in (block.reference, block.estimate)
     )
     difference = np.asarray(right[matches.estimate] - left[matches.reference], dtype=np.float64)
-    return statistic_of(difference, matches.pair, number, statistic), number.astype(np.float64)
+    weight, statistic = number.astype(np.float64), "mean" if signed else str(measure["statistic"])
+    if statistic == "median_absolute":
+        return medians(np.abs(difference), number), weight
+
+    def mean(values: Float) -> Float:
+        return divide(sum_by(pair, values, len(number)), number, np.nan)
+
+    if statistic == "standard_deviation":
+        return np.asarray(np.sqrt(mean((difference - mean(difference)[pair]) ** 2))), weight
+    return mean(difference if statistic == "mean" else np.abs(difference)), weight
 
 
 _WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
@@ -322,8 +316,8 @@ def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Scored:
     else:
         matches = block.matches(rule)
     number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
-    total = block.sum_overlaps(matches, rule.floored)
-    return divide(total, number), number
+    ratios = block.overlap_ratios(matches.reference, matches.estimate, rule.floored)
+    return divide(sum_by(matches.pair, ratios, len(block)), number), number
 
 
 def evidence(
