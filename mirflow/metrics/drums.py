@@ -381,22 +381,20 @@ TASK = Task(
 Hits = tuple[Any, Iterable[object]]  # Times in seconds, and a drum for each: General MIDI pitches or names
 
 
-def _row(rules: Convention, hits: Hits, side: str) -> Ragged:
-    times, drums = hits
-    array = np.asarray(times, dtype=np.float64).reshape(-1)
-    codes: dict[str, int] = {}
-    label = np.array([codes.setdefault(str(drum), len(codes)) for drum in drums], dtype=np.int64)
-    if len(label) != len(array):
-        raise AnnotationError(f"{side}: {len(array)} times, but {len(label)} drums")
-    counts = (np.array([len(array)], dtype=np.int64),)
-    cleaned = rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes)))
-    for flaw in cleaned.flaws.values():
-        raise AnnotationError(f"{side}: {flaw.message}")
-    return cleaned.rows
-
-
-def _score_pair(rules: Convention, reference: Hits, estimate: Hits, measures: Sequence[Measure]) -> Float:
-    return rules.score_pair(_row(rules, reference, "reference"), _row(rules, estimate, "estimate"), measures)
+def _rows(rules: Convention, reference: Hits, estimate: Hits) -> tuple[Ragged, Ragged]:
+    rows = []
+    for side, (times, drums) in (("reference", reference), ("estimate", estimate)):
+        array = np.asarray(times, dtype=np.float64).reshape(-1)
+        codes: dict[str, int] = {}
+        label = np.array([codes.setdefault(str(drum), len(codes)) for drum in drums], dtype=np.int64)
+        if len(label) != len(array):
+            raise AnnotationError(f"{side}: {len(array)} times, but {len(label)} drums")
+        counts = (np.array([len(array)], dtype=np.int64),)
+        cleaned = rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes)))
+        for flaw in cleaned.flaws.values():
+            raise AnnotationError(f"{side}: {flaw.message}")
+        rows.append(cleaned.rows)
+    return rows[0], rows[1]
 
 
 def _measures(name: str, rules: Convention, given: dict[str, Value], dims: tuple[str, ...]) -> list[Measure]:
@@ -455,8 +453,8 @@ def evaluate(
     """
     rules = TASK.convention(convention, classes)
     measures = _measures("evaluate", rules, parameters, ())
-    sides = (reference_times, reference_drums), (estimated_times, estimated_drums)
-    scores = _score_pair(rules, *sides, measures)
+    rows = _rows(rules, (reference_times, reference_drums), (estimated_times, estimated_drums))
+    scores = rules.score_pair(*rows, measures)
     return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores.tolist(), strict=True))
 
 
@@ -488,9 +486,8 @@ def class_scores(
     """
     rules = TASK.convention(convention, classes)
     measures = _measures("class_scores", rules, parameters, ("class",))
-    reference = _row(rules, (reference_times, reference_drums), "reference")
-    estimate = _row(rules, (estimated_times, estimated_drums), "estimate")
-    tables = rules.score(Pairs.in_order(reference, estimate), measures, rules.grids[0]).extras
+    rows = _rows(rules, (reference_times, reference_drums), (estimated_times, estimated_drums))
+    tables = rules.score(Pairs.in_order(*rows), measures, rules.grids[0]).extras
     scores: dict[str, dict[str, float]] = {}
     for measure in measures:
         sparse = tables[measure.variable]
@@ -512,10 +509,12 @@ def _of_four(function: Callable[..., float]) -> Callable[..., float]:
         return function((reference_times, reference_drums), (estimated_times, estimated_drums), **parameters)
 
     of_four.__name__ = of_four.__qualname__ = function.__name__
-    of_four.__doc__ = (function.__doc__ or "").replace("reference, estimate", _ARGUMENTS)
+    arguments = "reference_times, reference_drums, estimated_times, estimated_drums"
+    of_four.__doc__ = (function.__doc__ or "").replace("reference, estimate", arguments)
     return of_four
 
 
-_ARGUMENTS = "reference_times, reference_drums, estimated_times, estimated_drums"
-_pair_functions = PairFunctions(METRICS, partial(_score_pair, MIR_EVAL)).functions("As for `evaluate`.")
+_pair_functions = PairFunctions(
+    METRICS, lambda reference, estimate, measures: MIR_EVAL.score_pair(*_rows(MIR_EVAL, reference, estimate), measures)
+).functions("As for `evaluate`.")
 globals().update({name: _of_four(function) for name, function in _pair_functions.items()})

@@ -31,7 +31,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.rolls import PEDALS_DOWN
 from ..errors import AnnotationError, refuse_unknown
-from ..ragged import Column, Ragged
+from ..ragged import Column, Float, Ragged
 from ..theory import general_midi
 from ..theory.general_midi import pedal_of
 from ..theory.pitch import midi_to_hz
@@ -186,17 +186,14 @@ TASK = Task(
 )
 
 
-def _row(side: Any) -> Ragged:
-    row = row_of_intervals(np.asarray(side[0]), [str(label) for label in side[1]])
-    cleaned = clean(row)
-    for flaw in cleaned.flaws.values():
-        raise ValueError(flaw.message)
-    return cleaned.rows
-
-
-_FUNCTIONS = PairFunctions(
-    METRICS, lambda reference, estimate, measures: TRANSKUN.score_pair(_row(reference), _row(estimate), measures)
-)
+def _score_pair(reference: Any, estimate: Any, measures: Sequence[Measure]) -> Float:
+    rows = []
+    for intervals, pedals in (reference, estimate):
+        cleaned = clean(row_of_intervals(np.asarray(intervals), [str(pedal) for pedal in pedals]))
+        for flaw in cleaned.flaws.values():
+            raise ValueError(flaw.message)
+        rows.append(cleaned.rows)
+    return TRANSKUN.score_pair(rows[0], rows[1], measures)
 
 
 def evaluate(
@@ -237,8 +234,8 @@ def evaluate(
     refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_pedals", "est_intervals", "est_pedals", *names))
     sides = (ref_intervals, ref_pedals), (est_intervals, est_pedals)
     measures = [metric.measure(**kwargs) for metric in METRICS]
-    scores = TRANSKUN.score_pair(_row(sides[0]), _row(sides[1]), measures)
+    scores = _score_pair(*sides, measures)
     return OrderedDict(zip((metric.name for metric in METRICS), scores.tolist(), strict=True))
 
 
-globals().update(_FUNCTIONS.functions("(intervals, pedals): (n, 2), seconds, and n names."))
+globals().update(PairFunctions(METRICS, _score_pair).functions("(intervals, pedals): (n, 2), seconds, and n names."))

@@ -495,21 +495,25 @@ _documented = documented(
 _RECORDS = {record.name: record for record in METRICS}
 
 
-def _side(items: Items, name: str) -> Ragged:
-    if isinstance(items, str):
-        raise ValueError(f"{name}: expected a sequence of names, not a single string: {items!r}")
-    columns = {"value": np.array(list(items.values()), dtype=np.float64)} if isinstance(items, Mapping) else {}
-    for item in np.flatnonzero(np.isnan(columns.get("value", np.zeros(0)))).tolist():
-        raise ValueError(f"{name}: value of item {list(items)[item]!r} is not a number: nan")
-    cleaned = clean_by_score(to_ragged([Annotation("ranking", columns, [str(item) for item in items])]))
-    for flaw in cleaned.flaws.values():
-        raise ValueError(f"{name}: {flaw.message}")
-    return cleaned.rows
+def _rows(relevant: Items, ranking: Items) -> Pairs:
+    """The pair of both sides, whose order is that of scores where there are any."""
+    rows = []
+    for name, items in (("relevant", relevant), ("ranking", ranking)):
+        if isinstance(items, str):
+            raise ValueError(f"{name}: expected a sequence of names, not a single string: {items!r}")
+        columns = {"value": np.array(list(items.values()), dtype=np.float64)} if isinstance(items, Mapping) else {}
+        for item in np.flatnonzero(np.isnan(columns.get("value", np.zeros(0)))).tolist():
+            raise ValueError(f"{name}: value of item {list(items)[item]!r} is not a number: nan")
+        cleaned = clean_by_score(to_ragged([Annotation("ranking", columns, [str(item) for item in items])]))
+        for flaw in cleaned.flaws.values():
+            raise ValueError(f"{name}: {flaw.message}")
+        rows.append(cleaned.rows)
+    return Pairs.in_order(*rows)
 
 
 def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[float]:
     bounded = MIREX.select([str(measure) for measure in measures])  # checks bounds of values
-    scores = score(Pairs.in_order(_side(relevant, "relevant"), _side(ranking, "ranking")), bounded)
+    scores = score(_rows(relevant, ranking), bounded)
     for message in scores.partly.values():
         raise ValueError(f"relevant: {message}")
     return [float(value) for value in scores.score[0]]
@@ -530,8 +534,7 @@ def validate(relevant: Items, ranking: Items) -> None:
         ...
     ValueError: ranking: item 'y' occurs twice: as number 1 and number 3
     """
-    _side(relevant, "relevant")
-    _side(ranking, "ranking")
+    _rows(relevant, ranking)
 
 
 @_documented

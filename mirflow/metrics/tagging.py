@@ -413,22 +413,21 @@ def evaluate(
 
 
 def _score_pair(rules: Convention, reference: Tags, estimate: Tags, measures: Sequence[Measure]) -> Float:
-    return rules.score_pair(_row(rules, reference, "reference"), _row(rules, estimate, "estimate"), measures)
-
-
-def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
-    if isinstance(tags, str):
-        raise AnnotationError(f"{side}: expected a sequence of tags, not a single string: {tags!r}")
-    numbers = dict(tags) if isinstance(tags, Mapping) else None
-    for tag, number in (numbers or {}).items():
-        if number != number:
-            raise AnnotationError(f"{side}: the number of {tag!r} is NaN")
-    labels = list(tags if numbers is None else numbers)
-    columns = {} if numbers is None else {"value": np.array(list(numbers.values()), dtype=np.float64)}
-    cleaned = rules.clean(to_ragged([Annotation("labels", columns, labels)]))
-    for flaw in cleaned.flaws.values():
-        raise AnnotationError(f"{side}: {flaw.message}")
-    return cleaned.rows
+    rows = []
+    for side, tags in (("reference", reference), ("estimate", estimate)):
+        if isinstance(tags, str):
+            raise AnnotationError(f"{side}: expected a sequence of tags, not a single string: {tags!r}")
+        numbers = dict(tags) if isinstance(tags, Mapping) else None
+        for tag, number in (numbers or {}).items():
+            if number != number:
+                raise AnnotationError(f"{side}: the number of {tag!r} is NaN")
+        columns = {} if numbers is None else {"value": np.array(list(numbers.values()), dtype=np.float64)}
+        labels = list(tags if numbers is None else numbers)
+        cleaned = rules.clean(to_ragged([Annotation("labels", columns, labels)]))
+        for flaw in cleaned.flaws.values():
+            raise AnnotationError(f"{side}: {flaw.message}")
+        rows.append(cleaned.rows)
+    return rules.score_pair(rows[0], rows[1], measures)
 
 
 globals().update(PairFunctions(METRICS, partial(_score_pair, convention())).functions("As for `evaluate`."))

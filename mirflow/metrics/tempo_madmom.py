@@ -255,27 +255,21 @@ CONVENTION = Convention(
 )
 
 
-def _row(tempi: Array) -> Ragged:
-    values = np.asarray(tempi, dtype=np.float64)
-    if values.ndim not in (1, 2) or (values.ndim == 2 and values.shape[1] > 2):
-        raise ValueError(f"expected tempi (n,), or tempi and strengths (n, 2), got shape {values.shape}")
-    columns = dict(zip(("tempo", "salience"), values.T if values.ndim == 2 else [values], strict=False))
-    return Ragged(columns, (np.array([len(values)]),))
-
-
-def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+    rows = []
     for side, tempi in (("reference", reference), ("estimate", estimate)):
         values = np.asarray(tempi, dtype=np.float64)
+        if values.ndim not in (1, 2) or (values.ndim == 2 and values.shape[1] > 2):
+            raise ValueError(f"expected tempi (n,), or tempi and strengths (n, 2), got shape {values.shape}")
+        columns = dict(zip(("tempo", "salience"), values.T if values.ndim == 2 else [values], strict=False))
+        rows.append(Ragged(columns, (np.array([len(values)]),)))
         if not all(0 <= value < math.inf for value in values.ravel().tolist()):
-            for flaw in clean(_row(tempi)).flaws.values():
+            for flaw in clean(rows[-1]).flaws.values():
                 raise ValueError(f"{side}: {flaw.message}")
+    return read_pair(measures, ManyTempi(Pairs.in_order(*rows)))
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
-    return read_pair(measures, ManyTempi(Pairs.in_order(_row(reference), _row(estimate))))
-
-
-_scores = PairFunctions(METRICS, _score_pair, _check)
+_scores = PairFunctions(METRICS, _score_pair)
 
 
 @documented(EVERY)

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -114,18 +115,15 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
 @family(
     _WORDS,
     {
-        SUBSTITUTION: {
-            "name": "substitution_rate",
-            "title": "Substitution rate",
-            "summary": "substituted words over the number of words of the reference",
+        edit: {
+            "name": f"{EDITS[edit]}_rate",
+            "title": f"{EDITS[edit].capitalize()} rate",
+            "summary": f"{past} words over the number of words of the reference",
             "range": (0.0, 1.0),
-        },
-        DELETION: {
-            "name": "deletion_rate",
-            "title": "Deletion rate",
-            "summary": "deleted words over the number of words of the reference",
-            "range": (0.0, 1.0),
-        },
+        }
+        for edit, past in ((SUBSTITUTION, "substituted"), (DELETION, "deleted"))
+    }
+    | {
         INSERTION: {
             "name": "insertion_rate",
             "title": "Insertion rate",
@@ -133,7 +131,7 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
             "range": (0.0, float("inf")),
             "surplus": True,
             "version": 2,
-        },
+        }
     },
     orientation="lower",
     perfect=0.0,
@@ -243,19 +241,16 @@ def texts_in(rows: Ragged) -> list[tuple[str, str]]:
     """Text and language of each row; its pieces are lines, or words with line numbers."""
     offsets, labels = offsets_of(rows.counts[0]), [*rows.labels, ""]
     texts = []
-    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+    for start, end in pairwise(offsets.tolist()):
         pieces = [labels[code] for code in rows.columns["label"][start:end].tolist()]
         languages = rows.columns["language"][start:end].tolist() if "language" in rows.columns else []
         number = rows.columns["line"][start:end] if "line" in rows.columns else np.zeros(0)
+        text = "\n".join(pieces)
         if number.size and not np.isnan(number).any():
             step = np.maximum(np.diff(number, prepend=number[0]), 0).astype(np.int64).tolist()
-            pieces = [
-                ("\n" * min(many, 2) if many else " " * (index > 0)) + piece
-                for index, (many, piece) in enumerate(zip(step, pieces, strict=True))
-            ]
-            texts.append(("".join(pieces), next(filter(None, languages), "")))
-        else:
-            texts.append(("\n".join(pieces), next(filter(None, languages), "")))
+            breaks = ("\n" * min(many, 2) or " " * (index > 0) for index, many in enumerate(step))
+            text = "".join(between + piece for between, piece in zip(breaks, pieces, strict=True))
+        texts.append((text, next(filter(None, languages), "")))
     return texts
 
 

@@ -173,25 +173,20 @@ CONVENTION = Convention(
 )
 
 
-def _rows(notes: tuple[Array, Array]) -> Ragged:
-    onsets, pitches = (np.asarray(column, dtype=np.float64) for column in notes)
-    if onsets.shape != pitches.shape or onsets.ndim != 1:
-        raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
-    columns = {"start": onsets, "end": onsets, "pitch": pitches}
-    return Ragged(columns, (np.array([len(onsets)], dtype=np.int64),))
-
-
-def _check(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> None:
-    for side, notes in (("reference", reference), ("estimate", estimate)):
-        for flaw in clean(_rows(notes)).flaws.values():
-            raise ValueError(f"{side}: {flaw.message}")
-
-
 def _score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> Float:
-    return CONVENTION.score_pair(_rows(reference), _rows(estimate), measures)
+    rows = []
+    for side, notes in (("reference", reference), ("estimate", estimate)):
+        onsets, pitches = (np.asarray(column, dtype=np.float64) for column in notes)
+        if onsets.shape != pitches.shape or onsets.ndim != 1:
+            raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
+        columns = {"start": onsets, "end": onsets, "pitch": pitches}
+        rows.append(Ragged(columns, (np.array([len(onsets)], dtype=np.int64),)))
+        for flaw in clean(rows[-1]).flaws.values():
+            raise ValueError(f"{side}: {flaw.message}")
+    return CONVENTION.score_pair(rows[0], rows[1], measures)
 
 
-_scores = PairFunctions(METRICS, _score_pair, _check)
+_scores = PairFunctions(METRICS, _score_pair)
 
 
 @documented(EVERY)
