@@ -192,7 +192,6 @@ def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weigh
 
     Categories count from 0; NaN if not rated. Items rated by both count. A disagreement weighs 1 (nominal), the
     distance of the categories (linear), or its square. NaN if no disagreement is expected or no item was rated by both.
-
     Source: J. Cohen, Psychological Bulletin 70(4), 1968.
     """
     return mean_kappa(np.column_stack([one, other]), categories, weights)
@@ -203,7 +202,6 @@ def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quad
 
     Ratings are categories, (items, graders), from 0; NaN if not rated. If all graders rated all items, this is Light's
     kappa. NaN if it is undefined for all pairs of graders.
-
     Source: R. J. Light, Psychological Bulletin 76(5), 1971.
     """
     return kappa_sums(Ratings.of(ratings), categories, weights).whole()
@@ -256,7 +254,6 @@ def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
 
     The result may be negative. It is NaN for fewer than two items, without variance, and for the last two forms unless
     all graders rated all items.
-
     Source: P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological
     Bulletin 86(2), 1979; for unequal numbers: S. R. Searle, G. Casella and C. E. McCulloch, "Variance components",
     1992, section 3.6.
@@ -309,7 +306,6 @@ def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> flo
     Ratings are (items, graders), NaN if not rated; items with at least two count. A disagreement weighs 1 (nominal),
     the square of the number of ratings between the two (ordinal), or the square of their difference (interval). NaN if
     all ratings are equal or no item has two.
-
     Source: K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
     return alpha_sums(Ratings.of(ratings), scale).whole()

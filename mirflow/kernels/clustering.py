@@ -129,7 +129,6 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
     over all cells of ``E[n / N * log(N * n / (a * b))]``. As ``E[n]`` is ``a * b / N``, only ``E[n * log(n)]`` has to
     be summed. The probabilities of a cell are computed recursively by their ratios and normalised at the end, so no
     factorials are needed; those far from the mean, by Bernstein's inequality, are omitted.
-
     Source: N. X. Vinh, J. Epps and J. Bailey, JMLR 11, 2010.
     """
     cells = table.left.counts * table.right.counts

@@ -241,7 +241,6 @@ def directional_hamming(
 
     It is the total length of all intervals outside their largest pieces, over the span of the row; 0 without cuts. The
     intervals to cut are ascending and without overlap, at least one per row; those that cut are in any order.
-
     Source: C. Harte, PhD thesis, 2010, section 8.3.2.
     """
     times, (start_rank, end_rank, cut_start_rank, cut_end_rank) = rank(start, end, cut_start, cut_end)

@@ -88,7 +88,6 @@ def match(
 
     Estimates, in order, are matched with the first free reference. A pass over both lists that drops the earlier of two
     events that are too far apart gives the same result.
-
     Source: F. Glover, "Maximum matching in a convex bipartite graph", Naval Research Logistics Quarterly 14, 1967.
     """
     first, last = reach(references, reference_counts, estimates, estimate_counts, window)
@@ -111,7 +110,6 @@ def match_greedily(
 
     References are processed in order of time. Each claims all estimates within reach that are not yet claimed. The
     first of these is its match; the others are not available to later references.
-
     Source: M. E. P. Davies, N. Degara and M. D. Plumbley, Queen Mary University of London, C4DM-TR-09-06, 2009.
     """
     first, last = within_reach(estimates, estimate_counts, references, reference_counts, window)
@@ -260,7 +258,6 @@ def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> In
 
     Edges join a left and a right vertex, without repetitions. Left vertices are visited in the order of their first
     occurrence, and their right vertices in the order of the edges.
-
     Source: J. E. Hopcroft and R. M. Karp, SIAM Journal on Computing 2, 1973.
     """
     left_degree, right_degree = np.bincount(left, minlength=left_size), np.bincount(right, minlength=right_size)
@@ -357,7 +354,6 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
     Vertices with a single edge can always be matched along it. Such edges are taken, and the edges that they touch
     removed, until there are no such vertices; the rest is matched by augmenting paths. Parameters are those of
     `match_in_order`.
-
     Source: R. M. Karp and M. Sipser, "Maximum matchings in sparse random graphs", FOCS 1981.
     """
     taken: list[Int] = []
@@ -419,7 +415,6 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
     by rounding count as equal.
 
     Edges occur once, with weights from -1 to 1.
-
     Source: R. Jonker and A. Volgenant, Computing 38, 1987.
     """
     left_degree, right_degree = np.bincount(left), np.bincount(right)

@@ -585,7 +585,6 @@ def spectral_distances(references: Recording, estimates: Recording, floor: float
     differences of log magnitudes and of magnitudes; NaN if a recording is too short to be mirrored. Frames are centred
     on multiples of the hop, signals are mirrored at their ends, and windows are periodic Hann windows. Both sides have
     equal numbers of sources, channels and samples; `floor` is the smallest square of a magnitude.
-
     Source: Yamamoto, Song and Kim, Parallel WaveGAN, ICASSP 2020; Steinmetz and Reiss, auraloss, DMRN+15, 2020.
     """
     rows = len(references) * references.channels

@@ -185,46 +185,13 @@ def fewer_and_more(compared: Compared, group: Callable[[Int], Int], pairs: int) 
 class Way:
     """A definition of the active pitches of notes."""
 
-    prepare: Callable[[Spans, float], Spans]
-    """(notes of one side, hop) -> active stretches of pitches, in frames or seconds."""
     hop: float = 0.0  # float, seconds: default distance of frames; 0: continuous time
     contained: bool = True  # See `compare`
     slack: float = 0.0  # Added to denominators: float, seconds
 
 
-def _in_frames(spans: Spans, hop: float) -> Spans:
-    if not hop:
-        return spans
-    first, stop = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
-    return Spans(spans.pair, spans.pitch, first, stop)
-
-
-def _of_piano(spans: Spans) -> Spans:
-    mask = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
-    return spans if mask.all() else spans.take(mask)
-
-
-def _cut(spans: Spans, hop: float) -> Spans:
-    spans = _of_piano(spans)
-    if not hop:
-        return spans  # `compare` cuts them
-    end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
-    return _in_frames(Spans(spans.pair, spans.pitch, spans.start, end).take(end > spans.start), hop)
-
-
-def _decoded(spans: Spans, hop: float) -> Spans:
-    spans = _of_piano(spans)
-    notes = decode(spans.pair, spans.pitch, spans.start, spans.end, np.zeros(len(spans.pair)), hop)
-    return Spans(notes.row, notes.pitch, notes.first.astype(np.float64), notes.stop.astype(np.float64))
-
-
 FRAMES: Mapping[str, Way] = MappingProxyType(
-    {
-        "active": Way(_in_frames),
-        "cut": Way(_cut, contained=False, slack=1e-8),
-        "decoded": Way(_decoded, HOP),
-        LOUD: Way(_in_frames, 0.016),
-    }
+    {"active": Way(), "cut": Way(contained=False, slack=1e-8), "decoded": Way(HOP), LOUD: Way(0.016)}
 )
 """Definitions of active pitches by name."""
 
@@ -237,8 +204,24 @@ def active_pitches(block: NoteBatch, way: str, hop: float) -> Compared:
     if way == LOUD:
         return compare(_loud(block.reference, block, hop, 30), _loud(block.estimate, block, hop, 0))
     block = block.part(block.usual)
-    reference, estimate = (rule.prepare(Spans.of(notes), hop) for notes in (block.reference, block.estimate))
-    return compare(reference, estimate, rule.contained)
+    sides = []
+    for notes in (block.reference, block.estimate):
+        spans = Spans.of(notes)
+        mask = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
+        if way != "active" and not mask.all():
+            spans = spans.take(mask)
+        if way == "decoded":
+            times = spans.start, spans.end, np.zeros(len(spans.pair))
+            pair, pitch, first, stop, _ = decode(spans.pair, spans.pitch, *times, hop)
+            spans = Spans(pair, pitch, first.astype(np.float64), stop.astype(np.float64))
+        elif hop:
+            if way == "cut":  # in continuous time, `compare` cuts them
+                end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
+                spans = Spans(spans.pair, spans.pitch, spans.start, end).take(end > spans.start)
+            first, stop = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
+            spans = Spans(spans.pair, spans.pitch, first, stop)
+        sides.append(spans)
+    return compare(sides[0], sides[1], rule.contained)
 
 
 def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
@@ -399,26 +382,17 @@ def cut_overlaps(row: Int, pitch: Int, start: Float, end: Float) -> Float:
     return shortened
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """Notes in frames, sorted by row, start and pitch: int64 (notes,) each, except for the velocity."""
-
-    row: Int
-    pitch: Int
-    first: Int
-    stop: Int
-    velocity: Float
-
-
-def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop: float = HOP) -> Decoded:
+def decode(
+    row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop: float = HOP
+) -> tuple[Int, Int, Int, Int, Float]:
     """Decode notes from the labels of their frames.
 
     Each note writes a label to its first frame, another to its other frames, and a third to the frame after its last;
     later notes overwrite earlier ones. A note is decoded at each first frame that does not follow another one, and
     lasts until a frame with neither of these labels. Its velocity is the mean over all its first frames.
 
-    Notes of a row are written in order; times and hop are in seconds.
-
+    Notes of a row are written in order; times and hop are in seconds. Returns rows, pitches, first frames, frames after
+    the last and velocities of the decoded notes, sorted by row, start and pitch.
     Source: C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
     _, index, voice = np.unique(voices_of(row, pitch), return_index=True, return_inverse=True)
@@ -446,25 +420,17 @@ def decode(row: Int, pitch: Int, start: Float, end: Float, velocity: Float, hop:
     begins = np.flatnonzero(onset & ~np.append(False, onset[:-1]))
     ends = np.flatnonzero(active & ~np.append(active[1:], False)) + 1
     stop = ends[np.searchsorted(ends, begins, side="right")]
-    loudness = _mean_velocity(np.flatnonzero(onset), left[::-1], velocity[::-1], begins, stop)
+    # Of simultaneous notes, the velocity is that of the last in the file.
+    onsets, (cells, last) = np.flatnonzero(onset), np.unique(left[::-1], return_index=True)
+    values = velocity[::-1][last][np.searchsorted(cells, onsets)]
+    low, high = np.searchsorted(onsets, begins), np.searchsorted(onsets, stop)
+    sums = np.add.reduceat(np.append(values, 0.0), np.column_stack([low, high]).ravel())[::2] if len(low) else low
+    loudness = np.asarray(sums / np.maximum(high - low, 1), dtype=np.float64)
     first, stop = frame[begins], frame[stop]
     group = np.searchsorted(base, first, side="right") - 1
     row, pitch, first, stop = row[index[group]], pitch[index[group]], first - base[group], stop - base[group]
     order = np.lexsort((pitch, first, row))
-    return Decoded(row[order], pitch[order], first[order], stop[order], loudness[order])
-
-
-def _mean_velocity(onsets: Int, written: Int, velocity: Float, begins: Int, stop: Int) -> Float:
-    """Mean velocity over the first frames within each note; for simultaneous notes, that of the last in the file.
-
-    `onsets` are runs of first frames, `written` and `velocity` the first frame and velocity of each note of the file,
-    the last note first. A decoded note lasts from the frame `begins` to before `stop`.
-    """
-    cells, last = np.unique(written, return_index=True)
-    values = velocity[last][np.searchsorted(cells, onsets)]
-    low, high = np.searchsorted(onsets, begins), np.searchsorted(onsets, stop)
-    sums = np.add.reduceat(np.append(values, 0.0), np.column_stack([low, high]).ravel())[::2] if len(low) else low
-    return np.asarray(sums / np.maximum(high - low, 1), dtype=np.float64)
+    return row[order], pitch[order], first[order], stop[order], loudness[order]
 
 
 def nearest_semitones(frequency: Float) -> Int:
@@ -490,8 +456,10 @@ def decode_rows(rows: Ragged) -> Ragged:
     pitch = nearest_semitones(rows.columns["pitch"])
     indices = np.flatnonzero((pitch >= PIANO[0]) & (pitch <= PIANO[1]))
     times = rows.columns["start"][indices], rows.columns["end"][indices]
-    notes = decode(rows_of(rows.counts[0])[indices], pitch[indices], *times, velocity[indices])
-    columns: dict[str, Column] = {"start": notes.first * HOP, "end": notes.stop * HOP, "pitch": midi_to_hz(notes.pitch)}
+    row, pitch, first, stop, loudness = decode(
+        rows_of(rows.counts[0])[indices], pitch[indices], *times, velocity[indices]
+    )
+    columns: dict[str, Column] = {"start": first * HOP, "end": stop * HOP, "pitch": midi_to_hz(pitch)}
     if "velocity" in rows.columns:
-        columns["velocity"] = notes.velocity
-    return Ragged(columns, (np.bincount(notes.row, minlength=len(rows)).astype(np.int64),))
+        columns["velocity"] = loudness
+    return Ragged(columns, (np.bincount(row, minlength=len(rows)).astype(np.int64),))

@@ -358,7 +358,6 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float,
     Velocities are divided by a scale. Those of the reference are then scaled to [0, 1] for each pair (unless they
     differ by less than 1), and those of the estimate are mapped to them by a line fitted to the matched notes by least
     squares. The results must differ by less than the tolerance.
-
     Source: C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
     velocity, filled = reference.extra["velocity"] / scale, reference.counts > 0

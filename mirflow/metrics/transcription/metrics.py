@@ -150,7 +150,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     close in time.
 
     `part` is the default part of the notes for measures that do not define one; empty: all notes.
-
     Source: C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
