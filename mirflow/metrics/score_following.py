@@ -93,6 +93,7 @@ class Followed:
     detected: Float
     """float64 (notes,): reported onset in the performance, and time of detection, in seconds; NaN if unknown."""
     unknown: Int  # Reports that match no note or one reported earlier: int64 (reports left over,)
+    left_over: Int  # Number of these of each pair: int64 (pairs,)
     reports: Ragged  # All reports, concatenated
 
 
@@ -133,7 +134,9 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
         np.append(reports.columns[name], np.nan)[report]  # the last one, at -1, is for missed notes
         for name in ("time", "detected")
     )
-    found_of_notes = report, estimated, detected, np.flatnonzero(left), reports
+    unknown = np.flatnonzero(left)
+    left_over = np.bincount(other[unknown], minlength=len(notes)).astype(np.int64)
+    found_of_notes = report, estimated, detected, unknown, left_over, reports
     return Followed(pair, notes.counts[0], notes.columns["time"], position, notes.columns["pitch"], *found_of_notes)
 
 
@@ -336,8 +339,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         notes = shared.once(tolerance, partial(follow, pairs, tolerance))
         judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
         values[:, :, column] = measure.read(judged)
-        taken = np.bincount(notes.pair[judged.reported], minlength=len(unknown))
-        unknown = np.maximum(unknown, notes.reports.counts[0] - taken)
+        unknown = np.maximum(unknown, notes.left_over)
         if by == "detected":
             undated = np.unique(notes.pair[judged.reported & np.isnan(judged.offset)]).tolist()
             refused |= dict.fromkeys(undated, "a report has no time of detection; add it, or choose by=estimated")

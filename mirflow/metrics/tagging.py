@@ -114,10 +114,10 @@ class Decisions:
         """Mask of tags with at least the given degree in the reference."""
         return np.asarray(self.degree >= least)
 
-    def decided(self, measure: Measure) -> Float:
-        """Indicators of hits, false alarms, misses and rejections: float64 (4, n)."""
+    def decided(self, measure: Measure) -> Bool:
+        """Masks of hits, false alarms, misses and rejections: bool (4, n)."""
         has, assigned = self.relevant(float(measure["relevance"])), self.affinity >= float(measure["threshold"])
-        return np.array([has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned], dtype=np.float64)
+        return np.array([has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned])
 
 
 SIDES = ("relevance", "affinity")  # Columns kept for each tag, so that clips can be ranked for each tag
@@ -135,11 +135,13 @@ class TagPairs(Shared):
 
     def outcomes(self, measure: Measure) -> Outcomes:
         """Right and wrong decisions of each pair: float64 (pairs,) each."""
-        decisions, way = self.decisions, (float(measure["relevance"]), float(measure["threshold"]))
-        return self.once(
-            way,
-            lambda: Outcomes(*(sum_by(decisions.pair, each, decisions.pairs) for each in decisions.decided(measure))),
-        )
+        decisions = self.decisions
+
+        def count() -> Outcomes:
+            masks = decisions.decided(measure)
+            return Outcomes(*(sum_by(decisions.pair, mask.astype(np.float64), decisions.pairs) for mask in masks))
+
+        return self.once((float(measure["relevance"]), float(measure["threshold"])), count)
 
     def order(self, measure: Measure) -> Ordered:
         """The tags of each pair by affinity."""
