@@ -597,7 +597,7 @@ def p_values(test: str, sample: Sample, pairs: np.ndarray, how: Resampling) -> n
     """The p-values of pairs, each alone."""
     if test == "permutation":
         return count_extremes(swap_scores(sample, 0, pairs), how)[0][:, 0]
-    return pairs_tested(test, sample, 0, pairs, how).p
+    return pairs_tested(test, sample, pairs, how).p
 
 
 class TestSize:
