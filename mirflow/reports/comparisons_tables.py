@@ -231,19 +231,6 @@ def _has_wins(ds: xr.Dataset) -> bool:
     return "along" not in ds.attrs and CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
 
 
-_MCNEMAR = " (of right and wrong answers McNemar's test)"
-
-
-def _is_right_or_wrong(ds: xr.Dataset, metric: int) -> bool:
-    """True if systems differ by one whole answer on each unit on which they differ, tested by permutations."""
-    if str(ds["test"].values[metric]) != "permutation" or str(ds["aggregate"].values[metric]) != "mean":
-        return False
-    pairs = tuple(compared_pairs(ds, metric).T)
-    difference, wins, ties, n = (ds[name].values[..., metric][pairs] for name in ("difference", "wins", "ties", "n"))
-    apart = np.abs(2 * wins + ties - n)
-    return bool(apart.any()) and np.allclose(np.abs(difference) * n, apart, rtol=0, atol=1e-9)
-
-
 def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, int]], percent: bool) -> tuple[str, ...]:
     if "resolution" not in ds or not listed:
         return ()
@@ -282,12 +269,17 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[tuple[str, ...], tuple[str
         *(few_notes(difference, low, attrs) if test != "wilcoxon" else ()),
         *caution_notes(attrs),
     )
+    # Systems that differ by one whole answer on each unit on which they differ are tested as by McNemar.
+    wins, ties = (ds[name].values[..., metric][pairs] for name in ("wins", "ties"))
+    apart = np.abs(2 * wins + ties - counts)
+    whole = unitwise and test == "permutation" and str(ds["aggregate"].values[metric]) == "mean" and apart.any()
+    whole = whole and np.allclose(np.abs(difference) * counts, apart, rtol=0, atol=1e-9)
+    mcnemar = " (of right and wrong answers McNemar's test)" if whole else ""
     details = (
         f"difference: system minus other, with its {level} confidence interval ({say_intervals(attrs)})"
         if test != "wilcoxon"
         else "difference: system minus other, without an interval, as the test is about another number",
-        f"p: {test}: {TESTS[test]}{_MCNEMAR if unitwise and _is_right_or_wrong(ds, metric) else ''}; corrected: "
-        f"{attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
+        f"p: {test}: {TESTS[test]}{mcnemar}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"{_WON}: units on which system {better}",) if unitwise else ()),
     )
     return notes, details

@@ -260,7 +260,28 @@ def find_plans(scores: ScoresLike, ds: xr.Dataset, root: Roots | StoredPipeline 
             parts.setdefault(evaluation, []).append((name if prefixed else "", plan))
     if not parts:
         raise QueryError(next(filter(None, (pipeline.files[1] for pipeline in pipelines.values()))))
-    return {name: _join_plans(some) for name, some in parts.items()}
+    joined = {}
+    for name, some in parts.items():
+        joined[name] = some[0][1]
+        if len(some) > 1 or some[0][0]:  # of several stores, whose systems have prefixes
+            tracks = tuple(dict.fromkeys(track for _, plan in some for track in plan.tracks))
+            references: dict[str, tuple[Reference, ...]] = {}
+            systems: dict[str, tuple[Source | None, ...]] = {}
+            for prefix, plan in some:
+                for track, own_references in zip(plan.tracks, plan.references, strict=True):
+                    references[track] = references.get(track) or own_references
+                for system, row in zip(plan.systems, plan.estimates, strict=True):
+                    sources = dict(zip(plan.tracks, row, strict=True))
+                    systems[f"{prefix}{system}"] = tuple(map(sources.get, tracks))
+            shared = tuple(references[track] for track in tracks)
+            joined[name] = replace(
+                joined[name],
+                systems=tuple(systems),
+                tracks=tracks,
+                references=shared,
+                estimates=tuple(systems.values()),
+            )
+    return joined
 
 
 def find_plan(
@@ -276,24 +297,6 @@ def find_plan(
     if group not in plans and len(fitting) != 1:
         raise QueryError(f"say group=, as these scores may be any of: {', '.join(plans)}")
     return plans[group] if group in plans else fitting[0]
-
-
-def _join_plans(parts: Sequence[tuple[str, EvaluationFiles]]) -> EvaluationFiles:
-    """The files of one evaluation in several stores, whose systems have prefixes."""
-    if len(parts) == 1 and not parts[0][0]:
-        return parts[0][1]
-    tracks = tuple(dict.fromkeys(track for _, plan in parts for track in plan.tracks))
-    references: dict[str, tuple[Reference, ...]] = {}
-    systems: dict[str, tuple[Source | None, ...]] = {}
-    for prefix, plan in parts:
-        for track, own in zip(plan.tracks, plan.references, strict=True):
-            references[track] = references.get(track) or own
-        for name, row in zip(plan.systems, plan.estimates, strict=True):
-            sources = dict(zip(plan.tracks, row, strict=True))
-            systems[f"{prefix}{name}"] = tuple(map(sources.get, tracks))
-    shared = tuple(references[track] for track in tracks)
-    names, rows = tuple(systems), tuple(systems.values())
-    return replace(parts[0][1], systems=names, tracks=tracks, references=shared, estimates=rows)
 
 
 IN_MEMORY = "scores"

@@ -51,7 +51,11 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
     'Systembeatkeyoak0.900best0.500=(-0.100)elm0.700-0.2000.600best'
     """
     cells = {(own.name, row.system): row for own in evaluations for row in own.standings.rows}
-    systems = _order_systems(evaluations)
+    wins: dict[str, int] = {}
+    for own in evaluations:
+        for row in own.standings.rows:
+            wins[row.system] = wins.get(row.system, 0) + (row.value == _best_of(own.standings))
+    systems = sorted(wins, key=lambda name: -wins[name])
     if len(evaluations) < 2 or all(sum((own.name, name) in cells for own in evaluations) < 2 for name in systems):
         return []
     shades = {own.name: _shades_of(own.standings, baseline) for own in evaluations}
@@ -93,16 +97,6 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
         "caption", f"Bold is best. Small numbers are the gap to {whom}; hatched gaps could be chance.", kind="note"
     )
     return [node("table", caption, node("thead", head), node("tbody", *body), kind="scorecard")]
-
-
-def _order_systems(evaluations: Sequence[ScoredEvaluation]) -> list[str]:
-    """The systems: the one with the most first places first, then in the order of the evaluations."""
-    wins: dict[str, int] = {}
-    for own in evaluations:
-        best = _best_of(own.standings)
-        for row in own.standings.rows:
-            wins[row.system] = wins.get(row.system, 0) + (row.value == best)
-    return sorted(wins, key=lambda name: -wins[name])
 
 
 def _best_of(board: Standings) -> float:

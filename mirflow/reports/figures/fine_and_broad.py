@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
@@ -35,15 +34,6 @@ class Placing(TypedDict, total=False):
     caption: bool
 
 
-@dataclass(frozen=True)
-class _Campaign:
-    """The judgements of one campaign, and their boxes."""
-
-    name: str
-    boxes: xr.Dataset
-    fine: tuple[Float, ...]
-
-
 def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axes:
     """The fine judgements within each broad category as box plots: figure 2 of the MIREX chapter.
 
@@ -72,7 +62,14 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
     J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
     figure 2.
     """
-    campaigns = [_campaign(name, one) for name, one in _named(judgements).items()]
+    single = isinstance(judgements, Collection) or not isinstance(judgements, Mapping)
+    several: Several = {"": judgements} if single else judgements  # type: ignore[dict-item, assignment]
+    campaigns = []
+    for name, one in several.items():
+        judged = all_judged(one).once()
+        known = ~np.isnan(judged.fine)
+        fine = [judged.fine[known & (judged.level == level)] for level in range(len(BROAD))]
+        campaigns.append((name, fine_within_broad(one), fine))
     if not campaigns:
         raise FigureError("no judgements to show")
     rows = len(BROAD) * len(campaigns) + _GAP * (len(campaigns) - 1)
@@ -81,7 +78,7 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
     )
     with sheet(frame, 0.5 + _ROW * rows + (_ROW * _GAP if len(campaigns) > 1 else 0)) as page:
         _draw(page, campaigns)
-        total = sum(int(campaign.boxes["n"].sum()) for campaign in campaigns)
+        total = sum(int(boxes["n"].sum()) for _, boxes, _ in campaigns)
         page.head(
             "Fine judgements within broad categories",
             f"{counted(total, 'judgement')}, in parentheses those of each category. Box: quartiles and median; "
@@ -90,38 +87,25 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
     return page.ax
 
 
-def _named(judgements: Judgements | Several) -> Several:
-    if isinstance(judgements, Collection) or not isinstance(judgements, Mapping):
-        return {"": judgements}
-    return judgements
-
-
-def _campaign(name: str, judgements: Judgements) -> _Campaign:
-    judged = all_judged(judgements).once()
-    known = ~np.isnan(judged.fine)
-    fine = tuple(judged.fine[known & (judged.level == level)] for level in range(len(BROAD)))
-    return _Campaign(name, fine_within_broad(judgements), fine)
-
-
-def _draw(page: Sheet, campaigns: list[_Campaign]) -> None:
+def _draw(page: Sheet, campaigns: Sequence[tuple[str, xr.Dataset, Sequence[Float]]]) -> None:
     """A row for each category, those of a campaign below its name."""
     ax = page.ax
     places: list[float] = []
     names: list[str] = []
-    for number, campaign in enumerate(campaigns):
+    for number, (title, boxes, parts) in enumerate(campaigns):
         first = number * (len(BROAD) + _GAP)
         if len(campaigns) > 1:
             at = ax.get_yaxis_transform()
             paper = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            name = label(campaign.name, max(6, min(60, int((page.inches * 72 - 50) / (0.64 * 7)))))
+            name = label(title, max(6, min(60, int((page.inches * 72 - 50) / (0.64 * 7)))))
             ax.text(
                 0, first - 0.5 - _GAP / 2, name, transform=at, fontweight="bold", fontsize=7, va="center", bbox=paper
             )
-        for index, (broad, fine) in enumerate(zip(BROAD, campaign.fine, strict=True)):
+        for index, (broad, fine) in enumerate(zip(BROAD, parts, strict=True)):
             places.append(first + index)
             names.append(f"{broad} ({len(fine)})")
             if len(fine):
-                _draw_box(ax, first + index, fine, campaign.boxes.sel(broad=broad))
+                _draw_box(ax, first + index, fine, boxes.sel(broad=broad))
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(places) + 0.5, -0.5 - (_GAP if len(campaigns) > 1 else 0))
