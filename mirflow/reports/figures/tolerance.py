@@ -96,10 +96,9 @@ def tolerance(
         page.ax.set_xlabel(f"{words} [{unit}]" if unit else words)
         called = column_of(result, "title")[0] or name.name
         page.ax.set_ylabel(label(called + (f" [{name.unit}]" if name.unit else ""), 40))
-        systems = result.sizes["system"]
-        grey = [f"grey: the other {systems - len(CYCLE)} systems"] if systems > _ALL else []
+        notes = [f"grey: the other {len(order) - len(CYCLE)} systems"] if len(order) > _ALL else []
         title = f"{label(called, 60)} at several values of {words}"
-        page.head(title, describe(result, notes=grey), signer_of(ds, query, result))
+        page.head(title, describe(result, notes=notes), signer_of(ds, query, result))
     return page.ax
 
 
