@@ -311,17 +311,15 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
             if "score" in node.data_vars:
                 ds = node.to_dataset()
                 ds.attrs = nested_attrs(ds.attrs)
-                groups.setdefault(node.path.strip("/"), {})[store] = _labelled(ds, store) if label else ds
+                if label:
+                    ds = ds.assign_coords(system=[f"{store}/{name}" for name in names_of(ds, "system")])
+                    ds = ds.assign_attrs(labelled_cautions(ds.attrs, store))
+                groups.setdefault(node.path.strip("/"), {})[store] = ds
     joined = {}
     for name, parts in groups.items():
         joined[f"/{name}"] = ds = join_group(name, parts)
         ds.attrs = plain_attrs(ds.attrs)
     return xr.DataTree.from_dict(joined)
-
-
-def _labelled(ds: xr.Dataset, store: str) -> xr.Dataset:
-    named = ds.assign_coords(system=[f"{store}/{name}" for name in names_of(ds, "system")])
-    return named.assign_attrs(labelled_cautions(ds.attrs, store))
 
 
 def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:

@@ -298,7 +298,9 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
             said = explain_name(name, boards.values())
             if said:
                 raise QueryError(f"unknown metric {name!r}; {said}")
-            raise UnknownNameError("metric", name, {label for ds in boards.values() for label in _known(ds)})
+            tables = {label for ds in boards.values() for label in find_tables(ds).values()}
+            known = {label for ds in boards.values() for label in names_of(ds, "metric")} | tables
+            raise UnknownNameError("metric", name, known)
     chosen = {name: ds for name, ds in boards.items() if _has(ds, wanted)}
     if not chosen:
         raise QueryError(f"no group has all of these metrics: {', '.join(wanted)}; groups: {', '.join(boards)}")
@@ -322,10 +324,6 @@ def _has(ds: xr.Dataset, metrics: list[str]) -> bool:
     except UnknownNameError:
         return False
     return True
-
-
-def _known(ds: xr.Dataset) -> list[str]:
-    return [*names_of(ds, "metric"), *find_tables(ds).values()]
 
 
 def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dataset]:

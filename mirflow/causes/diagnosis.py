@@ -219,7 +219,16 @@ def find_causes(board: Board, read: Read, *, budget: float | None = None) -> Dia
     number only, not on the machine. The findings are those
     of systems, of tracks, of cells, by gain.
     """
-    places = _in_order(board.score, low_cells(board.score) | ~np.isfinite(board.score))
+    # A cell of each track in turn, the lowest scores first.
+    mask = low_cells(board.score) | ~np.isfinite(board.score)
+    system_of, track_of = np.nonzero(mask)
+    order = np.argsort(np.nan_to_num(board.score[mask], nan=-1.0), kind="stable")
+    by_track = order[np.argsort(track_of[order], kind="stable")]
+    counts = np.bincount(track_of, minlength=board.score.shape[1])
+    turn = np.empty(len(order), dtype=np.int64)
+    turn[by_track] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    order = order[np.argsort(turn[order], kind="stable")]
+    places = list(zip(system_of[order].tolist(), track_of[order].tolist(), strict=True))
     listed = places[:MOST_CELLS]
     low_by_system: dict[int, list[int]] = {}
     for system, track in listed:
@@ -261,18 +270,6 @@ def low_cells(score: Float) -> Bool:
                     warnings.simplefilter("ignore", RuntimeWarning)  # of rows without any score
                     low |= filled < np.nanmedian(filled, axis=axis, keepdims=True) - BELOW
     return low
-
-
-def _in_order(score: Float, mask: Bool) -> list[tuple[int, int]]:
-    """Cells (system, track) to look at: a cell of each track in turn, the lowest scores first."""
-    system, track = np.nonzero(mask)
-    order = np.argsort(np.nan_to_num(score[mask], nan=-1.0), kind="stable")
-    by_track = order[np.argsort(track[order], kind="stable")]
-    counts = np.bincount(track, minlength=score.shape[1])
-    turn = np.empty(len(order), dtype=np.int64)
-    turn[by_track] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    order = order[np.argsort(turn[order], kind="stable")]
-    return list(zip(system[order].tolist(), track[order].tolist(), strict=True))
 
 
 def _read_cell(board: Board, system: int, track: int, read: Read, low: Sequence[int] = ()) -> tuple[Cell | None, float]:

@@ -272,8 +272,16 @@ def intervals_between(reference: Annotation, estimate: Annotation, task: str) ->
         semitones = (np.arange(12)[:, None] - np.arange(12)[None, :]).ravel().astype(np.float64)
         return semitones, counts.ravel()
     if estimate.kind == "patterns":
-        return np.arange(-24.0, 25.0), _differences(pitches(reference), pitches(estimate))
-    times, other = (_times_of_pitches(side) for side in (reference, estimate))
+        # How many pitches of a side, moved by -24 to 24 semitones, are there in the other.
+        sides = (np.clip(np.round(pitches(side)), 0, 127).astype(np.int64) for side in (reference, estimate))
+        counts = [np.bincount(side, minlength=128) for side in sides]
+        moved = [float(np.minimum(counts[0], np.roll(counts[1], step)).sum()) for step in range(-24, 25)]
+        return np.arange(-24.0, 25.0), np.array(moved)
+    name = "start" if estimate.kind == "notes" else "time"
+    times, other = (
+        np.repeat(side.columns[name], side.inner_counts[0]) if side.kind == "multipitch" else side.columns[name]
+        for side in (reference, estimate)
+    )
     if not len(times) or not len(other):
         return np.zeros(0), np.zeros(0)
     window = 0.05 if estimate.kind == "notes" else 0.03
@@ -287,14 +295,3 @@ def intervals_between(reference: Annotation, estimate: Annotation, task: str) ->
     semitones = left[first[item] + within] - right[item]
     good = np.isfinite(semitones)
     return semitones[good], np.ones(int(good.sum()))
-
-
-def _differences(left: Float, right: Float) -> Float:
-    """How many pitches of a side, moved by -24 to 24 semitones, are there in the other."""
-    counts = [np.bincount(np.clip(np.round(side), 0, 127).astype(np.int64), minlength=128) for side in (left, right)]
-    return np.array([float(np.minimum(counts[0], np.roll(counts[1], step)).sum()) for step in range(-24, 25)])
-
-
-def _times_of_pitches(annotation: Annotation) -> Float:
-    times = annotation.columns["start" if annotation.kind == "notes" else "time"]
-    return np.repeat(times, annotation.inner_counts[0]) if annotation.kind == "multipitch" else times

@@ -180,10 +180,6 @@ def _pitch_units(pair: LowPair) -> Iterator[Correction]:
                 yield Correction("pitch_unit", name, float("nan"), unit)
 
 
-def _sides(pair: LowPair) -> tuple[Annotation, Annotation]:
-    return pair.reference, pair.estimate
-
-
 @_declare(
     "columns",
     unit="",
@@ -499,7 +495,7 @@ def _transpositions(pair: LowPair) -> Iterator[Correction]:
 )
 def _parts(pair: LowPair) -> Iterator[Correction]:
     """Only the first part of a track is annotated."""
-    ends = [last_time(side) for side in _sides(pair)]
+    ends = [last_time(side) for side in (pair.reference, pair.estimate)]
     if all(np.isfinite(ends)) and min(ends) > 5 and min(ends) < 0.8 * max(ends):
         short = REFERENCE if ends[0] < ends[1] else ESTIMATE
         yield Correction("part", short, round(min(ends), 3), "s")

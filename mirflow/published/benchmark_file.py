@@ -203,39 +203,38 @@ def load_benchmark(path: str | Path, package: str = "") -> BenchmarkFile:
     benchmark, problems = validate(document, Benchmark, "benchmark, title, data, evaluation and headline")
     if benchmark is None or problems:
         raise PipelineError(problems, path)
-    identities, metrics, troubles = _identify(benchmark, Path(absolute(str(path))).parent)
+    folder = str(Path(absolute(str(path))).parent)
+    resolved = resolve(benchmark.evaluation, folder, folder)
+    identities: dict[str, str] = {}
+    troubles: list[Trouble] = []
+    if not isinstance(resolved, Resolved):
+        # Files of classes are among the data, which need not be here.
+        troubles = [(("evaluation", *place), why) for place, why in resolved if place[0] != "classes"]
+        identities = {text: text for _, text in _named_metrics(benchmark)}
+        metrics = tuple(identities)
+    else:
+        known = [str(measure) for measure in resolved.measures if not measure.metric.dims]
+        for place, text in _named_metrics(benchmark):
+            try:
+                found = [text] if text in known else list(map(str, resolved.convention.measures_of(text, folder)))
+            except (MetricError, UnknownNameError, PluginError) as error:
+                troubles.append((place, str(error)))
+                continue
+            identities[text] = found[0]
+            if len(found) > 1:
+                troubles.append((place, f"{text!r} names several metrics: choose from {', '.join(found)}"))
+            elif found[0] not in known:
+                troubles.append((place, f"{text!r} is not among the metrics of the evaluation: {', '.join(known)}"))
+        # The headline first; without a list of metrics, those that are named.
+        asked = list(dict.fromkeys(identities.values()))
+        others = known if benchmark.evaluation.metrics is not None else asked
+        metrics = (*asked[:1], *(name for name in known if name in others and name not in asked[:1]))
     file = BenchmarkFile(benchmark, Path(path), package, metrics, identities)
     if benchmark.data.files and file.tracks == ():
         troubles.append((("data", "files"), f"no file fits the reference {benchmark.evaluation.reference.path!r}"))
     if troubles:
         raise PipelineError([document.problem(place, why) for place, why in troubles], path)
     return file
-
-
-def _identify(benchmark: Benchmark, folder: Path) -> tuple[dict[str, str], tuple[str, ...], list[Trouble]]:
-    """Identities of the metrics that a file names, and of those that are shown; and problems with names in the file."""
-    resolved = resolve(benchmark.evaluation, str(folder), str(folder))
-    identities: dict[str, str] = {}
-    if not isinstance(resolved, Resolved):
-        # Files of classes are among the data, which need not be here.
-        troubles = [(("evaluation", *place), why) for place, why in resolved if place[0] != "classes"]
-        identities = {text: text for _, text in _named_metrics(benchmark)}
-        return identities, tuple(identities), troubles
-    known, troubles = [str(measure) for measure in resolved.measures if not measure.metric.dims], []
-    for place, text in _named_metrics(benchmark):
-        try:
-            found = [text] if text in known else list(map(str, resolved.convention.measures_of(text, str(folder))))
-        except (MetricError, UnknownNameError, PluginError) as error:
-            troubles.append((place, str(error)))
-            continue
-        identities[text] = found[0]
-        if len(found) > 1:
-            troubles.append((place, f"{text!r} names several metrics: choose from {', '.join(found)}"))
-        elif found[0] not in known:
-            troubles.append((place, f"{text!r} is not among the metrics of the evaluation: {', '.join(known)}"))
-    asked = list(dict.fromkeys(identities.values()))
-    others = known if benchmark.evaluation.metrics is not None else asked
-    return identities, (*asked[:1], *(name for name in known if name in others and name not in asked[:1])), troubles
 
 
 def _named_metrics(benchmark: Benchmark) -> Iterator[tuple[tuple[str | int, ...], str]]:

@@ -278,10 +278,10 @@ class SwappedRatios:
                     np.divide(change, both[1][part] / 2, out=found[part])
                     continue
                 below = _half_difference(sums.below, denominators[0][part], denominators[1][part])
-                first, second = (
-                    _ratios(both[0][part] + way * change, both[1][part] + way * below, least[part, np.newaxis])
-                    for way in (1, -1)
-                )
+                sides = ((both[0][part] + way * change, both[1][part] + way * below) for way in (1, -1))
+                # NaN where nothing weighs, of which the matrix products leave rounding behind.
+                enough = least[part, np.newaxis]
+                first, second = (divide(own, weighs, np.nan, where=weighs > enough) for own, weighs in sides)
                 np.subtract(first, second, out=found[part])
             return found
 
@@ -667,8 +667,3 @@ def _half_difference(sums: Float, left: Int, right: Int) -> Float:
     half -= sums[right]
     half /= 2
     return half
-
-
-def _ratios(above: Float, below: Float, least: Float) -> Float:
-    """The ratio; NaN where nothing weighs, of which the matrix products leave rounding behind."""
-    return divide(above, below, np.nan, where=below > least)

@@ -141,34 +141,29 @@ class Resampling:
         The same with all signs changed gives the same difference the other way round, so that the first unit keeps
         its sign where all are listed.
         """
-        exact = self.lists_signs(units)
-        return (self._every_sign(units, pairs) if exact else self._random_signs(units, pairs)), exact
+        width = max(units, pairs)
+        if self.lists_signs(units):
+            bit = np.arange(units, dtype=np.int64)[::-1]
+            numbers = (np.arange(part.start, part.stop) for part in chunks(1 << max(units - 1, 0), width))
+            return (_sign((number[:, np.newaxis] >> bit) & 1) for number in numbers), True
+        rng = np.random.default_rng(self.seed)
+        # Whole words for each replicate, so that the size of a chunk does not change what is drawn.
+        size = 4 * -(-units // 32)
+        words = (
+            rng.integers(0, 256, (part.stop - part.start, size), np.uint8) for part in chunks(self.replicates, width)
+        )
+        return (_sign(np.unpackbits(bits, axis=1, count=units)) for bits in words), False
 
     def lists_signs(self, units: int) -> bool:
         """True if so few units are swapped in every way there is, instead of at random."""
         return units <= 1 or (units <= 62 and 1 << (units - 1) <= self.replicates)
 
-    def _every_sign(self, units: int, pairs: int) -> Iterator[Float]:
-        bit, start = np.arange(units, dtype=np.int64)[::-1], 0
-        for size in _sizes(1 << max(units - 1, 0), max(units, pairs)):
-            number = np.arange(start, start + size, dtype=np.int64)[:, np.newaxis]
-            yield _sign((number >> bit) & 1)
-            start += size
-
-    def _random_signs(self, units: int, pairs: int) -> Iterator[Float]:
-        rng = np.random.default_rng(self.seed)
-        # Whole words for each replicate, so that the size of a chunk does not change what is drawn.
-        width = 4 * -(-units // 32)
-        for size in _sizes(self.replicates, max(units, pairs)):
-            bits = rng.integers(0, 256, (size, width), dtype=np.uint8)
-            yield _sign(np.unpackbits(bits, axis=1, count=units))
-
 
 def _draw_counts(seed: int, replicates: int, units: int) -> Iterator[Float]:
     rng = np.random.default_rng(seed)
     narrow = np.min_scalar_type(max(units - 1, 1))
-    for size in _sizes(replicates, units):
-        counts = np.empty((size, units))
+    for part in chunks(replicates, units):
+        counts = np.empty((part.stop - part.start, units))
         for row in counts:
             row[:] = np.bincount(rng.integers(0, units, units, dtype=narrow), minlength=units)
         yield counts
@@ -212,10 +207,6 @@ def chunks(replicates: int, width: int) -> Iterator[slice]:
     step = max(1, _CHUNK // max(width, 1))
     for start in range(0, replicates, step):
         yield slice(start, min(start + step, replicates))
-
-
-def _sizes(replicates: int, units: int) -> Iterator[int]:
-    return (part.stop - part.start for part in chunks(replicates, units))
 
 
 def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling) -> tuple[Float, Float]:
