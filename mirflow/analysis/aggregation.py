@@ -54,15 +54,6 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     (float64 (tracks,), seconds): durations of the references, which some aggregates need. `included` (bool (systems,
     tracks, metrics)): the scores that count. Returns float64 (systems, metrics): NaN where nothing is included or
     nothing weighs.
-
-    Examples
-    --------
-    >>> score = np.array([[[1.0], [0.0]]])
-    >>> weight = np.array([[[30.0], [10.0]]])
-    >>> duration, both = np.array([40.0, 60.0]), np.ones((1, 2, 1), dtype=bool)
-    >>> kinds = ("mean", "wcsr", "wcsr_tn", "wcsr_total")
-    >>> [reduce(score, weight, duration, kind, both).item() for kind in kinds]
-    [0.5, 0.75, 0.4, 0.3]
     """
     aggregate = DECLARED[kind]
     if isinstance(aggregate, Statistic):

@@ -198,13 +198,7 @@ def without_quotes(ds: xr.Dataset) -> xr.Dataset:
 
 
 def count_scored(problems: Iterable[CellProblem]) -> str:
-    """Numbers of cells of an evaluation with the score of an empty side, or with a warning, in words; empty if none.
-
-    Examples
-    --------
-    >>> count_scored([CellProblem("A", "x", Status.empty_estimate, "reason", "estimate", "a.txt: is empty")])
-    '1 of an empty estimate'
-    """
+    """Numbers of cells of an evaluation with the score of an empty side, or with a warning, in words; empty if none."""
     problems = list(problems)
     number = Counter({(problem.system, problem.track): problem.status for problem in problems}.values())
     warned = count_cells(problem for problem in problems if problem.kind == "warning" and problem.scored == "yes")

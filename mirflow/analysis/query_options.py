@@ -309,15 +309,7 @@ class QueryOptions(SelectionOptions, total=False):
 def make_query(
     function: str, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
 ) -> Query:
-    """Make a query from the arguments of the function of that name.
-
-    Examples
-    --------
-    >>> make_query("query", "majmin", wher="year < 1980")
-    Traceback (most recent call last):
-        ...
-    TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
-    """
+    """Make a query from the arguments of the function of that name."""
     if "lazy" in options:
         refuse_lazy(function)
     if not options.keys() <= OPTIONS.keys():

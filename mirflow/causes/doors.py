@@ -188,11 +188,6 @@ def describe(findings: Sequence[Cause], most: int = LINES, *, doubts: Iterable[s
     """A line for each cause, those of most cells first; the last one counts what is left out.
 
     Causes that the `doubts` printed beside them name are left out.
-
-    Examples
-    --------
-    >>> describe([])
-    []
     """
     groups: dict[tuple[str, str, str], list[Cause]] = {}
     told = "\n".join(doubts)

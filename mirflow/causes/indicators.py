@@ -274,8 +274,8 @@ def intervals_between(reference: Annotation, estimate: Annotation, task: str) ->
     if estimate.kind == "patterns":
         # How many pitches of a side, moved by -24 to 24 semitones, are there in the other.
         sides = (np.clip(np.round(pitches(side)), 0, 127).astype(np.int64) for side in (reference, estimate))
-        counts = [np.bincount(side, minlength=128) for side in sides]
-        moved = [float(np.minimum(counts[0], np.roll(counts[1], step)).sum()) for step in range(-24, 25)]
+        heard, played = (np.bincount(side, minlength=128) for side in sides)
+        moved = [float(np.minimum(heard, np.roll(played, step)).sum()) for step in range(-24, 25)]
         return np.arange(-24.0, 25.0), np.array(moved)
     name = "start" if estimate.kind == "notes" else "time"
     times, other = (

@@ -181,13 +181,7 @@ def _leaves(value: Any, place: str = "") -> Iterator[tuple[str, str]]:
 
 
 def read_number(text: str) -> tuple[float, int]:
-    """A number and its printed decimals; NaN and 0 for missing numbers.
-
-    Examples
-    --------
-    >>> read_number("78.250"), read_number("1e-3"), read_number("NaN")
-    ((78.25, 3), (0.001, 3), (nan, 0))
-    """
+    """A number and its printed decimals; NaN and 0 for missing numbers."""
     if text.lower() in NO_NUMBER:
         return float("nan"), 0
     value = float(text)

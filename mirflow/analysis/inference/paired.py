@@ -184,13 +184,6 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[
     signed ranks over the sum of ranks without units that are equal; ``cliffs_delta``, how often a score of the first
     system is larger than one of the second, minus how often it is smaller, over all pairs of units (Cliff 1993). NaN
     without units.
-
-    Examples
-    --------
-    >>> score = np.array([[0.5, 0.9, 0.7, 0.8], [0.4, 0.6, 0.7, 0.9]])
-    >>> found = effects(score, np.array([[0, 1]]))
-    >>> [found[name].item() for name in ("wins", "losses", "ties", "superiority")]
-    [2, 1, 1, 0.625]
     """
     step = max(1, _NUMBERS // max(score.shape[1], 1))
     parts = [_effects(score, pairs[start : start + step], lower_is_better) for start in range(0, len(pairs), step)]

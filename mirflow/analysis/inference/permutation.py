@@ -65,35 +65,32 @@ class PooledScores:
         score = self.sample.score[:, :, self.metric]
         found = np.empty((len(pairs), self.sample.clusters))
         step = max(1, _NUMBERS // max(score.shape[1], 1))
+        statistic, units = STATISTICS[self.sample.kinds[self.metric]], score.shape[1]
+        cluster, clusters = self.sample.cluster, np.arange(self.sample.clusters)
         for start in range(0, len(pairs), step):
             part = slice(start, start + step)
-            moves = self._moves(score[pairs[part, 0]], score[pairs[part, 1]] + shift[part, np.newaxis])
-            cluster, count = self.sample.cluster, self.sample.clusters
-            if not np.array_equal(cluster, np.arange(count)):
-                moves = np.asarray(moves @ (cluster[:, np.newaxis] == np.arange(count)).astype(np.float64))
+            first, second = score[pairs[part, 0]], score[pairs[part, 1]] + shift[part, np.newaxis]
+            every = np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
+            order = np.argsort(every, axis=1, kind="stable")
+            ordered = np.take_along_axis(every, order, axis=1)
+            near = _NEAR * np.where(np.isfinite(every), np.abs(every), 0.0).max(axis=1, keepdims=True)
+            if statistic.quantile is not None:
+                moved = _share_below(ordered, order >= units, statistic.quantile, near)
+            elif statistic.without_each is not None:
+                moved = np.stack([-statistic.without_each(scores) for scores in ordered])
+            else:
+                count, place = ordered.shape[1], np.arange(ordered.shape[1] - 1)
+                others = place + (place >= np.arange(count)[:, np.newaxis])
+                moved = np.stack([-statistic.of_ordered(one[others], np.full(count, count - 1)) for one in ordered])
+            back = np.empty_like(moved)
+            np.put_along_axis(back, order, moved, axis=1)
+            away = differences(first, second)
+            sign = np.sign(np.where(np.abs(away) <= near, 0.0, away))
+            moves = np.asarray(sign * (back[:, units:] - back[:, :units]))
+            if not np.array_equal(cluster, clusters):
+                moves = np.asarray(moves @ (cluster[:, np.newaxis] == clusters).astype(np.float64))
             found[part] = moves
         return found
-
-    def _moves(self, first: Float, second: Float) -> Float:
-        """What each unit counts: float64 (pairs, units)."""
-        statistic, units = STATISTICS[self.sample.kinds[self.metric]], first.shape[1]
-        every = np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
-        order = np.argsort(every, axis=1, kind="stable")
-        ordered = np.take_along_axis(every, order, axis=1)
-        near = _NEAR * np.where(np.isfinite(every), np.abs(every), 0.0).max(axis=1, keepdims=True)
-        if statistic.quantile is not None:
-            moved = _share_below(ordered, order >= units, statistic.quantile, near)
-        elif statistic.without_each is not None:
-            moved = np.stack([-statistic.without_each(scores) for scores in ordered])
-        else:
-            count, place = ordered.shape[1], np.arange(ordered.shape[1] - 1)
-            others = place + (place >= np.arange(count)[:, np.newaxis])
-            moved = np.stack([-statistic.of_ordered(one[others], np.full(count, count - 1)) for one in ordered])
-        back = np.empty_like(moved)
-        np.put_along_axis(back, order, moved, axis=1)
-        away = differences(first, second)
-        sign = np.sign(np.where(np.abs(away) <= near, 0.0, away))
-        return np.asarray(sign * (back[:, units:] - back[:, :units]))
 
     def bounds(self, difference: Float, critical: Float) -> tuple[Float, Float]:
         """The ends of the intervals of shifts that the test does not exclude.

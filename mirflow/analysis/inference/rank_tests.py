@@ -170,13 +170,6 @@ def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
     References
     ----------
     Friedman 1937 and 1940; Nemenyi 1963; Iman and Davenport 1980; Demsar 2006; Downie et al. 2010.
-
-    Examples
-    --------
-    >>> score = -np.array([[0.9, 0.8, 0.7], [0.5, 0.9, 0.6], [0.1, 0.2, 0.3]])[..., np.newaxis]
-    >>> found = rank_systems(score, np.ones((3, 1), dtype=bool))
-    >>> found.mean_rank.ravel().round(2).tolist(), round(found.statistic.item(), 3)
-    ([1.33, 1.67, 3.0], 4.667)
     """
     from scipy.stats import binom, chi2, f, rankdata, studentized_range
 
