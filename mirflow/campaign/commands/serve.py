@@ -23,16 +23,8 @@ if TYPE_CHECKING:
 
 _START = "start"
 _PACKAGES = (
-    "alembic",
-    "jinja2",
-    "markdown_it",
-    "prometheus_client",
-    "pyloudnorm",
-    "python_multipart",
-    "sqlalchemy",
-    "standardwebhooks",
-    "starlette",
-    "uvicorn",
+    *("alembic", "jinja2", "markdown_it", "prometheus_client", "pyloudnorm", "python_multipart", "sqlalchemy"),
+    *("standardwebhooks", "starlette", "uvicorn"),
 )
 """Modules of the extra `serve`."""
 

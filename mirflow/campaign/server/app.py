@@ -345,8 +345,8 @@ CHECKED = 5.0
 _WAIT = 1.0
 
 
-class Monitoring:
-    """Health of a server, and counts of its requests."""
+class Monitoring(Collector):
+    """Health of a server, counts of its requests, and figures of its queue, worker and disk."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -357,7 +357,7 @@ class Monitoring:
         self._requests = Counter(
             "mirflow_requests", "Requests by class of status.", ["status"], registry=self._registry
         )
-        self._registry.register(_Figures(service))
+        self._registry.register(self)
 
     def count(self, status: int | None) -> None:
         """Count a request by the status of its response; None without a response."""
@@ -425,39 +425,26 @@ class Monitoring:
         fine = all(part["ok"] for part in parts.values())
         return fine, {"ok": fine, **parts}
 
-
-def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
-    return None if time is None else max(0.0, (now - time).total_seconds())
-
-
-class _Figures(Collector):
-    def __init__(self, service: Service) -> None:
-        self._service = service
-
     def describe(self) -> list[Metric]:
         """Return nothing, so that the database is only read on request."""
         return []
 
     def collect(self) -> Iterator[Metric]:
         """Yield metrics of queue, worker and disk."""
-        service = self._service
+        service, gauge = self._service, GaugeMetricFamily
         if service.folder is not None:
             free = shutil.disk_usage(service.folder).free
-            yield GaugeMetricFamily("mirflow_disk_free_bytes", "Free space on the disk of the campaign.", free)
+            yield gauge("mirflow_disk_free_bytes", "Free space on the disk of the campaign.", free)
         if service.database is None:
             return
         now = service.clock()
-        count = GaugeMetricFamily("mirflow_submissions", "Unfinished submissions.", labels=["state"])
-        oldest = GaugeMetricFamily(
-            "mirflow_submission_age_seconds", "Age of the oldest unfinished submission.", labels=["state"]
-        )
+        count = gauge("mirflow_submissions", "Unfinished submissions.", labels=["state"])
+        oldest = gauge("mirflow_submission_age_seconds", "Age of the oldest unfinished submission.", labels=["state"])
         with service.database.read() as session:
-            waiting = session.execute(
-                select(Submission.state, func.count(), func.min(Submission.received))
-                .where(Submission.state.in_(OPEN), Submission.withdrawn.is_(None))
-                .group_by(Submission.state)
-            )
-            queued = {state: (number, first) for state, number, first in waiting}
+            is_open = Submission.state.in_(OPEN), Submission.withdrawn.is_(None)
+            waiting = select(Submission.state, func.count(), func.min(Submission.received)).where(*is_open)
+            rows = session.execute(waiting.group_by(Submission.state))
+            queued = {state: (number, first) for state, number, first in rows}
             messages = counts(session)
         for state in OPEN:
             number, first = queued.get(state, (0, now))
@@ -465,13 +452,15 @@ class _Figures(Collector):
             oldest.add_metric([state], (now - first).total_seconds())
         yield count
         yield oldest
-        notifications = GaugeMetricFamily(
-            "mirflow_notifications", "Notifications of the last days.", labels=["channel", "state"]
-        )
+        notifications = gauge("mirflow_notifications", "Notifications of the last days.", labels=["channel", "state"])
         for (channel, name), number in messages.items():
             notifications.add_metric([channel, name], number)
         yield notifications
         last = last_report(service.database)
         if last is not None:
             age = (now - last).total_seconds()
-            yield GaugeMetricFamily("mirflow_worker_report_age_seconds", "Time since the last report of a worker.", age)
+            yield gauge("mirflow_worker_report_age_seconds", "Time since the last report of a worker.", age)
+
+
+def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
+    return None if time is None else max(0.0, (now - time).total_seconds())

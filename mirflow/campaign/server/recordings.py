@@ -27,15 +27,11 @@ from .accounts import Role, Viewer
 
 TYPES: Mapping[str, str] = MappingProxyType(
     {
-        ".aac": "audio/aac",
-        ".flac": "audio/flac",
+        **{f".{kind}": f"audio/{kind}" for kind in ("aac", "flac", "ogg", "wav", "webm")},
         ".m4a": "audio/mp4",
         ".mp3": "audio/mpeg",
         ".oga": "audio/ogg",
-        ".ogg": "audio/ogg",
         ".opus": "audio/ogg",
-        ".wav": "audio/wav",
-        ".webm": "audio/webm",
     }
 )
 """Media types by suffix; other files are not served."""

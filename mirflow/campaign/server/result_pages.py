@@ -76,7 +76,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
 
     def report_block(request: Request) -> Response:
         """Return compressed scores and other numbers of a report, which never change."""
-        visit = Visit(views, request.app.state.service, request)
+        visit = Visit(views, request.app.state.service, request, request.state.viewer)
         try:
             block = visit.report(request.path_params["store"]).block(request.path_params["address"])
         except (UnknownNameError, StoreError, QueryError):
@@ -108,7 +108,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         service: Service = request.app.state.service
         parts, viewer = request.path_params, request.state.viewer
         store: str | None = parts.get("store")
-        content = partial(make, Visit(views, service, request), **parts)
+        content = partial(make, Visit(views, service, request, viewer), **parts)
         query = None if make is _report_track else ""  # the others ignore the query
         try:
             variant = service.years_token() if path in ("archive", "archive_json") else ""
@@ -140,12 +140,7 @@ class Visit:
     views: Views
     service: Service
     request: Request
-
-    @property
-    def viewer(self) -> Viewer | None:
-        """The viewer."""
-        viewer: Viewer | None = self.request.state.viewer
-        return viewer
+    viewer: Viewer | None
 
     def of(self, store: str) -> StoreContents:
         """Return the part of a store that the viewer sees."""
@@ -314,7 +309,7 @@ def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> Gua
     async def endpoint(request: Request) -> Response:
         """Return a picture, which is drawn for the first who asks for it."""
         service: Service = request.app.state.service
-        visit = Visit(views, service, request)
+        visit = Visit(views, service, request, request.state.viewer)
         try:
             depends, draw = await run_in_threadpool(partial(find, visit, **request.path_params))
         except (UnknownNameError, StoreError, QueryError) as error:

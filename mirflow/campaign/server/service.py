@@ -24,15 +24,8 @@ from .database import Database
 from .limits import Network, RateLimits
 from .recordings import Recordings
 
-OWN_PATHS = frozenset(
-    {
-        "api",
-        "health",
-        "login",
-        "metrics",
-        *(path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"),
-    }
-)
+_FIRST_SEGMENTS = {path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"}
+OWN_PATHS = frozenset({"api", "health", "login", "metrics", *_FIRST_SEGMENTS})
 """First path segments used by the server itself."""
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 PORT = 8765

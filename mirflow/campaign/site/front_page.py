@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -216,18 +217,17 @@ TITLES = ("title", "name", "artist", "composer", "album")
 """Coordinates of tracks by which they are found, beside their names."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A page that a search finds."""
+class Entry(NamedTuple):
+    """A page that a search finds: its kind ("evaluation", "system" or "track"), name and address.
+
+    ``where`` is the store, and ``words`` are further ones by which it is found, such as title and artist.
+    """
 
     kind: str
-    """{"evaluation", "system", "track"}."""
     name: str
     where: str
-    """The store, and what else tells pages of one name apart."""
     url: str
     words: str = ""
-    """Further words by which it is found, such as title and artist."""
 
 
 def entries_of(contents: StoreContents, links: Links) -> Iterator[Entry]:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from ....errors import GradingError, MirflowError, PipelineError, counted
 from ....pipeline.model import identifier
-from ....store.generations import write_synced
+from ....store.generations import remove, write_synced
 from ...file import GradingRound, Planning, make_round
 from ...grading.assignment import PlanSummary, assign, read_plan, summarise, tabulate_work, write_plan
 from ...grading.pool import key_path, read_key, read_pairs, summarise_pool
@@ -100,11 +100,8 @@ class RoundPlan:
     def forget(self, *names: str) -> None:
         """Remove the tables of steps that depend on a changed one."""
         for name in names:
-            for path in (self.folder / name, key_path(self.folder / name)):
-                if path.is_dir():
-                    shutil.rmtree(path)
-                else:
-                    path.unlink(missing_ok=True)
+            remove(self.folder / name)
+            remove(key_path(self.folder / name))
 
 
 def find_plan(service: Service, name: str) -> RoundPlan | None:
