@@ -486,6 +486,42 @@ def _describe(
     until = campaign.embargo(submission.split_names, service.clock())
     mine, twin = may_change(submission, viewer), twin_of(session, submission, viewer)
     findings = findings_of(session, submission)[:MOST_LISTED] if mine else ()
+    described: list[dict[str, Any]] = []
+    for result in results:
+        split, now = campaign.splits.get(result.split), service.clock()
+        scores = [(row, show_score(row, split, now)) for row in result.scores]
+        comparisons, least = [], least_units(_LEVEL)
+        for verdict in result.verdicts:
+            # The outcome reveals something about the other submission's score.
+            may_know = may_change if result.hidden and verdict.other.withdrawn is not None else may_see
+            if may_know(verdict.other, viewer):
+                words = verdict.outcome
+                # So few tracks that no test can tell two systems apart are no tie.
+                if not result.hidden and words == "not told apart" and verdict.tracks < least:
+                    words = f"too few tracks ({verdict.tracks}; {least} are needed)"
+                named = {**_columns(verdict, ("evaluation", "metric", "relation")), "other": verdict.other.name}
+                values = _columns(verdict, ("outcome", "difference", "low", "high", "p", "tracks"))
+                comparisons.append({**named, **values, "words": words})
+        described.append(
+            {
+                "split": result.split,
+                "hidden": result.hidden,
+                "decimals": decimals_of(split, now),
+                "comparison_decimals": decimals_of(split, submission.received),
+                "scores": [
+                    {
+                        **_columns(row, ("evaluation", "metric")),
+                        **_columns(shown, ("value", "low", "high")),
+                        "tracks": row.tracks,
+                        "headline": row.headline,
+                        "kept_back": shown.kept_back,
+                        "rules": row.rules,
+                    }
+                    for row, shown in scores
+                ],
+                "comparisons": comparisons,
+            }
+        )
     return {
         **_summary(submission, viewer),
         "reason": submission.reason if mine else "",
@@ -498,44 +534,7 @@ def _describe(
         "progress": _status(session, submission),
         "counts": {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
         "findings": [_columns(row, ("path", "line", "severity", "rule", "message")) for row in findings],
-        "results": [_describe_result(service, campaign, submission, result, viewer) for result in results],
-    }
-
-
-def _describe_result(
-    service: Service, campaign: Campaign, submission: Submission, result: SplitScores, viewer: Viewer | None
-) -> dict[str, Any]:
-    split, now = campaign.splits.get(result.split), service.clock()
-    scores = [(row, show_score(row, split, now)) for row in result.scores]
-    comparisons, least = [], least_units(_LEVEL)
-    for verdict in result.verdicts:
-        # The outcome reveals something about the other submission's score.
-        may_know = may_change if result.hidden and verdict.other.withdrawn is not None else may_see
-        if may_know(verdict.other, viewer):
-            words = verdict.outcome
-            # So few tracks that no test can tell two systems apart are no tie.
-            if not result.hidden and words == "not told apart" and verdict.tracks < least:
-                words = f"too few tracks ({verdict.tracks}; {least} are needed)"
-            named = {**_columns(verdict, ("evaluation", "metric", "relation")), "other": verdict.other.name}
-            values = _columns(verdict, ("outcome", "difference", "low", "high", "p", "tracks"))
-            comparisons.append({**named, **values, "words": words})
-    return {
-        "split": result.split,
-        "hidden": result.hidden,
-        "decimals": decimals_of(split, now),
-        "comparison_decimals": decimals_of(split, submission.received),
-        "scores": [
-            {
-                **_columns(row, ("evaluation", "metric")),
-                **_columns(shown, ("value", "low", "high")),
-                "tracks": row.tracks,
-                "headline": row.headline,
-                "kept_back": shown.kept_back,
-                "rules": row.rules,
-            }
-            for row, shown in scores
-        ],
-        "comparisons": comparisons,
+        "results": described,
     }
 
 

@@ -559,23 +559,9 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
                     for system in ranking["system"].values.tolist()
                 }
                 schemes.append({"scheme": scheme, "tau": _value(ranked["tau"]), "systems": systems})
-    return {
-        "quantities": _quantities(session, opened, judged, made),
-        "forecast": forecast(counting, made.wanted - made.judged, now, opened.config.closes),
-        "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
-        "agreement": _agreement(judged),
-        "boxes": boxes,
-        "graders": _graders(session, opened, judged),
-        "schemes": schemes,
-    }
-
-
-def _quantities(
-    session: Session, opened: OpenRound, judged: Sequence[GraderJudgement], made: rater_agreement.RoundProgress
-) -> Row:
     row = session.get_one(Round, opened.id)
     everybody = session.scalars(select(Participation).where(Participation.round_id == opened.id)).all()
-    return {
+    quantities = {
         "pairs": made.pairs,
         "graders of a pair": opened.config.graders_per_pair,
         "judgements that are needed": made.wanted,
@@ -589,6 +575,15 @@ def _quantities(
         "graders who had all deleted": row.deleted,
         "pieces without a recording": len(opened.missing),
         "closed": None if row.closed is None else row.closed.isoformat(timespec="seconds"),
+    }
+    return {
+        "quantities": quantities,
+        "forecast": forecast(counting, made.wanted - made.judged, now, opened.config.closes),
+        "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
+        "agreement": _agreement(judged),
+        "boxes": boxes,
+        "graders": _graders(session, opened, judged),
+        "schemes": schemes,
     }
 
 
