@@ -410,19 +410,17 @@ def _ranked(
     ranks = page_contents.ranks_of(gains)
     published = None if not final or split.final is None else split.final.published.astimezone(dt.UTC)
     none_of_tests = (None,) * 6
+    fixed: dict[str, Any] = {"grid": "", "missing": "zero", "undefined": "keep", "comparison": ""}
     return RankedEvaluation(
         name=name,
         task=task,
         convention=convention or "mir_eval",
-        grid="",
         created=max(row.date for row in rows).isoformat(timespec="seconds"),
         final=UNSET if published is None else published.isoformat(timespec="seconds"),
         tracks=max(row.tracks for row in rows),
-        missing="zero",
-        undefined="keep",
         headline=headline,
         level=0.95 if final else None,
-        comparison="",
+        **fixed,
         metrics=[*metrics.values()],
         systems=[
             RankedSystem(system, ranks.get(system), *none_of_tests, "", {**about[system]}, scores[system])
