@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...cli.common_options import LEVEL, Command, CommandFamily, LocalPath, ReadingCommand
+from ...cli.common_options import LEVEL, Command, CommandFamily, Decorated, LocalPath, ReadingCommand
 from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
 from . import default_option
@@ -60,6 +60,14 @@ def _refuse_existing(*paths: Path, force: bool) -> None:
 
 
 _force = click.option("--force", is_flag=True, help="Overwrite existing files.")
+_level = click.option(
+    "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
+)
+
+
+def _choice(name: str, choices: tuple[str, ...], help: str) -> Callable[[Decorated], Decorated]:
+    """An option with a fixed set of values, of which the first is the default."""
+    return default_option(name, default=choices[0], type=click.Choice(choices), help=help)
 
 
 def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | None) -> int | Mapping[str, int] | None:
@@ -211,7 +219,7 @@ def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to:
     "--graders", "-g", required=True, metavar="NUMBER|FILE", help="Number of graders, or a list of their names."
 )
 @default_option("--per-pair", "-k", default=1, type=click.IntRange(1), help="Graders per pair.")
-@default_option("--by", default="query", type=click.Choice(("query", "pair")), help="Unit of assignment.")
+@_choice("--by", ("query", "pair"), "Unit of assignment.")
 @default_option("--repeats", default=0.05, type=click.FloatRange(0, 1), help="Share of judgements to repeat.")
 @default_option("--minutes", default=1.0, type=click.FloatRange(0, min_open=True), help="Minutes per judgement.")
 @click.option(
@@ -260,9 +268,7 @@ def assign_command(
 @click.option("--key", type=_FILE, required=True, help="Key written by pool.")
 @default_option("--per-pair", "-k", default=1, type=click.IntRange(1), help="Graders per pair.")
 @click.option("--events", type=_FILE, help="Log of events (JSON lines), for the time on task.")
-@click.option(
-    "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
-)
+@_level
 @output_options
 def overview_command(
     judgements: Path,
@@ -363,18 +369,8 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
 @click.option(
     "--withdrawn", multiple=True, metavar="GRADER", help="Forget this grader's judgements. Repeat for several."
 )
-@default_option(
-    "--known",
-    default="keep",
-    type=click.Choice(("keep", "leave out")),
-    help="Treatment of pieces that the grader knew.",
-)
-@default_option(
-    "--unjudged",
-    default="refuse",
-    type=click.Choice(("refuse", "zero", "skip")),
-    help="How the pipeline scores candidates without a judgement.",
-)
+@_choice("--known", ("keep", "leave out"), "Treatment of pieces that the grader knew.")
+@_choice("--unjudged", ("refuse", "zero", "skip"), "How the pipeline scores candidates without a judgement.")
 @default_option(
     "--scale", default=10.0, type=click.FloatRange(0, min_open=True), help="Largest possible fine judgement."
 )
@@ -461,18 +457,16 @@ def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, t
 @click.argument("judgements", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of groups to write.")
 @default_option("--level", default=0.05, type=LEVEL, help="Significance level of the tests.")
-@default_option("--by", default="fine", type=click.Choice(("fine", "rank", "broad")), help="Values to compare.")
-@default_option(
+@_choice("--by", ("fine", "rank", "broad"), "Values to compare.")
+@_choice(
     "--test",
-    default="rank-sum",
-    type=click.Choice(("rank-sum", "signed-rank")),
-    help="Wilcoxon's test for independent samples, or for the paired differences of graders.",
+    ("rank-sum", "signed-rank"),
+    "Wilcoxon's test for independent samples, or for the paired differences of graders.",
 )
-@default_option(
+@_choice(
     "--differs-from",
-    default="all",
-    type=click.Choice(("all", "any", "previous")),
-    help="Predecessors in the group from which a candidate must differ to start the next group.",
+    ("all", "any", "previous"),
+    "Predecessors in the group from which a candidate must differ to start the next group.",
 )
 @default_option(
     "--above", default=0.0, type=float, help="Median level (NS 0, SS 1, VS 2) above which candidates are similar."
@@ -518,9 +512,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @grading_command.command("agreement", cls=Command, short_help="Measure the agreement of graders.")
 @click.argument("paths", type=_FILE, nargs=-1, required=True, metavar="JUDGEMENTS...")
 @click.option("--figure", type=_OUT, help="Box plots of the fine judgements within each category: .pdf, .png or .svg.")
-@click.option(
-    "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
-)
+@_level
 @output_options
 def agreement_command(
     paths: tuple[Path, ...], figure: Path | None, level: float | None, style: str | None, output: Path | None
