@@ -1,12 +1,15 @@
-"""Queries: drawn at random or by genre, the same ones again with the same seed."""
+"""Queries are drawn at random or by genre, tables are read and written, and clips are cut."""
 
 from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import pytest
-from hypothesis import given
+import soundfile
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.campaign.grading.query_draw import (
@@ -18,10 +21,53 @@ from mirflow.campaign.grading.query_draw import (
     read_queries,
     read_table,
     write_queries,
+    write_table,
 )
 from mirflow.errors import GradingError, InvalidAnnotationError, QueryError, UnreadableError
 
 from ...commands import invoke, refused
+
+names = (
+    st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1, max_size=8).map(str.strip).filter(bool)
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(names, names), max_size=5), st.text("abc #:,", max_size=9))
+def test_what_is_written_is_read_again(rows: list[tuple[str, str]], note: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        write_table(path, ("query", "candidate"), rows, {"seed": 7, "note": note})
+        table = read_table(path)
+    assert table.rows == tuple(rows)
+    assert table.notes == {"seed": "7", "note": " ".join(note.split())}
+
+
+def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text('# seed: 1\n\nquery,candidate\na,b\n\n"c\nd",e\nf,g\n')
+    assert read_table(path).lines == (4, 7, 8)
+
+
+def test_a_private_table_is_never_read_by_others_and_the_old_one_stays_until_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "key.csv"
+    write_table(path, ("a",), [("old",)], private=True)
+    modes = []
+    replace = Path.replace
+
+    def look(new: Path, target: Path) -> Path:
+        modes.append(new.stat().st_mode & 0o777)
+        assert read_table(path).rows == (("old",),)
+        return replace(new, target)
+
+    monkeypatch.setattr(Path, "replace", look)
+    write_table(path, ("a",), [("new",)], private=True)
+    assert modes == [0o600]
+    assert read_table(path).rows == (("new",),)
+    assert [one.name for one in tmp_path.iterdir()] == ["key.csv"]
+
 
 GENRES = ("blues", "jazz", "rock")
 
@@ -139,3 +185,40 @@ class TestTables:
         path.write_text(text, encoding="latin-1")
         with pytest.raises(error, match=message):
             read_pieces(path)
+
+
+RATE = 1000
+
+
+@pytest.fixture
+def audio(tmp_path: Path) -> Path:
+    """Two recordings in which each sample says where it is, the second one shorter than a clip."""
+    folder = tmp_path / "audio"
+    folder.mkdir()
+    for name, seconds in (("long", 100), ("short", 2)):
+        ramp = np.arange(seconds * RATE) / 2**17
+        soundfile.write(folder / f"{name}.wav", np.stack([ramp, -ramp], axis=1), RATE, subtype="DOUBLE")
+    return folder
+
+
+def test_a_clip_is_the_middle_of_its_recording(audio: Path, tmp_path: Path) -> None:
+    out = tmp_path / "clips"
+    invoke("grading", "clip", *sorted(audio.iterdir()), "-o", out, code=0)
+    samples, rate = soundfile.read(out / "long.wav")
+    assert (rate, samples.shape) == (RATE, (30 * RATE, 2))
+    np.testing.assert_allclose(samples[[0, -1], 0] * 2**17, [35 * RATE, 65 * RATE - 1], atol=4)
+    assert soundfile.info(out / "short.wav").duration == 2
+
+
+def test_another_length_and_format(audio: Path, tmp_path: Path) -> None:
+    invoke("grading", "clip", audio / "long.wav", "--seconds", 5, "--to", "flac", "-o", tmp_path / "clips", code=0)
+    assert soundfile.info(tmp_path / "clips" / "long.flac").duration == 5
+
+
+def test_what_cannot_be_cut_is_named(audio: Path, tmp_path: Path) -> None:
+    (tmp_path / "no.wav").write_text("no sound")
+    assert "no.wav: cannot read the recording" in refused("grading", "clip", tmp_path / "no.wav", "-o", tmp_path / "c")
+    assert "is the recording" in refused("grading", "clip", audio / "long.wav", "-o", audio, "--force")
+    (tmp_path / "c").mkdir(exist_ok=True)
+    (tmp_path / "c" / "long.wav").touch()
+    assert "exists" in refused("grading", "clip", audio / "long.wav", "-o", tmp_path / "c")

@@ -1,9 +1,10 @@
-"""Accounts have names and labs, and people and programs come by secrets that expire and are revoked."""
+"""Accounts have names and labs, secrets expire and are revoked, and a log says who did what."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from sqlalchemy.orm import Session
 
 from mirflow.campaign.server.accounts import (
     AccountError,
+    AuditError,
+    AuditLog,
     Viewer,
     add_user,
     find_named,
@@ -163,3 +166,33 @@ def test_labs_are_printable_and_at_most_100_characters(session: Session) -> None
     for lab in ("a" * 101, "a\x1bb"):
         with pytest.raises(AccountError, match="at most 100 printable characters"):
             add_user(session, "max", "reader", BEGIN, lab=lab)
+
+
+def test_lines_are_added_whole_by_many(tmp_path: Path) -> None:
+    logs = [AuditLog(tmp_path / "audit.jsonl") for _ in range(4)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: logs[number % 4].record("ada", "submit", number=number), range(100)))
+    assert sorted(int(line["number"]) for line in logs[0].read()) == list(range(100))
+    assert (tmp_path / "audit.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_names_cannot_forge_lines(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    log.record("ada", "submit", system='x"}\n{"actor": "eve"}', note="n" * 1000)
+    (line,) = log.read()
+    assert line["actor"] == "ada"
+    assert len(str(line["note"])) == 300
+    assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 1
+
+
+def test_a_line_that_a_crash_has_cut_does_not_spoil_the_next(tmp_path: Path) -> None:
+    log = AuditLog(tmp_path / "audit.jsonl")
+    (tmp_path / "audit.jsonl").write_text('{"actor": "ada"}\n{"act')
+    log.record("bob", "submit")
+    assert [line["actor"] for line in log.read()] == ["ada", "bob"]
+
+
+def test_what_cannot_be_kept_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "audit.jsonl").mkdir()
+    with pytest.raises(AuditError, match=r"audit\.jsonl: cannot be written: Is a directory"):
+        AuditLog(tmp_path / "audit.jsonl").record("ada", "submit")

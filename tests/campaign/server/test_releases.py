@@ -1,4 +1,4 @@
-"""Which scores of a hidden split are released, by rows of the database alone."""
+"""Which scores of a hidden split are released, by rows of the database alone; where two estimates first differ."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import datetime as dt
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from mirflow.annotations.annotation import Annotation
 from mirflow.campaign.file import Split
 from mirflow.campaign.server.database import Database, User
-from mirflow.campaign.server.submissions.releases import climb, decimals_of, release, rivals
+from mirflow.campaign.server.submissions.releases import climb, decimals_of, first_difference, release, rivals
 from mirflow.campaign.server.submissions.submission_tables import Released, Submission
 
 NOW = dt.datetime(2027, 1, 5, tzinfo=dt.UTC)
@@ -129,3 +131,41 @@ class TestAReleasedRow:
         submission = sent(session, "a")
         shown(session, submission, {"chord": 0.8})
         assert shown(session, submission, {"chord": 0.9}) == [0.8]
+
+
+def beats(*times: float) -> Annotation:
+    return Annotation("events", {"time": np.array(times)})
+
+
+def chords(*ends: float, labels: str = "CG") -> Annotation:
+    starts = np.array([0.0, *ends[:-1]])
+    return Annotation("intervals", {"start": starts, "end": np.array(ends)}, [*labels])
+
+
+def frames(*pitches: list[float]) -> Annotation:
+    times, flat = np.arange(len(pitches)) / 2, np.array([one for own in pitches for one in own])
+    return Annotation("multipitch", {"time": times, "frequency": flat}, None, (np.array([*map(len, pitches)]),))
+
+
+def tempi(*bpm: float) -> Annotation:
+    return Annotation("tempo", {"tempo": np.array(bpm), "salience": np.array([0.5, 0.5])})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "second"),
+    [
+        (beats(1, 2, 3), beats(1, 2.25, 3), 2.0),
+        (beats(1, 2), beats(1, 2, 2.5), 2.5),
+        (beats(), beats(), None),
+        (chords(1, 4), chords(1, 3), 3.0),
+        (chords(1, 4), chords(1, 4, labels="CA"), 1.0),
+        (chords(1, 4), chords(2, 4), 1.0),
+        (frames([440], [220]), frames([440], [220, 330]), 0.5),
+        (frames([440], []), frames([440], []), None),
+        (tempi(60, 120), tempi(60, 121), None),  # nothing that has a time
+    ],
+)
+def test_estimates_differ_from_a_second_on(one: Annotation, other: Annotation, second: float | None) -> None:
+    assert first_difference(one, other) == second
+    assert first_difference(other, one) == second
+    assert first_difference(one, one) is None

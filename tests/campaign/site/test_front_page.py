@@ -1,8 +1,10 @@
-"""The front page: who leads, what happened, and what to listen to."""
+"""The front page: who leads, what happened, and what to listen to; and the search over all pages."""
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from mirflow.campaign.site.changes import Change
 from mirflow.campaign.site.front_page import front, news_of, worth_listening
 from mirflow.campaign.site.page_contents import LEADERS, store
 
-from ...groups import make_group, random_group
+from ...commands import printed
+from ...groups import make_group, random_group, write_store
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +142,48 @@ def test_many_evaluations_of_one_run_are_one_item_of_news(campaign):
     assert item.details == ["A: new, 2 systems", "B: new, 2 systems", "C: new, 2 systems", "D: new, 2 systems"]
     changes[0] = Change("tag:x", time, "campaign", "A", "A (campaign): removed", [])
     assert [one.title for one in news_of(changes, [])] == ["campaign: 4 evaluations changed"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("searched")
+    tracks = {"tracks": ["a b", "t1"], "track_meta": {"title": ["Été", None], "genre": ["Pop", "Jazz"]}}
+    groups = {name: random_group(2, 2, 1, systems=["KO1", "x/y"], **tracks) for name in ("chord", "key")}
+    store = write_store(folder / "tunes.zarr", groups)
+    printed("site", store, "-o", folder / "site", "--timelines", "none", "--url", "https://lab.org/tunes/")
+    return folder / "site"
+
+
+def index_of(site: Path) -> dict[str, object]:
+    before, _, text = (site / "search.js").read_text().partition(" = ")
+    assert before == "globalThis.searchIndex"
+    return json.loads(text.rstrip(";\n"))
+
+
+def test_the_index_has_each_page_once_with_its_address_and_the_titles_of_tracks(site):
+    index = index_of(site)
+    assert index["left"] == {}
+    found = {}
+    for kind, where, before, after, names in index["groups"]:
+        for given in names:
+            name, own, *words = [given, given] if isinstance(given, str) else given
+            assert where == "tunes"
+            assert (site / (before + own + after)).is_file()
+            found[kind, name] = (before + own + after, *words)
+    assert found["evaluation", "key"] == ("stores/tunes/key/index.html", "Chord estimation")
+    assert found["system", "x/y"] == ("stores/tunes/chord/systems/x~2Fy/index.html",)
+    assert found["track", "a b"] == ("stores/tunes/chord/tracks/a~20b/index.html", "Été")
+    assert len(found) == 6
+
+
+def test_without_scripts_all_names_are_on_a_page(site):
+    text = (site / "all/index.html").read_text()
+    for name in ("../stores/tunes/key/systems/KO1/index.html", "../stores/tunes/key/tracks/index.html"):
+        assert f'href="{name}"' in text
+
+
+def test_the_page_for_addresses_without_a_file_has_links_from_the_root_of_the_host(site):
+    text = (site / "404.html").read_text()
+    for link in ('action="/tunes/all/"', 'data-index="/tunes/search.js"', 'href="/tunes/static/site.'):
+        assert link in text
+    assert '="static/' not in text
