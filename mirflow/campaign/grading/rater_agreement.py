@@ -481,7 +481,7 @@ def group_candidates(
 
 def _group(
     query: str,
-    judged: _Given,
+    judged: _ByGrader,
     levels: Mapping[str, Sequence[float]],
     level: float,
     by: By,
@@ -489,12 +489,12 @@ def _group(
     differs_from: From,
     above: float,
 ) -> list[GroupedCandidate]:
-    numbers = {name: np.array([*given.values()]) for name, given in judged.items()}
-    median = {name: float(np.median(given)) for name, given in numbers.items()}
+    numbers = {name: np.array([*values.values()]) for name, values in judged.items()}
+    median = {name: float(np.median(values)) for name, values in numbers.items()}
     # Sums of equal judgements may differ by rounding.
-    places = {name: (-round(median[name], 9), -round(float(given.mean()), 9)) for name, given in numbers.items()}
+    places = {name: (-round(median[name], 9), -round(float(values.mean()), 9)) for name, values in numbers.items()}
     order = sorted(judged, key=lambda name: (places[name], name))
-    level_of = {name: float(np.median(given)) for name, given in levels.items()}
+    level_of = {name: float(np.median(values)) for name, values in levels.items()}
     worth = {name: level_of.get(name, math.inf if by == "rank" else median[name]) for name in order}
     relevant = [name for name in order if worth[name] > above]
     groups: list[list[str]] = []
@@ -515,18 +515,18 @@ def _group(
     return candidates
 
 
-_Given = dict[str, dict[str, float]]
+_ByGrader = dict[str, dict[str, float]]
 """Judgements of a query by candidate and grader."""
 
 
-def _by_query(collection: Collection, by: By) -> tuple[dict[str, _Given], dict[str, dict[str, list[float]]]]:
+def _by_query(collection: Collection, by: By) -> tuple[dict[str, _ByGrader], dict[str, dict[str, list[float]]]]:
     """Judgements of each query by candidate and grader, and the broad levels of each candidate."""
     judged = all_judged(collection)
     compared = judged.level if by == "broad" else judged.fine
     if np.isnan(compared).all():
         raise GradingError(f"no {'broad' if by == 'broad' else 'fine'} judgements to group by")
     names = [collection.rows.labels[code] for code in collection.rows.columns["label"].tolist()]
-    values: dict[str, _Given] = {}
+    values: dict[str, _ByGrader] = {}
     levels: dict[str, dict[str, list[float]]] = {}
     rows = zip(
         judged.query.tolist(), names, judged.grader.tolist(), compared.tolist(), judged.level.tolist(), strict=True
@@ -543,7 +543,7 @@ def _by_query(collection: Collection, by: By) -> tuple[dict[str, _Given], dict[s
     return values, levels
 
 
-def _ranks(query: str, values: _Given) -> _Given:
+def _ranks(query: str, values: _ByGrader) -> _ByGrader:
     """Rank candidates for each grader, negative so that larger is more similar; ties get their mean."""
     from scipy import stats
 

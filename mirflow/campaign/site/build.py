@@ -181,8 +181,8 @@ def write_site(
         with progress or Progress() as shown:
             for number, ((name, path), annotations) in enumerate(zip(named.items(), roots, strict=True), start=1):
                 shown.about = f"{name} ({number} of {len(named)}): " if len(named) > 1 else ""
-                place = new, pages, name, path, annotations, shown
-                contents, left_out = _write_store(*place, **settings, only_aggregates=only_aggregates)
+                store = new, pages, name, path, annotations, shown
+                contents, left_out = _write_store(*store, **settings, only_aggregates=only_aggregates)
                 listening += worth_listening(contents)
                 index.add(entries_of(contents, DiskLinks(new.file_of("search"), new.twins)))
                 # Written stores need not stay in memory.

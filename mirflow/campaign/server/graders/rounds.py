@@ -116,7 +116,7 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
             session.add(ConsentText(round_id=row.id, version=version, text=text, since=now))
         pairs = {(pair.query, pair.candidate): pair for pair in _pairs(config, service.root)}
         rows = session.scalars(select(StoredPair).where(StoredPair.round_id == row.id))
-        before = {(known.query, known.candidate): known for known in rows}
+        before = {(pair.query, pair.candidate): pair for pair in rows}
         ids = select(StoredAssignment.pair_id).join(StoredPair).where(StoredPair.round_id == row.id)
         assigned = set(session.scalars(ids))
         for name, pair in before.items():

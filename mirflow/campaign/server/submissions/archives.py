@@ -174,10 +174,10 @@ def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[st
     for member in members:
         why = member.trouble or name_trouble(member.name, limits.depth) or fits(member.name)
         # Names that look alike are the same: fold their case, compose accents, drop invisible characters.
-        drawn = (
+        characters = (
             char for char in member.name if unicodedata.category(char) != "Cf" and not "\ufe00" <= char <= "\ufe0f"
         )
-        key = unicodedata.normalize("NFC", "".join(drawn)).casefold()
+        key = unicodedata.normalize("NFC", "".join(characters)).casefold()
         if not why and key in seen:
             why = f"has the same name as {seen[key]!r} except for case, encoding of accents or invisible characters"
         if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):

@@ -395,8 +395,8 @@ def asked_files(folder: Path, campaign: Campaign) -> list[dict[str, Any]]:
         # Estimates may share the suffix of the references, if these are files.
         suffix = Path(evaluation.reference.path or "").suffix
         format = "" if "{" in suffix else suffix[1:]
-        known = places.get(split, {}).get(evaluation.name, ()) if told else ()
-        rows = [{"format": format, **place} for place in known]
+        listing = places.get(split, {}).get(evaluation.name, ()) if told else ()
+        rows = [{"format": format, **place} for place in listing]
         paths = [fill(path, {name: place[name] for name in fields if place.get(name)}) for place in rows]
         one_file = "track" not in fields
         names = [place.get("track", "") for place in rows] if one_file else paths
