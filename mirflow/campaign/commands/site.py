@@ -80,9 +80,8 @@ def site_command(
     for change in made.changes:
         echo(f"changed: {change.title}", err=True)
     seconds = time.perf_counter() - begun
-    echo(
-        f"{made.path / 'index.html'} written: {made.pages} pages, {made.size / 1e6:.1f} MB ({seconds:.1f} s)", err=True
-    )
+    amount = f"{made.pages} pages, {made.size / 1e6:.1f} MB ({seconds:.1f} s)"
+    echo(f"{made.path / 'index.html'} written: {amount}", err=True)
 
 
 @click.command(

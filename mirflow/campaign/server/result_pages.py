@@ -223,9 +223,8 @@ def _search(visit: Visit) -> Content:
 def _feed(visit: Visit) -> Content:
     service = visit.service
     links, base = service.links, service.origin
-    changes = sorted(
-        [*changes_of(service), *visit.views.final_rankings()], key=lambda change: change.time, reverse=True
-    )
+    changes = [*changes_of(service), *visit.views.final_rankings()]
+    changes.sort(key=lambda change: change.time, reverse=True)
     identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
 
     def address(change: Change) -> str:

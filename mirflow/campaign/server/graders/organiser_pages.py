@@ -538,9 +538,8 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
       self-agreement of each), ``schemes`` (ranking of the systems with all categories, and without the middle one).
     """
     judged = judgements_of(session, opened)
-    pairs = session.execute(
-        select(StoredPair.query, StoredPair.candidate).where(StoredPair.round_id == opened.id, ~StoredPair.training)
-    )
+    judged_pairs = StoredPair.round_id == opened.id, ~StoredPair.training
+    pairs = session.execute(select(StoredPair.query, StoredPair.candidate).where(*judged_pairs))
     made = rater_agreement.progress(judged, [Pair(*pair) for pair in pairs], opened.config.graders_per_pair)
     counting = [row.time for row in judged if row.counts and row.time is not None and not row.repeat]
     boxes, schemes = list[Row](), list[Row]()
