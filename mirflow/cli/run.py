@@ -248,7 +248,17 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
         shown = _print_results(store, report.evaluations, primary)
     if idle and not report.part:
         if not quiet or report.failed:
-            echo(_idle_line(report, path, store), err=True)
+            cells = sum(sum(one.status.values()) for one in report.evaluations)
+            lacking = {
+                "without a score": sum(one.failed for one in report.evaluations),
+                "with an empty side": sum(one.empty for one in report.evaluations),
+                "with some scores only": sum(one.partly for one in report.evaluations),
+            }
+            counts = ", ".join(f"{count} {kind}" for kind, count in lacking.items() if count)
+            held = f"{path} has all {counted(cells, 'cell')}" + (
+                f" ({counts}: mirflow problems {store})" * bool(counts)
+            )
+            echo(f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)", err=True)
             _print_broken(report.evaluations)
         return
     problems: list[str] = []
@@ -325,19 +335,6 @@ def _print_causes(
     if findings:
         some = f" ({counted(left, 'low cell')} not looked at here)" if left else ""
         echo(f"  all causes: mirflow diagnose {store}{some}", err=True)
-
-
-def _idle_line(report: RunReport, path: str | Path, store: str) -> str:
-    cells = sum(sum(one.status.values()) for one in report.evaluations)
-    lacking = {
-        "without a score": sum(evaluation.failed for evaluation in report.evaluations),
-        "with an empty side": sum(one.empty for one in report.evaluations),
-        "with some scores only": sum(one.partly for one in report.evaluations),
-    }
-    counts = ", ".join(f"{count} {kind}" for kind, count in lacking.items() if count)
-    some = f" ({counts}: mirflow problems {store})" if counts else ""
-    held = f"{path} has all {counted(cells, 'cell')}{some}"
-    return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
 def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, ResultInMemory]:

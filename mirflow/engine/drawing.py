@@ -64,24 +64,10 @@ def mermaid(graph: Graph) -> str:
 
 
 def draw(graph: Graph, path: str | Path | None = None) -> Any:
-    """Draw a graph into a file, or, without one, for a notebook: by graphviz if it is there, else in Mermaid.
-
-    Parameters
-    ----------
-    graph : dict of key to task
-    path : path or None
-        ``.mmd``, ``.md`` and ``.txt`` are written in Mermaid; other suffixes, such as ``.svg`` and ``.png``, name
-        formats of graphviz.
-
-    Returns
-    -------
-    str, or what ``dask.visualize`` returns
-
-    Raises
-    ------
-    RunError
-        If there are too many blocks to look at, graphviz is missing, or the file cannot be written.
-    """
+    """Draw a graph into a file, or, without one, for a notebook: by graphviz if it is there, else in Mermaid. Files
+    that end with ``.mmd``, ``.md`` and ``.txt`` are written in Mermaid; other suffixes, such as ``.svg`` and ``.png``,
+    name formats of graphviz. Returns the text, or what ``dask.visualize`` returns. Raises a RunError if there are too
+    many blocks to look at, graphviz is missing, or the file cannot be written."""
     if len(graph) > MOST_BLOCKS:
         raise RunError(
             f"cannot draw {len(graph)} blocks: expected at most {MOST_BLOCKS}; draw fewer tracks, or give the pipeline "

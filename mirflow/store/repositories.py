@@ -304,22 +304,21 @@ def history(path: str | Path) -> list[Commit]:
     """
     address = _demand_history(path)
     repository = _open(address)
-    return _ask(address, lambda: _commits(repository, address))
 
+    def commits() -> list[Commit]:
+        tags: dict[str, list[str]] = {}
+        for tag in sorted(repository.list_tags()):
+            tags.setdefault(repository.lookup_tag(tag), []).append(tag)
+        found = []
+        for one in repository.ancestry(snapshot_id=_session(repository, address).snapshot_id):
+            about = one.metadata.get("mirflow")
+            if isinstance(about, dict):
+                versions = {str(name): str(version) for name, version in about.get("versions", {}).items()}
+                named = tuple(tags.get(one.id, ()))
+                found.append(Commit(one.id, one.written_at, one.message, named, versions, str(about.get("name", ""))))
+        return found
 
-def _commits(repository: icechunk.Repository, address: Address) -> list[Commit]:
-    tags: dict[str, list[str]] = {}
-    for tag in sorted(repository.list_tags()):
-        tags.setdefault(repository.lookup_tag(tag), []).append(tag)
-    at = _session(repository, address).snapshot_id
-    found = []
-    for one in repository.ancestry(snapshot_id=at):
-        about = one.metadata.get("mirflow")
-        if isinstance(about, dict):
-            versions = {str(name): str(version) for name, version in about.get("versions", {}).items()}
-            named = tuple(tags.get(one.id, ()))
-            found.append(Commit(one.id, one.written_at, one.message, named, versions, str(about.get("name", ""))))
-    return found
+    return _ask(address, commits)
 
 
 def tag_version(path: str | Path, tag: str) -> Address:
@@ -343,21 +342,10 @@ def _demand_history(path: str | Path) -> Address:
 
 
 class RepositoryWriter:
-    """A store at an address, to which other processes may write at the same time.
-
-    Parameters
-    ----------
-    path : str or path
-        The address, without a version.
-    patience : float
-        Seconds to wait for another process that commits to the same folder; object stores do without.
-
-    Attributes
-    ----------
-    journal : Journal
-        Finished blocks that are not published yet, in a folder of this account; see
-        :class:`mirflow.store.write.StoreWriter`.
-    """
+    """A store at an address, to which other processes may write at the same time. `path`: the address, without a
+    version. `patience`: seconds to wait for another process that commits to the same folder; object stores do without.
+    `journal` has finished blocks that are not published yet, in a folder of this account; see
+    :class:`mirflow.store.write.StoreWriter`."""
 
     shared = True
 
@@ -431,22 +419,10 @@ class RepositoryWriter:
     def publish(
         self, contents: Iterable[GroupContent], attrs: Mapping[str, Any] | None = None, created: str | None = None
     ) -> str:
-        """Commit the store with these groups and no others, and empty the journal.
-
-        Rows of systems whose results are `stored` are not written. If others committed meanwhile, their systems and
-        groups stay.
-
-        Returns
-        -------
-        str
-            Identifier of the commit.
-
-        Raises
-        ------
-        StoreError
-            If others committed other results of the same cells meanwhile, or the repository cannot be written; blocks
-            of the journal stay.
-        """
+        """Commit the store with these groups and no others, and empty the journal; returns the identifier of the
+        commit. Rows of systems whose results are `stored` are not written. If others committed meanwhile, their systems
+        and groups stay. Raises a StoreError if others committed other results of the same cells meanwhile, or the
+        repository cannot be written; blocks of the journal stay."""
         contents = list(contents)
         for content in contents:
             check(content)

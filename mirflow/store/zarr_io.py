@@ -322,14 +322,6 @@ def _metadata(array: Path) -> dict[str, Any]:
     return found
 
 
-def _demand_written(array: zarr.Array[Any], root: Path) -> None:
-    """Raise if an array has other chunks than it says, before memory is taken for all that it says to have. Of a sparse
-    array some are not written; its dims are those of others."""
-    with unless_replaced(root):
-        if array.size and WRITTEN not in array.attrs and _files_of(array) != count_chunks(root / array.path):
-            raise DamagedError(root, f"a chunk of {array.path!r} is lost")
-
-
 def _files_of(array: zarr.Array[Any]) -> int:
     """Number of files of an array that is not sparse: one for each chunk, or for each shard."""
     files = zip(array.shape, array.shards or array.chunks, strict=True)
@@ -466,9 +458,16 @@ class StoredArray:
         with reading(self._place, self._remedy):
             if "_whole" not in self.__dict__:
                 _demand_last(self._array)
-                if isinstance(self._place, Path):
-                    _demand_written(self._array, self._place)
-            if self._array.ndim == 1 or (self._kept and self._is_wanted(key)):
+                if isinstance(self._place, Path) and self._array.size and WRITTEN not in self._array.attrs:
+                    # Before memory is taken for all that it says to have; of a sparse array some are not written.
+                    with unless_replaced(self._place):
+                        if _files_of(self._array) != count_chunks(self._place / self._array.path):
+                            raise DamagedError(self._place, f"a chunk of {self._array.path!r} is lost")
+            # All values have been read, or are to be: others will be asked for soon, or all of them are now.
+            sides = zip(key, self._array.shape, strict=True)
+            wanted = "_whole" in self.__dict__ or self._array.nbytes <= _SMALL
+            wanted |= all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
+            if self._array.ndim == 1 or (self._kept and wanted):
                 values = self._whole
                 for axis in reversed(range(values.ndim)):
                     values = values[(slice(None),) * axis + (key[axis],)]
@@ -478,13 +477,6 @@ class StoredArray:
             values = np.asarray(self._array.oindex[product])
             single = tuple(0 if isinstance(one, int | np.integer) else slice(None) for one in key)
             return np.asarray(values[single], dtype=self.dtype)
-
-    def _is_wanted(self, key: tuple[Any, ...]) -> bool:
-        """True if all values have been read, or are to be: others will be asked for soon, or all of them are now."""
-        if "_whole" in self.__dict__ or self._array.nbytes <= _SMALL:
-            return True
-        sides = zip(key, self._array.shape, strict=True)
-        return all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
 
 
 def place_of(store: Any) -> Path | str:

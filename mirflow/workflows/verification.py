@@ -508,8 +508,9 @@ def _systems_in(ds: xr.Dataset, signed: Signature, systems: Sequence[str]) -> li
     )
 
 
-def _names(check: NumberCheck) -> str:
-    return ", ".join(f"{name} {value}" for name, value in check.names.items() if name not in ("metric", "system"))
+def _about(check: NumberCheck) -> tuple[str, str, str, str]:
+    others = ", ".join(f"{name} {value}" for name, value in check.names.items() if name not in ("metric", "system"))
+    return check.place, check.names.get("metric", ""), check.names.get("system", ""), others
 
 
 def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
@@ -519,10 +520,7 @@ def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
     shown = [one for one in checks if every or one.verdict != EQUAL]
     rows = [
         (
-            one.place,
-            one.names.get("metric", ""),
-            one.names.get("system", ""),
-            _names(one),
+            *_about(one),
             one.printed or "-",
             "-" if math.isnan(one.value) else f"{one.value:.6g}",
             one.verdict,
@@ -538,13 +536,7 @@ def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
 
 def _rows(checks: Sequence[NumberCheck]) -> Table:
     columns = ("place", "metric", "system", "of", "printed", "computed", "difference", "verdict", "reason", "signature")
-    return Table(
-        columns,
-        tuple(
-            (
-                *(one.place, one.names.get("metric", ""), one.names.get("system", ""), _names(one)),
-                *(one.printed, one.value, one.difference, one.verdict, one.reason, one.signature),
-            )
-            for one in checks
-        ),
-    )
+    rows = [
+        (*_about(one), one.printed, one.value, one.difference, one.verdict, one.reason, one.signature) for one in checks
+    ]
+    return Table(columns, tuple(rows))
