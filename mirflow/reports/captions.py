@@ -52,13 +52,7 @@ def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
 
 
 def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
-    """Say why a value is infinite.
-
-    Examples
-    --------
-    >>> infinity_notes(np.array([1.0, np.inf]), ["mean"])
-    ('inf: some scores are infinite, and so is their mean; medians (aggregate: median) are moved little by a few',)
-    """
+    """Say why a value is infinite."""
     if not np.isinf(value).any():
         return ()
     if set(aggregates) == {"median"}:

@@ -179,14 +179,7 @@ _WIDE = 120
 
 
 def blocks_of(table: Table, width: int | None) -> list[Table]:
-    """Break a table into the blocks of columns that a terminal has room for, each with the columns that name its rows.
-
-    Examples
-    --------
-    >>> table = Table(("system", "f_measure", "cemgil"), (("A", "0.5000", "0.4000"),), keys=1)
-    >>> [block.columns for block in blocks_of(table, 20)]
-    [('system', 'f_measure'), ('system', 'cemgil')]
-    """
+    """Break a table into blocks of columns for which a terminal has room, each with the columns that name its rows."""
     widths, keys = _widths(table, width), table.keys
     if width is None or not keys or sum(widths) - _GAP <= width:
         return [table]
@@ -287,13 +280,7 @@ def to_markdown(table: Table) -> str:
 
 
 def to_html(table: Table) -> str:
-    """Write a table for a notebook: intervals also as charts, the notes folded unless they warn.
-
-    Examples
-    --------
-    >>> to_html(Table(("system",), (("<A>",),)))
-    '<table><thead><tr><th>system</th></tr></thead><tbody><tr><td>&lt;A&gt;</td></tr></tbody></table>'
-    """
+    """Write a table for a notebook: intervals also as charts, the notes folded unless they warn."""
     heads, comments, below = _signed(table)
     title = "".join(f"<!-- {one} -->" for one in heads)
     title += "".join(f'<div class="title">{_plain(text)}</div>' for text in (table.sentence, table.title) if text)
@@ -361,13 +348,7 @@ _DIGITS = re.compile(r"-?(\d+(\.\d+)?|inf)")
 
 
 def escape(text: str) -> str:
-    """A name as LaTeX that prints it, whatever is in it.
-
-    Examples
-    --------
-    >>> escape("50% of R&B_#1 {x} ~ ^")
-    '50\\\\% of R\\\\&B\\\\_\\\\#1 \\\\{x\\\\} \\\\textasciitilde{} \\\\textasciicircum{}'
-    """
+    """A name as LaTeX that prints it, whatever is in it."""
     # Two hyphens would be a dash.
     return _DASH.sub("-{}", "".join(_ESCAPES.get(c, c) for c in clean_text(text)))
 

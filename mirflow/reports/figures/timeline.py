@@ -398,6 +398,11 @@ Entry = tuple[str, dict[str, Any]]
 
 def _add_legend(page: Sheet, lanes: Lanes, rows: Sequence[_Lane]) -> bool:
     """Add what lines, marks and colours mean: beside the title of the time axis, or below it, which is returned."""
+    from matplotlib.legend import Legend
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.transforms import offset_copy
+
     judged = ((row.annotation, row.evidence) for row in rows)
     verdicts = next((legend_entries(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two), [])
     entries: list[Entry] = [*verdicts]
@@ -417,29 +422,20 @@ def _add_legend(page: Sheet, lanes: Lanes, rows: Sequence[_Lane]) -> bool:
         page.grow(_LINE * len(lines) / 72)
     # The lowest line comes first and is the legend of the axes, for which a layout keeps room.
     for number, line in reversed([*enumerate(lines)]):
-        _write_legend(lanes.ax, line, top - _LINE * number)
+        handles = [Patch(**style) if "facecolor" in style else Line2D([], [], **style) for _, style in line]
+        # Markers need less room than lines.
+        room = (0.8, 0.3, 0.8) if all("marker" in style for _, style in line) else (2.0, 0.8, 1.2)
+        look: dict[str, Any] = dict(zip(("handlelength", "handletextpad", "columnspacing"), room, strict=True))
+        look |= {"ncols": len(line), "fontsize": 6, "frameon": False, "loc": "upper right"}
+        drawn = Legend(lanes.ax, handles, [text for text, _ in line], **look)
+        below = offset_copy(lanes.ax.transAxes, page.figure, y=top - _LINE * number, units="points")
+        drawn.set_bbox_to_anchor((1, 0), below)
+        drawn.borderaxespad = 0
+        if lanes.ax.get_legend() is None:
+            lanes.ax.legend_ = drawn
+        else:
+            lanes.ax.add_artist(drawn)
     return top < _BESIDE
-
-
-def _write_legend(ax: Axes, entries: Sequence[Entry], top: float) -> None:
-    """Write a line of the legend, so many points below the axis."""
-    from matplotlib.legend import Legend
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.transforms import offset_copy
-
-    handles = [Patch(**style) if "facecolor" in style else Line2D([], [], **style) for _, style in entries]
-    # Markers need less room than lines.
-    room = (0.8, 0.3, 0.8) if all("marker" in style for _, style in entries) else (2.0, 0.8, 1.2)
-    spacing: dict[str, Any] = dict(zip(("handlelength", "handletextpad", "columnspacing"), room, strict=True))
-    texts = [text for text, _ in entries]
-    drawn = Legend(ax, handles, texts, ncols=len(texts), fontsize=6, frameon=False, loc="upper right", **spacing)
-    drawn.set_bbox_to_anchor((1, 0), offset_copy(ax.transAxes, ax.get_figure(root=True), y=top, units="points"))
-    drawn.borderaxespad = 0
-    if ax.get_legend() is None:
-        ax.legend_ = drawn
-    else:
-        ax.add_artist(drawn)
 
 
 def _entry_width(entry: Entry) -> float:
