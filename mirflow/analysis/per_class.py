@@ -30,10 +30,9 @@ from ..ragged import Float, Int
 from ..store.cells import Status
 from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems, system_coordinates
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
-from .missing import are_apart, check_policies, find_gaps, has_score, included_scores
 from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import computed, group_tracks, labels_of, names_of, states_of, tables_of
-from .selected import list_missing
+from .selected import are_apart, check_policies, find_gaps, has_score, included_scores, list_missing
 from .selection import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 
 if TYPE_CHECKING:
@@ -274,26 +273,25 @@ def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
     numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if numbers or not variables:
         return None
-    if all(_has_means(ds, variable, query) for variable in variables):
-        return MEAN
     measures = find_measures(ds)
+    for variable in variables:  # whether all are about the mean of scores along dims, of which some are left
+        metric = measures[variable].metric
+        scored = metric.orientation != "none" and not metric.nominal
+        if not scored or (query.aggregate or metric.standard_aggregate) != MEAN:
+            break
+        table = table_of(ds, variable)
+        over = over_of(table, str(measures[variable]), query)
+        left = [len(names) for dim, names in labels_of(table).items() if dim not in over]
+        if not left or math.prod(left) > _MOST_VALUES:
+            break
+    else:
+        return MEAN
     kinds = {
         next(iter(_aggregates(ds, variable)))
         for variable in variables
         if measures[variable].metric.orientation == "none"
     }
     return kinds.pop() if query.aggregate is None and len(kinds) == 1 and kinds <= {*ORDER_AGGREGATES} else None
-
-
-def _has_means(ds: xr.Dataset, variable: str, query: Query) -> bool:
-    """True if a query is about the mean of scores along dims, of which some are left."""
-    measure = find_measures(ds)[variable]
-    metric = measure.metric
-    if metric.orientation == "none" or metric.nominal or (query.aggregate or metric.standard_aggregate) != MEAN:
-        return False
-    over = over_of(table_of(ds, variable), str(measure), query)
-    left = [len(names) for dim, names in labels_of(table_of(ds, variable)).items() if dim not in over]
-    return bool(left) and math.prod(left) <= _MOST_VALUES
 
 
 def rated_variables(ds: xr.Dataset, query: Query) -> list[str]:

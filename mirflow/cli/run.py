@@ -267,7 +267,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
         if not quiet:
             _print_summary(evaluation, shown.get(name))
         if name in incomplete and not on_purpose:
-            from ..analysis.missing import find_problems
+            from ..analysis.selected import find_problems
             from ..reports.summaries import problem_lines
 
             lines = problem_lines(name, find_problems(evaluation.content))
@@ -447,8 +447,8 @@ def evaluate_command(
     Options of reading (--columns, --time-unit, ...) apply to both sides; with the prefix --reference- or --estimate-,
     as in --estimate-time-unit ms, to one of them.
     """
-    from ..analysis.missing import find_problems
     from ..analysis.scores import as_scores
+    from ..analysis.selected import find_problems
     from ..evaluation.evaluate import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..readers.options import OPTIONS, SIDES

@@ -171,10 +171,8 @@ def _table(result: xr.Dataset) -> str:
         cells = "".join(f'<td class="number">{number}</td>' for number in shown)
         span = str(n[index].max()) if np.ptp(n[index]) == 0 else f"{n[index].min()}-{n[index].max()}"
         rows.append(f'<tr><th>{escape(system)}</th>{cells}<td class="number">{span}</td></tr>')
-    body = "".join(rows)
-    return (
-        f'<table><thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead><tbody>{body}</tbody></table>'
-    )
+    head = f'<thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead>'
+    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
 
 
 def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:

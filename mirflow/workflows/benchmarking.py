@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..analysis.combine import join_group
 from ..analysis.inference.comparisons import compare_blocks, compared_blocks
 from ..analysis.inference.resampling import Resampling
-from ..analysis.missing import find_problems
 from ..analysis.queries import evaluate_query, evaluations_of
 from ..analysis.query_options import AUTO, Query, make_query
 from ..analysis.scores import as_scores, coords_of, names_of
+from ..analysis.selected import find_problems
 from ..analysis.signatures import Signature, sign
 from ..engine.runs import run
 from ..errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, name_some, suggest

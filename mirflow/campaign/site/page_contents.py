@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 
 from ...analysis.inference.comparisons import compare
-from ...analysis.missing import CellProblem, find_problems
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import MISSING, UNDEFINED, Query
 from ...analysis.scores import arrays_of, coords_of, names_of
+from ...analysis.selected import CellProblem, find_problems
 from ...errors import QueryError, UnknownNameError, shorten
 from ...metrics.constants import constants_that_win
 from ...metrics.measures import SIGN_OF

@@ -17,21 +17,23 @@ from ...analysis.inference import compare, intervals
 from ...analysis.inference.comparisons import compared_blocks, gaps_to_best
 from ...analysis.inference.rank_tests import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling
-from ...analysis.missing import (
+from ...analysis.per_class import aggregate_table, select_table
+from ...analysis.queries import headline_metrics
+from ...analysis.query_options import AUTO, MISSING, Query, say_intervals
+from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
+from ...analysis.selected import (
+    STORES,
     CellProblem,
     Gaps,
     are_apart,
+    bare_cells,
     find_gaps,
     find_problems,
     included_scores,
     list_shown,
     warn_withheld,
+    with_surplus,
 )
-from ...analysis.per_class import aggregate_table, select_table
-from ...analysis.queries import headline_metrics
-from ...analysis.query_options import AUTO, MISSING, Query, say_intervals
-from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
-from ...analysis.selected import STORES, bare_cells, with_surplus
 from ...analysis.selection import find_measures
 from ...analysis.signatures import sign
 from ...errors import QueryError, shorten
