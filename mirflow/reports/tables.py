@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
 from ..notebook import styled
-from . import standings
-from .standings import bounded_values, text_charts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -150,6 +148,8 @@ def to_text(
     the codes of a terminal. `signed`: whether the signatures of the numbers are among the notes. `charts`: whether
     intervals are also drawn, where 120 columns or more have room for that.
     """
+    from .standings import bounded_values, text_charts  # needs numpy, which help does without
+
     if table.details and not details:
         table = replace(table, details=("columns and methods: --notes (details=True)",))
     below = _signed(table)[2] if signed else (*table.notes, *table.details)
@@ -281,6 +281,9 @@ def to_markdown(table: Table) -> str:
 
 def to_html(table: Table) -> str:
     """Write a table for a notebook: intervals also as charts, the notes folded unless they warn."""
+    from . import standings  # needs numpy, which help does without
+    from .standings import bounded_values  # needs numpy, which help does without
+
     heads, comments, below = _signed(table)
     title = "".join(f"<!-- {one} -->" for one in heads)
     title += "".join(f'<div class="title">{_plain(text)}</div>' for text in (table.sentence, table.title) if text)
