@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, kinds_in
 from ..frames import with_frames
-from ..measures import Measure, Parameter, Weight, metric, metrics_in
+from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
 MAX_TIME = 30000.0
@@ -64,106 +63,91 @@ def clean(rows: Ragged) -> Cleaned:
     return Cleaned(rows, cleaned.repairs, cleaned.flaws)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Numbers of pitches over the frames of pairs: float64 (pairs,) each."""
-
-    hits: Float
-    """Matched pitches."""
-    reference: Float
-    estimate: Float
-    """Pitches of each side."""
-    fewer: Float
-    more: Float
-    """The smaller and the larger of both numbers of each frame."""
-
-    @classmethod
-    def of(cls, hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Counts:
-        """Sum the numbers of pitches of frames, int64 (frames,) each, by pair."""
-        fewer, more = np.minimum(reference, estimate), np.maximum(reference, estimate)
-        columns = (hits, reference, estimate, fewer, more)
-        return cls(*(sum_by(pair, column.astype(np.float64), pairs) for column in columns))
+Counts = tuple[Float, ...]
+"""Over the frames of pairs, float64 (pairs,) each: matched pitches, pitches of the reference, of the estimate, and the
+smaller and the larger of both numbers of each frame."""
 
 
-_POLINER = "@poliner2007piano; @bay2009"
+def count(hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Counts:
+    """Sum the numbers of pitches of frames, int64 (frames,) each, by pair."""
+    columns = (hits, reference, estimate, np.minimum(reference, estimate), np.maximum(reference, estimate))
+    return tuple(sum_by(pair, column.astype(np.float64), pairs) for column in columns)
 
-_REFERENCES = Weight("number of pitches of the reference, over all frames", "pitches")
-_ESTIMATES = Weight("number of estimated pitches, over all frames", "pitches")
-_BOTH = Weight("mean number of pitches of both sides, over all frames", "pitches")
-_ALL = Weight("true positives, false positives and false negatives, over all frames", "pitches")
 
-_metric = partial(
-    metric,
+_OVER = "over the number of pitches of the reference"
+_ERROR = {"orientation": "lower", "perfect": 0.0, "literature": "@poliner2007piano; @bay2009"}
+_SURPLUS = {**_ERROR, "range": (0.0, float("inf")), "surplus": True, "version": 2}
+
+
+@family(
+    {
+        "precision": Weight("number of estimated pitches, over all frames", "pitches"),
+        "f_measure": Weight("mean number of pitches of both sides, over all frames", "pitches"),
+        "accuracy": Weight("true positives, false positives and false negatives, over all frames", "pitches"),
+        **dict.fromkeys(
+            ("recall", "substitution_error", "miss_error", "false_alarm_error", "total_error"),
+            Weight("number of pitches of the reference, over all frames", "pitches"),
+        ),
+    },
+    {
+        title.lower().replace(" ", "_").replace("-", "_"): {"title": title, "summary": summary, "key": title, **about}
+        for title, summary, about in (
+            ("Precision", "share of the estimated pitches that are right, over all frames", {}),
+            ("Recall", "share of the pitches of the reference that were found, over all frames", {}),
+            (
+                "F-measure",
+                "harmonic mean of precision and recall, over all frames",
+                {"default": False, "aliases": ("f1",), "key": ""},
+            ),
+            (
+                "Accuracy",
+                "TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX",
+                {
+                    "aliases": ("multi_f0_accuracy", "Acc"),
+                    "literature": "equation 2 of @downie2010; @dixon2000; @bay2009",
+                },
+            ),
+            (
+                "Substitution Error",
+                f"pitches that replace another one in their frame, {_OVER}",
+                {"aliases": ("e_sub",), **_ERROR},
+            ),
+            ("Miss Error", f"missing pitches of frames with too few, {_OVER}", {"aliases": ("e_miss",), **_ERROR}),
+            (
+                "False Alarm Error",
+                f"surplus pitches of frames with too many, {_OVER}",
+                {"aliases": ("e_fa",), **_SURPLUS},
+            ),
+            ("Total Error", f"substitutions, misses and false alarms, {_OVER}", {"aliases": ("e_tot",), **_SURPLUS}),
+        )
+    },
     parameters=(
         Parameter("window", 0.5, "semitone", help="largest distance of matched pitches", least=0.0, mir_eval="window"),
     ),
     literature="@bay2009",
 )
-_error = partial(_metric, weight=_REFERENCES, orientation="lower", perfect=0.0, literature=_POLINER)
-_surplus = partial(_error, range=(0.0, float("inf")), surplus=True, version=2)
-
-
-@_metric("Precision", _ESTIMATES, key="Precision")
-def precision(counts: Counts, measure: Measure) -> Scored:
-    """Share of the estimated pitches that are right, over all frames."""
-    return share(counts.hits, counts.estimate)
-
-
-@_metric("Recall", _REFERENCES, key="Recall")
-def recall(counts: Counts, measure: Measure) -> Scored:
-    """Share of the pitches of the reference that were found, over all frames."""
-    return share(counts.hits, counts.reference)
-
-
-@_metric("F-measure", _BOTH, default=False, aliases=("f1",))
-def f_measure(counts: Counts, measure: Measure) -> Scored:
-    """Harmonic mean of precision and recall, over all frames."""
-    return share(counts.hits, 0.5 * (counts.reference + counts.estimate))
-
-
-@_metric(
-    "Accuracy",
-    _ALL,
-    key="Accuracy",
-    aliases=("multi_f0_accuracy", "Acc"),
-    literature="equation 2 of @downie2010; @dixon2000; @bay2009",
-)
-def accuracy(counts: Counts, measure: Measure) -> Scored:
-    """TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX."""
-    return share(counts.hits, counts.estimate + counts.reference - counts.hits)
-
-
-@_error("Substitution Error", key="Substitution Error", aliases=("e_sub",))
-def substitution_error(counts: Counts, measure: Measure) -> Scored:
-    """Pitches that replace another one in their frame, over the number of pitches of the reference."""
-    return share(counts.fewer - counts.hits, counts.reference)
-
-
-@_error("Miss Error", key="Miss Error", aliases=("e_miss",))
-def miss_error(counts: Counts, measure: Measure) -> Scored:
-    """Missing pitches of frames with too few, over the number of pitches of the reference."""
-    return share(counts.reference - counts.fewer, counts.reference)
-
-
-@_surplus("False Alarm Error", key="False Alarm Error", aliases=("e_fa",))
-def false_alarm_error(counts: Counts, measure: Measure) -> Scored:
-    """Surplus pitches of frames with too many, over the number of pitches of the reference."""
-    return open_share(counts.estimate - counts.fewer, counts.reference)
-
-
-@_surplus("Total Error", key="Total Error", aliases=("e_tot",))
-def total_error(counts: Counts, measure: Measure) -> Scored:
-    """Substitutions, misses and false alarms, over the number of pitches of the reference."""
-    return open_share(counts.more - counts.hits, counts.reference)
+def rates(name: str, counts: Counts, measure: Measure) -> Scored:
+    """Ratios of numbers of pitches over all frames."""
+    hits, reference, estimate, fewer, more = counts
+    parts = {
+        "precision": (hits, estimate),
+        "recall": (hits, reference),
+        "f_measure": (hits, 0.5 * (reference + estimate)),
+        "accuracy": (hits, estimate + reference - hits),
+        "substitution_error": (fewer - hits, reference),
+        "miss_error": (reference - fewer, reference),
+        "false_alarm_error": (estimate - fewer, reference),
+        "total_error": (more - hits, reference),
+    }
+    return (open_share if measure.metric.surplus else share)(*parts[name])
 
 
 CHROMA = "chroma"
 """The `needs` of metrics that ignore octaves."""
 
 
-_PLAIN = metrics_in(globals())
 METRICS = (
-    *_PLAIN,
+    *metrics_in(globals()),
     *(
         replace(
             metric,
@@ -174,7 +158,7 @@ METRICS = (
             aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
             needs=CHROMA,
         )
-        for metric in _PLAIN
+        for metric in rates
     ),
 )
 
@@ -215,7 +199,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
             mask = ~np.isin(pair, pair[large])
             ours, theirs, pair = ours.take(np.flatnonzero(mask)), theirs.take(np.flatnonzero(mask)), pair[mask]
         hits = count_true_positives(ours, theirs, list(dict.fromkeys(ways)))
-        summed = {way: Counts.of(number, ours.counts, theirs.counts, pair, len(counts)) for way, number in hits.items()}
+        summed = {way: count(number, ours.counts, theirs.counts, pair, len(counts)) for way, number in hits.items()}
         for column, (measure, way) in enumerate(zip(measures, ways, strict=True)):
             values[:, batch, column] = measure.read(summed[way])
     values[0, list(refused)] = np.nan

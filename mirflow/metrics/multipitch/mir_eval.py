@@ -14,7 +14,7 @@ from ..base import Pairs
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
 from .kernel import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
-from .metrics import MAX_FREQ, MAX_TIME, METRICS, MIN_FREQ, MIR_EVAL, Counts
+from .metrics import MAX_FREQ, MAX_TIME, METRICS, MIN_FREQ, MIR_EVAL, count
 
 _NO_REFERENCE, _NO_ESTIMATE = "Reference frequencies are all empty.", "Estimate frequencies are all empty."
 _SIDES = ("ref_time", "ref_freqs", "est_time", "est_freqs")
@@ -245,7 +245,7 @@ def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tupl
 
 
 def _read(true_positives: Array, n_ref: Array, n_est: Array, *names: str) -> list[float]:
-    counts = Counts.of(true_positives, n_ref, n_est, np.zeros(len(n_ref), dtype=np.int64), 1)
+    counts = count(true_positives, n_ref, n_est, np.zeros(len(n_ref), dtype=np.int64), 1)
     return [float(measure.read(counts)[0][0]) for measure in MIR_EVAL.select(names)]
 
 
