@@ -70,7 +70,7 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
     """
     from importlib.metadata import version
 
-    from ..metrics.literature import spell_out, to_bibtex
+    from ..metrics.measures import spell_out, to_bibtex
 
     release = version("mirflow")
     uses: dict[str, dict[str, None]] = {}
@@ -91,8 +91,7 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
 def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
     from ..analysis.selection import find_measures
     from ..metrics.base import get_task
-    from ..metrics.literature import cited
-    from ..metrics.measures import Measure, parse
+    from ..metrics.measures import Measure, cited, parse
 
     name = str(ds.attrs.get("convention", ""))
     found: list[tuple[str, str]] = []

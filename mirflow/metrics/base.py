@@ -204,7 +204,7 @@ class Convention:
     doubts: tuple[Doubt, ...] = ()
     """Doubts of this convention and of its task."""
     literature: str = ""
-    """Citations such as ``"@raffel2014"``; see :mod:`mirflow.metrics.literature`."""
+    """Citations such as ``"@raffel2014"``; see :mod:`mirflow.metrics.measures`."""
     counted: bool = False
     """Whether `score` needs the `counts` of all weights, for pairs with too few items."""
     errors: ErrorBudget | None = None

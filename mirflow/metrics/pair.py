@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from ..errors import refuse_unknown
 from ..ragged import Column, Ragged
-from .literature import spell_out
-from .measures import Measure, Metric, Parameter, Value
+from .measures import Measure, Metric, Parameter, Value, spell_out
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

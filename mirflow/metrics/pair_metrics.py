@@ -129,7 +129,16 @@ def metrics_of(
     if task and tasks and task not in tasks:
         raise MetricError(f"{origin}: {name} is a metric of {' and '.join(tasks)}, not of {task}")
     more = about.pop("parameters")
-    parameters = _parameters(function, more, origin)
+    defaults = {
+        one.name: one.default
+        for one in _signature(function, origin)
+        if isinstance(one.default, bool | int | float | str)
+    }
+    try:
+        refuse_unknown("parameters", more, defaults)
+        parameters = tuple(Parameter(key, default, **more.get(key, {})) for key, default in defaults.items())
+    except TypeError as error:
+        raise MetricError(f"{origin}: {error}") from None
     if task:
         layout_of(function, task, origin)
     text = " ".join(inspect.cleandoc(getattr(function, "__doc__", "") or "").split("\n\n")[0].split("\n")).rstrip(".")
@@ -177,22 +186,6 @@ def _signature(function: Callable[..., Any], origin: str) -> list[inspect.Parame
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
         raise MetricError(f"{origin}: not a Python function, so its parameters are unknown; wrap it") from None
-
-
-def _parameters(
-    function: Callable[..., Any], more: Mapping[str, Mapping[str, Any]], origin: str
-) -> tuple[Parameter, ...]:
-    """Parameters of a metric: arguments with a number, a string or a bool as default."""
-    parameters = {
-        one.name: one.default
-        for one in _signature(function, origin)
-        if isinstance(one.default, bool | int | float | str)
-    }
-    try:
-        refuse_unknown("parameters", more, parameters)
-        return tuple(Parameter(name, default, **more.get(name, {})) for name, default in parameters.items())
-    except TypeError as error:
-        raise MetricError(f"{origin}: {error}") from None
 
 
 def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> ArgumentLayout:
@@ -246,23 +239,18 @@ def read_result(result: Any, key: str = "") -> tuple[float, float]:
     elif isinstance(result, Mapping):
         raise ResultError("returned a dict; declare its keys: @mirflow.pair_metric(values=[...])")
     pair = result if isinstance(result, tuple | list) else (result, 1.0)
-    if len(pair) != 2:
-        raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of these")
-    score, weight = (_number(one, result) for one in pair)
+    try:
+        if len(pair) != 2 or any(isinstance(one, str | bytes) or getattr(one, "ndim", 0) for one in pair):
+            raise TypeError
+        score, weight = map(float, pair)
+    except (TypeError, ValueError):
+        message = f"returned {_shown(result)}; return a number, (score, weight), or a dict of these"
+        raise ResultError(message) from None
     if math.isnan(score):
         return math.nan, 0.0
     if not (math.isfinite(weight) and weight >= 0):
         raise ResultError(f"returned the weight {weight:g}; weights must be finite and at least 0")
     return score, weight
-
-
-def _number(value: Any, result: Any) -> float:
-    if not isinstance(value, str | bytes) and getattr(value, "ndim", 0) == 0:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            pass
-    raise ResultError(f"returned {_shown(result)}; return a number, (score, weight), or a dict of these")
 
 
 def _shown(value: Any) -> str:

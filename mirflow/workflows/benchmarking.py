@@ -22,8 +22,7 @@ from ..analysis.signatures import Signature, sign
 from ..engine.runs import run
 from ..errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, name_some, suggest
 from ..metrics.base import get_task
-from ..metrics.literature import spell_out
-from ..metrics.measures import SIGN_OF
+from ..metrics.measures import SIGN_OF, spell_out
 from ..pipeline.discovery import absolute, find_estimates
 from ..pipeline.model import Pipeline, Resolved, Trouble, resolve
 from ..published.benchmark_file import (

@@ -13,7 +13,7 @@ import yaml
 
 from mirflow.metrics import chord
 from mirflow.metrics.base import get_task, tasks
-from mirflow.metrics.literature import bibliography, cited, spell_out, to_bibtex
+from mirflow.metrics.measures import bibliography, cited, spell_out, to_bibtex
 
 ROOT = Path(__file__).parents[2]
 RULES = [rules for task in tasks() for rules in get_task(task).conventions.values()]

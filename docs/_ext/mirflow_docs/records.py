@@ -17,8 +17,7 @@ from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, get_task, tasks
 from mirflow.metrics.constants import CONSTANTS, WINS, constants_that_win
 from mirflow.metrics.edits import ErrorKind
-from mirflow.metrics.literature import spell_out
-from mirflow.metrics.measures import KEY, Metric, Parameter, describe
+from mirflow.metrics.measures import KEY, Metric, Parameter, describe, spell_out
 
 from .markdown import code, plain, table
 

@@ -19,8 +19,7 @@ from urllib.parse import quote, urlsplit
 import numpy as np
 
 from ...errors import MirflowError
-from ...metrics.literature import to_bibtex
-from ...metrics.measures import SIGN_OF
+from ...metrics.measures import SIGN_OF, to_bibtex
 from ...reports.layout import show_value
 from ...reports.leaderboard import RankedEvaluation
 from ...reports.page.assembly import classic_script, report_link

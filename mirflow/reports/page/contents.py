@@ -16,7 +16,7 @@ from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError
 from ...metrics.base import has_task
-from ...metrics.literature import to_bibtex
+from ...metrics.measures import to_bibtex
 from ...pipeline.document import without_folders
 from ..captions import metric_title, task_title
 from ..doubted_references import describe_disagreements
