@@ -47,7 +47,8 @@ export async function drawHeatmap(state, open) {
   const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down); above, the mean of the systems, ` +
     `right, ${state.contents.aggregates[state.aggregate].title} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, tones, key, way),
   el("div", { class: "heatframe" }, map.top, names, map.frame, map.side), cell);
-  const settle = () => {
+  // It fits its width to the page that it is in by then.
+  made.settle = () => {
     paint(map);
     let width = map.frame.clientWidth;
     new ResizeObserver(() => {
@@ -56,7 +57,7 @@ export async function drawHeatmap(state, open) {
       paint(map);
     }).observe(map.frame);
   };
-  return { node: made, settle };
+  return made;
 }
 
 let palette = null;

@@ -43,7 +43,12 @@ export class LanesView extends TimeSpan {
     this.least = this.laneHeight;
     for (const part of this.parts) {
       listen(this, part.canvas);
-      part.canvas.finer = (scale) => this.finer(part, scale);
+      // A copy as a finer picture.
+      part.canvas.finer = (scale) => {
+        const copy = el("canvas");
+        this.drawPart({ ...part, canvas: copy, size: "" }, scale);
+        return copy;
+      };
     }
     this.canvas.addEventListener("keydown", (event) => press(this, event));
   }
@@ -147,10 +152,6 @@ export class LanesView extends TimeSpan {
   /** How far from a time something may be to be meant by it. */
   get nearness() { return Math.min(0.5, ((this.to - this.from) / this.width) * 6); }
 
-  moved() {
-    this.does.moved();
-  }
-
   /** What a lane says at a time, and how that is judged. */
   describe(lane, time) {
     if (typeof lane.annotation === "string") return { value: lane.annotation, verdict: "" };
@@ -214,13 +215,6 @@ export class LanesView extends TimeSpan {
     }
     this.node.style.setProperty("--sound", `${this.soundHeight}px`);
     for (const part of this.parts) this.drawPart(part);
-  }
-
-  /** A copy of a part as a finer picture. */
-  finer(part, scale) {
-    const canvas = el("canvas");
-    this.drawPart({ ...part, canvas, size: "" }, scale);
-    return canvas;
   }
 
   drawPart(part, least = 1) {

@@ -49,10 +49,7 @@ function drawHead() {
 const FOLLOWING = ["tolerance", "losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "errors", "causes", "doubts", "coverage"];
 
 /** Say in a part which tracks its numbers are of: far below the chips, and in frames of other pages, nothing else does. */
-function tell(part) {
-  if (part && state.shown && FOLLOWING.includes(part.id)) part.querySelector("h2").after(el("p", { class: "shown" }, `Shown: ${shownOf(state)}.`));
-  return part;
-}
+const tell = (part) => { if (part && state.shown && FOLLOWING.includes(part.id)) part.querySelector("h2").after(el("p", { class: "shown" }, `Shown: ${shownOf(state)}.`)); };
 
 /** The table of systems; what arrives later is drawn into it, unless something else is shown by then. */
 async function drawRanking() {
@@ -67,7 +64,8 @@ async function drawRanking() {
     showTab(state, [...document.getElementById("main").children]);
     drawHead();
     const gains = document.getElementById("gains");
-    if (gains) gains.replaceWith(tell(await drawGains(state, openTimeline)));
+    // Without a filter there is nothing to tell.
+    if (gains) gains.replaceWith(await drawGains(state, openTimeline));
     offerCopies(state);
     if (focus) made.querySelector(`[data-sort="${focus}"]`)?.focus();
   };
@@ -75,7 +73,7 @@ async function drawRanking() {
 }
 
 /** Sections of scores by track. */
-const BY_TRACK = [["distributions", drawDistributions], ["heatmap", null], ["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty]];
+const BY_TRACK = [["distributions", drawDistributions], ["heatmap", drawHeatmap], ["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty]];
 
 const openTimeline = (track, list, at) => openTrack(state, track, list, at);
 
@@ -85,22 +83,17 @@ async function draw() {
   const main = document.getElementById("main");
   const overview = drawOverview(state);
   const parts = [];
-  let settle = () => {};
   if (state.shown && !state.shown.tracks.length) {
-    const none = section("leaderboard", "No track is left", "No track meets all conditions of the filter: remove one of them above.");
-    main.replaceChildren(none);
-    showTab(state, [none]);
-    drawHead();
-    return;
+    main.replaceChildren(section("leaderboard", "No track is left", "No track meets all conditions of the filter: remove one of them above."));
+    showTab(state, [...main.children]);
+    return drawHead();
   }
   if (state.metric >= 0) {
     parts.push(await drawRanking());
     // What is fetched is drawn as it comes: the table first.
     if (FETCHED && !main.querySelector("section")) main.replaceChildren(...parts);
     parts.push(await drawTolerance(state));
-    const heat = state.has("heatmap") ? await drawHeatmap(state, openTimeline) : null;
-    if (heat) settle = heat.settle;
-    for (const [id, make] of BY_TRACK) parts.push(id === "heatmap" ? heat?.node : state.has(id) ? await make(state, openTimeline) : null);
+    for (const [id, make] of BY_TRACK) parts.push(state.has(id) ? await make(state, openTimeline) : null);
   } else {
     parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
   }
@@ -115,7 +108,7 @@ async function draw() {
   drawHead();
   // In a frame of another page; a heat map fits its width to it.
   document.getElementById(state.part || "-")?.classList.add("alone");
-  settle();
+  parts.find((part) => part?.settle)?.settle();
   offerCopies(state);
   drawListen(state);
   scrollTo(0, scrolled);
@@ -132,13 +125,13 @@ document.getElementById("main").addEventListener("click", (event) => {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
   const text = link.getAttribute("href").slice(1);
-  follow(state, text).then(() => { if (text.includes("tab=")) toTop(); });
+  follow(state, text).then(() => {
+    if (!text.includes("tab=")) return;
+    // A tab begins from above.
+    scrollTo(0, 0);
+    document.querySelector("#main > section:not(.away)")?.focus({ preventScroll: true });
+  });
 });
-/** Begin a tab from above. */
-function toTop() {
-  scrollTo(0, 0);
-  /** @type {HTMLElement|null} */ (document.querySelector("#main > section:not(.away)"))?.focus({ preventScroll: true });
-}
 // An anchor would take the place of the state in the address.
 const [toResults, toTracks] = document.querySelectorAll(".skip");
 toResults.addEventListener("click", (event) => {

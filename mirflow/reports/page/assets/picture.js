@@ -156,15 +156,11 @@ export function takePicture(nodes, { title, caption, source }) {
   let y = GAP;
   const words = head.map(({ line, ...own }) => ({ kind: "text", anchor: "start", x: GAP, y: (y += line) - 6, ...own }));
   const shift = new DOMMatrix().translate(GAP - left, y + 8 - top);
+  const move = { shape: ({ matrix }) => ({ matrix: shift.multiply(matrix) }), text: (mark) => ({ x: mark.x + shift.e, y: mark.y + shift.f }),
+    canvas: ({ box }) => ({ box: new DOMRect(box.x + shift.e, box.y + shift.f, box.width, box.height) }) };
   const height = Math.ceil(y + 8 + bottom - top + (source ? 30 : GAP));
   const foot = source ? [{ kind: "text", anchor: "start", x: GAP, y: height - 10, text: source, font: `400 11px ${FONT}`, fill: quiet }] : [];
-  return { width, height, ground, marks: [...words, ...marks.map((mark) => moved(mark, shift)), ...foot] };
-}
-
-function moved(mark, shift) {
-  if (mark.kind === "shape") return { ...mark, matrix: shift.multiply(mark.matrix) };
-  if (mark.kind === "canvas") return { ...mark, box: new DOMRect(mark.box.x + shift.e, mark.box.y + shift.f, mark.box.width, mark.box.height) };
-  return { ...mark, x: mark.x + shift.e, y: mark.y + shift.f };
+  return { width, height, ground, marks: [...words, ...marks.map((mark) => ({ ...mark, ...move[mark.kind](mark) })), ...foot] };
 }
 
 const escaped = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
@@ -205,20 +201,13 @@ export function toPng({ width, height, ground, marks }) {
     else if (mark.kind === "text") {
       Object.assign(context, { font: mark.font, fillStyle: mark.fill, textAlign: mark.anchor === "middle" ? "center" : mark.anchor });
       context.fillText(mark.text, mark.x, mark.y);
-    } else paint(context, mark, base);
+    } else {
+      const shape = new Path2D(mark.path);
+      context.setTransform(base.multiply(mark.matrix));
+      Object.assign(context, { fillStyle: mark.fill || "transparent", strokeStyle: mark.stroke || "transparent", lineWidth: mark.width || 1 });
+      if (mark.fill) context.fill(shape);
+      if (mark.stroke && mark.width) context.stroke(shape);
+    }
   }
   return canvas.convertToBlob({ type: "image/png" });
-}
-
-function paint(context, { path, matrix, fill, stroke, width }, base) {
-  const shape = new Path2D(path);
-  context.setTransform(base.multiply(matrix));
-  if (fill) {
-    context.fillStyle = fill;
-    context.fill(shape);
-  }
-  if (stroke && width) {
-    Object.assign(context, { strokeStyle: stroke, lineWidth: width });
-    context.stroke(shape);
-  }
 }

@@ -1,6 +1,6 @@
 /** What annotations sound like, made in the page: clicks, chords and tones; the reference left, a system right. */
 
-import { isMoments, lastBy } from "./annotations.js";
+import { isMoments } from "./annotations.js";
 
 const AHEAD = 0.35;
 const PENTATONIC = [0, 2, 4, 7, 9];
@@ -113,8 +113,12 @@ class Player {
     });
     this.turn(this.mix);
     this.ears = this.sounds.map((all, ear) => {
-      const sounds = withBegun(all, from);
-      return { sounds, gain: this.gains[ear], next: firstEndingAfter(sounds, from) };
+      // Items that began before and still go on sound at the beginning.
+      const begun = all.filter((one) => one.until > from && one.time + one.length <= from).map((one) => ({ ...one, time: from }));
+      const sounds = [...all, ...begun].sort((a, b) => a.time - b.time);
+      // Long ones that began before are found by going back a little.
+      const next = sounds.findIndex((one) => one.time > from - 60);
+      return { sounds, gain: this.gains[ear], next: next < 0 ? sounds.length : next };
     });
     if (!recording) return;
     recording.node.currentTime = Math.max(0, from - recording.begin);
@@ -209,16 +213,3 @@ class Player {
 
 /** One thing plays at a time. */
 export const player = new Player();
-
-/** Items that began before and still go on sound at the beginning. */
-function withBegun(sounds, from) {
-  const begun = sounds.filter((one) => one.until > from && one.time + one.length <= from).map((one) => ({ ...one, time: from }));
-  return [...sounds, ...begun].sort((a, b) => a.time - b.time);
-}
-
-/** The first sound to look at; long ones that began before are found by going back a little. */
-function firstEndingAfter(sounds, time) {
-  let at = lastBy(sounds.map((one) => one.time), time) + 1;
-  while (at > 0 && sounds[at - 1].time > time - 60) at -= 1;
-  return at;
-}

@@ -5,7 +5,7 @@ import { clock } from "./numbers.js";
 
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
-/** Whoever extends it has `request`, which draws again, and `moved`, which remembers what is seen. */
+/** Whoever extends it has `request`, which draws again, and `does.moved`, which remembers what is seen. */
 export class TimeSpan {
   constructor(whole, unit) {
     Object.assign(this, { whole, unit, from: 0, to: whole, width: 600 });
@@ -29,7 +29,7 @@ export class TimeSpan {
   /** As `look`, and remembered. */
   show(from, to) {
     this.look([from, to]);
-    this.moved();
+    this.does.moved();
   }
 
   fit() {
