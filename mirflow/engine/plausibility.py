@@ -303,7 +303,7 @@ def general_doubts(kind: Kind) -> list[Doubt]:
     """The doubts about annotations of a kind, whatever the task, in the order in which they are reported."""
     return [
         *([SPACING] if kind.times else []),
-        *([_SCALE] if kind.times and len(kind.dims) == 1 and kind.name != "series" else []),
+        *([_SCALE] if kind.name == "intervals" else []),
         *(PITCH_UNITS if kind.pitched else []),
         *([_PEDAL] if kind.name == "notes" else []),
         _VOCABULARIES,

@@ -456,6 +456,11 @@ def _are_few(references: Collection, estimates: Collection, rows: Int, columns: 
     return few
 
 
+def _have_numbers(measures: Sequence[Measure], rankings: Collection) -> Bool:
+    # A function with a name, since accumulators that hold the task are pickled.
+    return np.full(len(rankings), "value" in rankings.rows.columns, dtype=np.bool_)
+
+
 TASK = Task(
     "retrieval",
     "Retrieval",
@@ -466,7 +471,7 @@ TASK = Task(
             "distances",
             f"a ranking by numbers has the relevant items {_WORSE:g} standard deviations behind a random order",
             of_pair=doubt_order,
-            suspects=lambda measures, rankings: np.full(len(rankings), "value" in rankings.rows.columns),
+            suspects=_have_numbers,
             suspect_pairs=_are_few,
         ),
     ),
