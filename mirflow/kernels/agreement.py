@@ -194,21 +194,16 @@ def cohen_kappa(one: npt.ArrayLike, other: npt.ArrayLike, categories: int, weigh
     distance of the categories (linear), or its square. NaN if no disagreement is expected or no item was rated by both.
     Source: J. Cohen, Psychological Bulletin 70(4), 1968.
     """
-    return mean_kappa(np.column_stack([one, other]), categories, weights)
+    return kappa_sums(Ratings.of(np.column_stack([one, other])), categories, weights).whole()
 
 
-def mean_kappa(ratings: npt.ArrayLike, categories: int, weights: Weights = "quadratic") -> float:
-    """Compute the mean of Cohen's kappa over pairs of graders, weighted by the number of items rated by both.
+def kappa_sums(ratings: Ratings, categories: int, weights: Weights = "quadratic") -> Sums:
+    """Sums of the mean of Cohen's kappa over pairs of graders, weighted by the number of items rated by both.
 
-    Ratings are categories, (items, graders), from 0; NaN if not rated. If all graders rated all items, this is Light's
-    kappa. NaN if it is undefined for all pairs of graders.
+    They are counts of pairs of categories for pairs of graders. Ratings are categories, from 0. If all graders rated
+    all items, the mean is Light's kappa. NaN if it is undefined for all pairs of graders.
     Source: R. J. Light, Psychological Bulletin 76(5), 1971.
     """
-    return kappa_sums(Ratings.of(ratings), categories, weights).whole()
-
-
-def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
-    """Sums of `mean_kappa`: counts of pairs of categories for pairs of graders."""
     groups, graders = ratings.groups, ratings.table.shape[1]
     if graders < 2:
         return _nothing(groups)
@@ -224,7 +219,7 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
     distance: Float = np.abs(category[:, np.newaxis] - category)
     apart = {"nominal": (distance > 0).astype(np.float64), "linear": distance, "quadratic": distance**2}[weights]
 
-    def mean_kappa_of(sums: Float) -> Float:
+    def mean_kappa(sums: Float) -> Float:
         both = sums.reshape(len(sums), -1, *apart.shape)
         common = both.sum(axis=(2, 3))
         observed = common * np.einsum("npij,ij->np", both, apart)
@@ -233,7 +228,7 @@ def kappa_sums(ratings: Ratings, categories: int, weights: Weights) -> Sums:
         mask = ~np.isnan(kappa)
         return divide(np.where(mask, common * kappa, 0.0).sum(axis=1), np.where(mask, common, 0.0).sum(axis=1), np.nan)
 
-    return Sums(sums, mean_kappa_of)
+    return Sums(sums, mean_kappa)
 
 
 def _nothing(groups: int) -> Sums:
@@ -241,11 +236,11 @@ def _nothing(groups: int) -> Sums:
     return Sums(np.zeros((groups, 1)), lambda sums: np.full(len(sums), np.nan))
 
 
-def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
-    """Compute an intraclass correlation of ratings on a scale, (items, graders), named as by Shrout and Fleiss.
+def intraclass_sums(ratings: Ratings, form: Form = "1,1") -> Sums:
+    """Sums of an intraclass correlation of ratings on a scale, named as by Shrout and Fleiss.
 
-    NaN marks items not rated. Items with at least two ratings count; if their numbers differ, their mean is that of the
-    unbalanced analysis of variance, (N - sum of n^2 / N) / (items - 1).
+    Items with at least two ratings count; if their numbers differ, their mean is that of the unbalanced analysis of
+    variance, (N - sum of n^2 / N) / (items - 1).
 
     ``1,1`` is the correlation of single ratings, if items may be rated by different graders (one-way random effects);
     ``1,k`` that of the mean of an item's ratings. ``2,1`` and ``3,1`` are those of single ratings, if the same graders
@@ -254,15 +249,9 @@ def intraclass_correlation(ratings: npt.ArrayLike, form: Form = "1,1") -> float:
 
     The result may be negative. It is NaN for fewer than two items, without variance, and for the last two forms unless
     all graders rated all items.
-    Source: P. E. Shrout and J. L. Fleiss, "Intraclass correlations: uses in assessing rater reliability", Psychological
-    Bulletin 86(2), 1979; for unequal numbers: S. R. Searle, G. Casella and C. E. McCulloch, "Variance components",
-    1992, section 3.6.
+    Source: P. E. Shrout and J. L. Fleiss, Psychological Bulletin 86(2), 1979; for unequal numbers: S. R. Searle, G.
+    Casella and C. E. McCulloch, "Variance components", 1992, section 3.6.
     """
-    return intraclass_sums(Ratings.of(ratings), form).whole()
-
-
-def intraclass_sums(ratings: Ratings, form: Form) -> Sums:
-    """Sums of `intraclass_correlation`: numbers, ratings, and squares."""
     groups = ratings.groups
     ratings = ratings.several()
     mask: Bool = ~np.isnan(ratings.table)
@@ -300,19 +289,14 @@ def _two_way(sums: Float, form: Form) -> Float:
     return divide(of_items - error, spread, np.nan)
 
 
-def krippendorff_alpha(ratings: npt.ArrayLike, scale: Scale = "interval") -> float:
-    """Compute Krippendorff's alpha, 1 - observed / expected disagreement, of any number of graders on several scales.
+def alpha_sums(ratings: Ratings, scale: Scale = "interval") -> Sums:
+    """Sums of Krippendorff's alpha, 1 - observed / expected disagreement, of any number of graders on several scales.
 
-    Ratings are (items, graders), NaN if not rated; items with at least two count. A disagreement weighs 1 (nominal),
-    the square of the number of ratings between the two (ordinal), or the square of their difference (interval). NaN if
-    all ratings are equal or no item has two.
+    They are counts of pairs of values of an item; items with at least two ratings count. A disagreement weighs 1
+    (nominal), the square of the number of ratings between the two (ordinal), or the square of their difference
+    (interval). NaN if all ratings are equal or no item has two.
     Source: K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
-    return alpha_sums(Ratings.of(ratings), scale).whole()
-
-
-def alpha_sums(ratings: Ratings, scale: Scale) -> Sums:
-    """Sums of `krippendorff_alpha`: counts of pairs of values of an item."""
     groups = ratings.groups
     ratings = ratings.several()
     mask: Bool = ~np.isnan(ratings.table)

@@ -141,18 +141,10 @@ class Entries:
         self.names = tuple(names)
         self.owner = [rows_of(side.counts[0]) for side in self.sides]
         """Pair of each entry of either side."""
-        self._pairs, width = len(pairs), int(entry.max(initial=0)) + 1
+        self.pairs, width = len(pairs), int(entry.max(initial=0)) + 1
         one, other = (owner * width + side.columns["entry"] for owner, side in zip(self.owner, self.sides, strict=True))
         self.shared = np.isin(one, other), np.isin(other, one)
         """Masks of the entries of either side that the other side has."""
-
-    def rate(self, what: str, measure: Measure) -> Scored:
-        """Precision, recall or F-measure of the entries of a type; 1 with weight 0 if neither side has any."""
-        (one, other), owner = (of_type(side, str(measure["entries"])) for side in self.sides), self.owner
-        chosen = owner[0][one & self.shared[0]], owner[0][one], owner[1][other]
-        hits, references, estimates = (np.bincount(rows, minlength=self._pairs) for rows in chosen)
-        score, weight = rate(what, hits, references, estimates)
-        return np.where(references + estimates > 0, score, 1.0), weight
 
 
 def of_type(side: Ragged, chosen: str) -> Bool:
@@ -179,7 +171,12 @@ def of_type(side: Ragged, chosen: str) -> Bool:
     literature="@peter2023asap",
 )
 def _rates(what: str, entries: Entries, measure: Measure) -> Scored:
-    return entries.rate(what, measure)
+    """Precision, recall or F-measure of the entries of a type; 1 with weight 0 if neither side has any."""
+    (one, other), owner = (of_type(side, str(measure["entries"])) for side in entries.sides), entries.owner
+    chosen = owner[0][one & entries.shared[0]], owner[0][one], owner[1][other]
+    hits, references, estimates = (np.bincount(rows, minlength=entries.pairs) for rows in chosen)
+    score, weight = rate(what, hits, references, estimates)
+    return np.where(references + estimates > 0, score, 1.0), weight
 
 
 METRICS = metrics_in(globals())

@@ -31,6 +31,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -201,12 +202,6 @@ class JudgedNotes:
         """Mask of notes reported within the threshold."""
         return np.asarray(np.round(np.abs(self.distance), _DIGITS) <= self.threshold)
 
-    def rate(self, chosen: Bool) -> tuple[Float, Float]:
-        """Share of the chosen notes in each pair, and the number of notes."""
-        counts = self.notes.counts.astype(np.float64)
-        number = np.bincount(self.notes.pair[chosen], minlength=len(counts))
-        return divide(number, counts, np.nan), counts
-
     def mean(self, values: Float) -> tuple[Float, Float]:
         """Mean over the aligned notes of each pair that have a value, and their number."""
         chosen = self.aligned & ~np.isnan(values)
@@ -221,43 +216,67 @@ _BY = Parameter(
 )
 _TOLERANCE = Parameter("tolerance", 0.001, "s", least=0.0, help="largest difference of positions in the score")
 _THRESHOLD = Parameter("threshold", 2.0, "s", least=0.0, help="largest distance of a correctly aligned note")
-_declared = partial(metric, parameters=(_THRESHOLD, _BY, _TOLERANCE), literature="@cont2007")
-_rate = partial(_declared, weight=_NOTES, orientation="lower", perfect=0.0)
 _INFINITE = float("inf")
 
 
-@_declared("Overall precision", _NOTES, aliases=("precision", "total_precision"), standard_aggregate="pooled")
-def _overall_precision(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Share of the notes that are reported close enough to their onset, over all notes of the collection."""
-    return judged.rate(judged.aligned)
+_SHARE: dict[str, Any] = {"orientation": "lower", "perfect": 0.0}
+_ALIGNED = "share of the notes that are reported close enough to their onset"
 
 
-@_declared("Piecewise precision", Weight("1 for each piece", "pieces"), pooling="micro")
-def _piecewise_precision(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Share of the notes that are reported close enough to their onset; every piece has the same weight."""
-    share, counts = judged.rate(judged.aligned)
-    return share, (counts > 0).astype(np.float64)
-
-
-@_rate("Missed notes", aliases=("miss_rate", "missed_notes"))
-def _missed(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Share of the notes that are not reported."""
-    return judged.rate(~judged.reported)
-
-
-@_rate("Misaligned notes", aliases=("misalign_rate", "misaligned_notes", "false_positives"))
-def _misaligned(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Share of the notes that are reported too far from their onset."""
-    return judged.rate(judged.reported & ~judged.aligned)
-
-
-@_declared("Piece completion", _NOTES, aliases=("piece_completion",), pooling="micro")
-def _completion(judged: JudgedNotes, measure: Measure) -> Scored:
-    """Share of the notes up to the last one that is correctly aligned, after which the follower is lost."""
-    pair, position = judged.notes.pair, judged.notes.position
-    last = np.full(len(judged.notes.counts), -np.inf)
-    np.maximum.at(last, pair[judged.aligned], position[judged.aligned])
-    return judged.rate(position <= last[pair])
+@family(
+    {
+        **dict.fromkeys(("overall_precision", "missed", "misaligned", "completion"), _NOTES),
+        "piecewise_precision": Weight("1 for each piece", "pieces"),
+    },
+    {
+        "overall_precision": {
+            "title": "Overall precision",
+            "summary": f"{_ALIGNED}, over all notes of the collection",
+            "aliases": ("precision", "total_precision"),
+            "standard_aggregate": "pooled",
+        },
+        "piecewise_precision": {
+            "title": "Piecewise precision",
+            "summary": f"{_ALIGNED}; every piece has the same weight",
+            "pooling": "micro",
+        },
+        "missed": {
+            "title": "Missed notes",
+            "summary": "share of the notes that are not reported",
+            "aliases": ("miss_rate", "missed_notes"),
+            **_SHARE,
+        },
+        "misaligned": {
+            "title": "Misaligned notes",
+            "summary": "share of the notes that are reported too far from their onset",
+            "aliases": ("misalign_rate", "misaligned_notes", "false_positives"),
+            **_SHARE,
+        },
+        "completion": {
+            "title": "Piece completion",
+            "summary": "share of the notes up to the last one that is correctly aligned, after which the follower "
+            "is lost",
+            "aliases": ("piece_completion",),
+            "pooling": "micro",
+        },
+    },
+    parameters=(_THRESHOLD, _BY, _TOLERANCE),
+    literature="@cont2007",
+)
+def _rates(what: str, judged: JudgedNotes, measure: Measure) -> Scored:
+    """Share of some notes in each pair."""
+    chosen, pair, position = judged.aligned, judged.notes.pair, judged.notes.position
+    if what == "missed":
+        chosen = ~judged.reported
+    elif what == "misaligned":
+        chosen = judged.reported & ~judged.aligned
+    elif what == "completion":
+        last = np.full(len(judged.notes.counts), -np.inf)
+        np.maximum.at(last, pair[judged.aligned], position[judged.aligned])
+        chosen = position <= last[pair]
+    counts = judged.notes.counts.astype(np.float64)
+    share = divide(np.bincount(pair[chosen], minlength=len(counts)), counts, np.nan)
+    return share, (counts > 0).astype(np.float64) if what == "piecewise_precision" else counts
 
 
 _STATISTICS = {

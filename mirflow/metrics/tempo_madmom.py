@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import add
@@ -17,7 +17,7 @@ from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Pairs, Shared, read_pair, refuse_unjudged, score_by
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
-from .measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Value, Weight, family, metrics_in
 from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
@@ -173,52 +173,58 @@ _DOUBLE = Parameter("double", True, help="whether twice and half the tempo are r
 _TRIPLE = Parameter("triple", True, help="whether three times and a third of the tempo are right")
 
 
-def _declared(title: str, *more: Parameter, **fields: Any) -> Callable[[Callable[..., Any]], Metric]:
-    return metric(
-        title,
-        Weight("number of tracks", "tracks"),
-        parameters=(_TOL, *more, _SORT, _MOST),
-        pooling="micro",
-        version=2,
-        **{"perfect_exceptions": "0 if a tempo is 0", **fields},
-    )
+_MCKINNEY: dict[str, Any] = {"itemwise": True, "literature": "@bock2016madmom; @mckinney2007"}
+_FIRST = "1 if the first (strongest) tempo of the estimate is that of the reference"
 
 
-_MCKINNEY, _GOUYON = "@bock2016madmom; @mckinney2007", "@bock2016madmom; @gouyon2006"
-
-
-@_declared("P-score", itemwise=True, literature=_MCKINNEY)
-def _p_score(tempi: ManyTempi, measure: Measure) -> Scored:
-    """Share of the strength of the reference's tempi that were found."""
+@family(
+    Weight("number of tracks", "tracks"),
+    {
+        "p_score": {
+            "title": "P-score",
+            "summary": "share of the strength of the reference's tempi that were found",
+            **_MCKINNEY,
+        },
+        "any_correct": {
+            "title": "Any correct",
+            "summary": "1 if the estimate has at least one of the reference's tempi",
+            "aliases": ("any",),
+            **_MCKINNEY,
+        },
+        "all_correct": {
+            "title": "All correct",
+            "summary": "1 if the estimate has all tempi of the reference",
+            "aliases": ("all",),
+            **_MCKINNEY,
+        },
+        "accuracy1": {"title": "Accuracy 1", "summary": _FIRST, "aliases": ("Accuracy1", "acc1")},
+        "accuracy2": {
+            "title": "Accuracy 2",
+            "summary": f"{_FIRST}, or a multiple of it",
+            "aliases": ("Accuracy2", "acc2"),
+            "parameters": (_TOL, _DOUBLE, _TRIPLE, _SORT, _MOST),
+        },
+    },
+    parameters=(_TOL, _SORT, _MOST),
+    pooling="micro",
+    version=2,
+    perfect_exceptions="0 if a tempo is 0",
+    literature="@bock2016madmom; @gouyon2006",
+)
+def _comparisons(what: str, tempi: ManyTempi, measure: Measure) -> Scored:
     reference = tempi.sides(measure)[0]
-    strength = np.where(tempi.hits(measure), reference.strength, 0.0)
-    return tempi.weigh(sum_by(reference.pair, strength, len(reference.counts)))
-
-
-@_declared("Any correct", aliases=("any",), itemwise=True, literature=_MCKINNEY)
-def _any_correct(tempi: ManyTempi, measure: Measure) -> Scored:
-    """1 if the estimate has at least one of the reference's tempi."""
-    return tempi.weigh(tempi.numbers(measure) > 0)
-
-
-@_declared("All correct", aliases=("all",), itemwise=True, literature=_MCKINNEY)
-def _all_correct(tempi: ManyTempi, measure: Measure) -> Scored:
-    """1 if the estimate has all tempi of the reference."""
-    counts = tempi.sides(measure)[0].counts
-    return tempi.weigh((tempi.numbers(measure) == counts) & (counts > 0))
-
-
-@_declared("Accuracy 1", aliases=("Accuracy1", "acc1"), literature=_GOUYON)
-def _accuracy1(tempi: ManyTempi, measure: Measure) -> Scored:
-    """1 if the first (strongest) tempo of the estimate is that of the reference."""
-    return tempi.weigh(tempi.levels(measure)[0])
-
-
-@_declared("Accuracy 2", _DOUBLE, _TRIPLE, aliases=("Accuracy2", "acc2"), literature=_GOUYON)
-def _accuracy2(tempi: ManyTempi, measure: Measure) -> Scored:
-    """1 if the first (strongest) tempo of the estimate is that of the reference, or a multiple of it."""
+    if what == "p_score":
+        strength = np.where(tempi.hits(measure), reference.strength, 0.0)
+        return tempi.weigh(sum_by(reference.pair, strength, len(reference.counts)))
+    if what == "any_correct":
+        return tempi.weigh(tempi.numbers(measure) > 0)
+    if what == "all_correct":
+        return tempi.weigh((tempi.numbers(measure) == reference.counts) & (reference.counts > 0))
+    levels = tempi.levels(measure)
+    if what == "accuracy1":
+        return tempi.weigh(levels[0])
     counted = _COUNTED[bool(measure["double"]), bool(measure["triple"])]
-    return tempi.weigh(np.logical_or.reduce(tempi.levels(measure)[counted]))
+    return tempi.weigh(np.logical_or.reduce(levels[counted]))
 
 
 _COUNTED: dict[tuple[bool, bool], slice | list[int]] = {

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -147,17 +146,12 @@ def evaluate(reference: SideWithVelocities, estimate: SideWithVelocities) -> Ord
     >>> found["Onset + offset + program F1 (midi_class)"], found["Drum onset F1 (full)"], found["Onset F1"]
     (1.0, 1.0, 1.0)
     """
-    measures = _columns()
+    measures = MT3.select()
     scores = MT3.score(Pairs.in_order(*_rows(reference, estimate)), measures, MT3.grids[0])
     for message in (*scores.refused.values(), *scores.partly.values()):
         raise ValueError(message)
     columns = [(name, value) for m, value in zip(measures, scores.score[0].tolist(), strict=True) for name in _names(m)]
     return OrderedDict(columns)
-
-
-@cache
-def _columns() -> tuple[Measure, ...]:
-    return MT3.select()
 
 
 def _names(measure: Measure) -> tuple[str, ...]:

@@ -20,13 +20,14 @@ from mirflow.errors import MetricError
 from mirflow.kernels.agreement import (
     Form,
     GraderAgreement,
+    Ratings,
     Scale,
     Weights,
+    alpha_sums,
     cohen_kappa,
     fleiss_kappa,
-    intraclass_correlation,
-    krippendorff_alpha,
-    mean_kappa,
+    intraclass_sums,
+    kappa_sums,
 )
 
 # A widely reprinted example: 10 subjects, 14 raters, 5 categories.
@@ -190,17 +191,17 @@ class TestCohen:
         table = np.clip(rng.integers(0, 3, (40, 1)) + rng.integers(-1, 2, (40, 4)), 0, 2)
         pairs = itertools.combinations(range(4), 2)
         expected = np.mean([cohen_kappa_score(table[:, a], table[:, b], weights="quadratic") for a, b in pairs])
-        assert mean_kappa(table, 3) == pytest.approx(expected, abs=1e-12)
+        assert kappa_sums(Ratings.of(table), 3).whole() == pytest.approx(expected, abs=1e-12)
 
     def test_pairs_of_graders_count_as_often_as_they_met(self) -> None:
         table = np.array([[0, 0, NAN], [1, 2, NAN], [2, 2, NAN], [0, NAN, 1], [1, NAN, 1]])
         one, other = cohen_kappa(table[:3, 0], table[:3, 1], 3), cohen_kappa(table[3:, 0], table[3:, 2], 3)
-        assert mean_kappa(table, 3, "nominal") == pytest.approx((3 * one + 2 * other) / 5)
+        assert kappa_sums(Ratings.of(table), 3, "nominal").whole() == pytest.approx((3 * one + 2 * other) / 5)
 
 
 class TestIntraclassCorrelation:
     def test_example_of_shrout_and_fleiss(self) -> None:
-        found = {form: round(intraclass_correlation(TARGETS, form), 2) for form in FORMS}
+        found = {form: round(intraclass_sums(Ratings.of(TARGETS), form).whole(), 2) for form in FORMS}
         assert found == {"1,1": 0.17, "1,k": 0.44, "2,1": 0.29, "3,1": 0.71}
 
     @pytest.mark.parametrize("seed", range(5))
@@ -213,7 +214,7 @@ class TestIntraclassCorrelation:
         squares = anova_lm(ols("y ~ C(item) + C(grader)", long).fit()).mean_sq
         between, graders, error = squares["C(item)"], squares["C(grader)"], squares["Residual"]
         within = anova_lm(ols("y ~ C(item)", long).fit()).mean_sq["Residual"]
-        found = {form: intraclass_correlation(table, form) for form in FORMS}
+        found = {form: intraclass_sums(Ratings.of(table), form).whole() for form in FORMS}
         assert found["1,1"] == pytest.approx((between - within) / (between + 3 * within), abs=1e-9)
         assert found["1,k"] == pytest.approx((between - within) / between, abs=1e-9)
         expected = (between - error) / (between + 3 * error + 4 * (graders - error) / 12)
@@ -233,18 +234,18 @@ class TestIntraclassCorrelation:
         squares = anova_lm(ols("y ~ C(item)", long).fit()).mean_sq
         between, within = squares["C(item)"], squares["Residual"]
         usual = (number.sum() - (number**2).sum() / number.sum()) / (len(number) - 1)
-        found = {form: intraclass_correlation(table, form) for form in FORMS}
+        found = {form: intraclass_sums(Ratings.of(table), form).whole() for form in FORMS}
         assert found["1,1"] == pytest.approx((between - within) / (between + (usual - 1) * within), abs=1e-9)
         assert np.isnan(found["2,1"])
 
     def test_a_grader_who_rates_higher_agrees_in_consistency_alone(self) -> None:
         table = [[0, 5], [1, 6], [3, 8]]
-        assert intraclass_correlation(table, "3,1") == pytest.approx(1)
-        assert intraclass_correlation(table, "2,1") < 0.5
+        assert intraclass_sums(Ratings.of(table), "3,1").whole() == pytest.approx(1)
+        assert intraclass_sums(Ratings.of(table), "2,1").whole() < 0.5
 
     @pytest.mark.parametrize("table", [[[1, 2]], [[1, NAN], [2, NAN]], [[3, 3], [3, 3]]])
     def test_where_it_is_not_defined(self, table: list[list[float]]) -> None:
-        assert np.isnan(intraclass_correlation(table))
+        assert np.isnan(intraclass_sums(Ratings.of(table)).whole())
 
 
 def alpha_by_definition(table: list[list[float]], scale: Scale) -> float:
@@ -274,22 +275,22 @@ def alpha_by_definition(table: list[list[float]], scale: Scale) -> float:
 class TestAlpha:
     @pytest.mark.parametrize(("scale", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
     def test_example_of_krippendorff(self, scale: Scale, value: float) -> None:
-        assert round(krippendorff_alpha(np.array(UNITS).T, scale), 3) == value
+        assert round(alpha_sums(Ratings.of(np.array(UNITS).T), scale).whole(), 3) == value
 
     @settings(deadline=None)
     @given(levels, st.sampled_from(["nominal", "ordinal", "interval"]))
     def test_equals_its_definition(self, table: list[list[float]], scale: Scale) -> None:
         expected = alpha_by_definition(table, scale)
-        assert krippendorff_alpha(table, scale) == pytest.approx(expected, abs=1e-12, nan_ok=True)
+        assert alpha_sums(Ratings.of(table), scale).whole() == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
     @given(arrays(np.float64, (5, 3), elements=st.integers(0, 100).map(lambda value: value / 10)))
     def test_the_scale_of_numbers_does_not_matter(self, table: np.ndarray) -> None:
-        whole, tenth = krippendorff_alpha(table * 10), krippendorff_alpha(table)
+        whole, tenth = alpha_sums(Ratings.of(table * 10)).whole(), alpha_sums(Ratings.of(table)).whole()
         assert whole == pytest.approx(tenth, abs=1e-9, nan_ok=True)
 
 
 def test_what_is_no_table_of_ratings() -> None:
     with pytest.raises(MetricError, match=r"got shape \(2,\)"):
-        krippendorff_alpha([1, 2])
+        alpha_sums(Ratings.of([1, 2])).whole()
     with pytest.raises(MetricError, match="not finite"):
-        intraclass_correlation([[1, float("inf")]])
+        intraclass_sums(Ratings.of([[1, float("inf")]])).whole()

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import MetricError
 from ...ragged import Bool, Int, Ragged, offsets_of, rows_of
-from ..base import Pairs, Shared
+from ..base import Pairs, Shared, computed_once
 
 Spell = Callable[[Sequence[str]], list[str]]
 """Tokens -> words in their original case, without parts that are not compared."""
@@ -173,17 +173,17 @@ class TextPairs(Shared):
 
     def words(self) -> Int:
         """Hits, substitutions, deletions, insertions, and hits with different case: int64 (pairs, 5)."""
-        return self.once("words", lambda: self._each(self._words, 5))
+        return self._each(self._words, 5)
 
     def characters(self) -> Int:
         """Edits of characters, and characters of the reference: int64 (pairs, 2)."""
-        return self.once("characters", lambda: self._each(self._characters, 2))
+        return self._each(self._characters, 2)
 
     def marks(self) -> Int:
         """Edits by tag, from one alignment of all tokens: int64 (pairs, tags, 4)."""
-        flat = self.once("marks", lambda: self._each(self._marks, len(TAGS) * len(EDITS)))
-        return flat.reshape(-1, len(TAGS), len(EDITS))
+        return self._each(self._marks, len(TAGS) * len(EDITS)).reshape(-1, len(TAGS), len(EDITS))
 
+    @computed_once
     def _each(self, compute: Callable[[int, int], Sequence[int]], width: int) -> Int:
         return np.array([compute(*pair) for pair in self.rows], dtype=np.int64).reshape(-1, width)
 

@@ -442,7 +442,7 @@ def number_programs(rows: Ragged) -> dict[str, Column]:
     Programs of percussion, which are kits, follow all others. Invalid programs are 0.
     """
     drum = are_drums(rows)
-    program = np.clip(np.nan_to_num(programs_of(rows)), 0, len(PROGRAMS) - 1).astype(np.int64)
+    program = np.clip(np.nan_to_num(column_of(rows, "program")), 0, len(PROGRAMS) - 1).astype(np.int64)
     size = len(PROGRAMS) // len(FAMILIES)
     numbers = dict(zip(GRANULARITIES, (np.zeros_like(program), size * (program // size), program), strict=True))
     columns: dict[str, Column] = {
@@ -453,23 +453,19 @@ def number_programs(rows: Ragged) -> dict[str, Column]:
 
 def are_drums(rows: Ragged) -> Bool:
     """Mask of percussion: bool (notes,)."""
-    return np.asarray(_column(rows, "drum") > 0)
+    return np.asarray(column_of(rows, "drum") > 0)
 
 
 def lack_programs(rows: Ragged) -> dict[str, Bool]:
     """Mask notes with missing and with invalid programs; percussion without a program uses the standard kit."""
-    program, pitched = programs_of(rows), ~are_drums(rows)
+    program, pitched = column_of(rows, "program"), ~are_drums(rows)
     missing = np.isnan(program)
     mask = (program >= 0) & (program < len(PROGRAMS)) & (program == np.floor(program))
     return {"no program": missing & pitched, "a program outside 0 to 127": ~mask & ~missing & pitched}
 
 
-def programs_of(rows: Ragged) -> Float:
-    """Programs of notes; NaN if missing."""
-    return _column(rows, "program")
-
-
-def _column(rows: Ragged, name: str) -> Float:
+def column_of(rows: Ragged, name: str) -> Float:
+    """A column of notes; NaN where it is missing."""
     column: Float = rows.columns.get(name, np.full(len(rows.columns["start"]), np.nan))
     return column
 

@@ -38,13 +38,13 @@ from .kernel import (
     Notes,
     Parts,
     are_drums,
+    column_of,
     count_instruments,
     lack_programs,
     number_labels,
     number_programs,
     parts_of,
     program_names,
-    programs_of,
     read_counts,
     read_instruments,
     show_notes,
@@ -198,24 +198,19 @@ def _prepare(pairs: Pairs, measures: Sequence[Measure], part: str, labels: tuple
         columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
         columns["octave"] = np.log2(side.columns["pitch"])
         if VELOCITY in needs:
-            columns["velocity"] = _velocity(side)
+            columns["velocity"] = column_of(side, "velocity")
         if INSTRUMENT in needs:
             columns["label"] = number_labels(side, labels)
         if loud:
-            columns["loudness"], columns["drum"] = _velocity(side), are_drums(side)
+            columns["loudness"], columns["drum"] = column_of(side, "velocity"), are_drums(side)
         if not {*OF_PROGRAMS, LENGTHENED}.isdisjoint(needs):
             columns |= number_programs(side)
         sides.append(Ragged(columns, side.counts))
     return replace(pairs, references=sides[0], estimates=sides[1])
 
 
-def _velocity(rows: Ragged) -> Float:
-    velocity: Float = rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
-    return velocity
-
-
 def _lack_velocities(rows: Ragged) -> dict[str, Bool]:
-    velocity = _velocity(rows)
+    velocity = column_of(rows, "velocity")
     return {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
 
 
@@ -345,7 +340,7 @@ def evidence(
         raise AnnotationError(message)
     if measure.metric.needs in OF_PROGRAMS:
         shown_as["_program"] = "program"
-        columns = [{**side.columns, "program": programs_of(side)} for side in rows]
+        columns = [{**side.columns, "program": column_of(side, "program")} for side in rows]
         rows = Ragged(columns[0], rows[0].counts), Ragged(columns[1], rows[1].counts)
     sides = [Notes.of(side, row) for side, row in _prepare(pairs, [measure], part, (UNNAMED,)).sides]
     block = NoteBatch(sides[0], sides[1], usual=part)

@@ -31,7 +31,7 @@ from mirflow.campaign.grading.rater_agreement import (
     write_ground_truth,
 )
 from mirflow.errors import AnnotationError, GradingError, QueryError
-from mirflow.kernels.agreement import intraclass_correlation, krippendorff_alpha, mean_kappa
+from mirflow.kernels.agreement import Ratings, alpha_sums, intraclass_sums, kappa_sums
 from mirflow.metrics.similarity import BROAD, average_dynamic_recall
 from mirflow.store.read import read_scores
 
@@ -62,10 +62,12 @@ class TestReliability:
         found = reliability(collection_of(rows))
         value = dict(zip(found.measure.values.tolist(), found.value.values.tolist(), strict=True))
         several = (~np.isnan(level)).sum(axis=1) > 1
-        assert value["weighted_kappa"] == pytest.approx(mean_kappa(level[several], 3, "linear"), abs=1e-12)
-        assert value["alpha_ordinal"] == pytest.approx(krippendorff_alpha(level, "ordinal"), abs=1e-12)
-        assert value["alpha_interval"] == pytest.approx(krippendorff_alpha(fine), abs=1e-12)
-        assert value["icc1"] == pytest.approx(intraclass_correlation(fine), abs=1e-12)
+        assert value["weighted_kappa"] == pytest.approx(
+            kappa_sums(Ratings.of(level[several]), 3, "linear").whole(), abs=1e-12
+        )
+        assert value["alpha_ordinal"] == pytest.approx(alpha_sums(Ratings.of(level), "ordinal").whole(), abs=1e-12)
+        assert value["alpha_interval"] == pytest.approx(alpha_sums(Ratings.of(fine)).whole(), abs=1e-12)
+        assert value["icc1"] == pytest.approx(intraclass_sums(Ratings.of(fine)).whole(), abs=1e-12)
         assert np.isnan(value["icc2"]) == (share < 1)
         assert set(found.compared.values.tolist()) == {int(several.sum())}
 
@@ -75,7 +77,7 @@ class TestReliability:
         replicates = []
         for draw in np.random.default_rng(3).integers(0, 4, (1000, 4)):
             table = np.concatenate([level[10 * query : 10 * query + 10] for query in draw])
-            replicates.append(krippendorff_alpha(table, "ordinal"))
+            replicates.append(alpha_sums(Ratings.of(table), "ordinal").whole())
         expected = np.quantile(replicates, [0.05, 0.95])
         assert [found.low.item(), found.high.item()] == pytest.approx(expected.tolist(), abs=1e-9)
         assert found.low.item() < found.value.item() < found.high.item()
@@ -98,7 +100,9 @@ class TestReliability:
         )
         nameless.rows.columns["grader"][:] = ""
         found = reliability(nameless)
-        assert found.value.sel(measure="alpha_nominal").item() == pytest.approx(krippendorff_alpha(level, "nominal"))
+        assert found.value.sel(measure="alpha_nominal").item() == pytest.approx(
+            alpha_sums(Ratings.of(level), "nominal").whole()
+        )
         assert bool(found.value.sel(measure=["weighted_kappa", "icc2"]).isnull().all())
 
     def test_of_a_single_grader_nothing_is_defined(self) -> None:
