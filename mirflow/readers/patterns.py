@@ -177,15 +177,16 @@ class Pattern:
             regex = _regex(steps[0], bound)
             values = [bound.get(one, "") for one in self.names]
             places = [self.names.index(one) for one in regex.groupindex]
-            loose = re.compile(regex.pattern, regex.flags | re.IGNORECASE)
+            loose: re.Pattern[str] | None = None
             for entry in self._listed(base, name, steps[0], ""):
                 found = regex.fullmatch(entry.name)
                 if found is not None and is_folder(entry) == self.is_pack:
                     for place, value in zip(places, found.groups(), strict=True):
                         values[place] = value
                     yield values, _stat(entry)
-                elif found is None and loose.fullmatch(entry.name):
-                    otherwise.append(_join(name, entry.name))
+                elif found is None:
+                    loose = loose or _lower(steps[0], bound)
+                    otherwise += [_join(name, entry.name)] if loose.fullmatch(entry.name.lower()) else []
 
     def _listed(self, base: str, name: str, step: str, after: str) -> list[os.DirEntry[str]]:
         """The entries of a folder that a step may match, sorted by their names and what follows them in a path."""
@@ -217,7 +218,7 @@ class Pattern:
     ) -> Iterator[_Found]:
         """All files below a folder, for placeholders that span folder levels."""
         regex = _regex(rest, bound)
-        loose = re.compile(regex.pattern, regex.flags | re.IGNORECASE)
+        loose: re.Pattern[str] | None = None
         folders = [""]
         matching: list[tuple[str, _Found]] = []
         while folders:
@@ -229,8 +230,9 @@ class Pattern:
                     matching.append((inner, (self._values({**bound, **found.groupdict()}), _stat(entry))))
                 elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
                     folders.append(inner)
-                elif found is None and not is_hidden(entry.name) and loose.fullmatch(inner):
-                    otherwise.append(_join(name, inner))
+                elif found is None and not is_hidden(entry.name):
+                    loose = loose or _lower(rest, bound)
+                    otherwise += [_join(name, inner)] if loose.fullmatch(inner.lower()) else []
         yield from (found for _, found in sorted(matching, key=lambda one: one[0]))
 
     def _values(self, bound: Mapping[str, str]) -> list[str]:
@@ -327,6 +329,11 @@ def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
     except OSError:
         return -1, 0
     return status.st_size, version_of(status)
+
+
+def _lower(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
+    """The pattern of texts in lower case; compiling one that ignores the case takes a hundred times as long."""
+    return _regex(text.lower(), {name.lower(): value.lower() for name, value in bound.items()})
 
 
 def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
