@@ -51,10 +51,6 @@ def _after_previous(
     return mask
 
 
-def _unsorted(rows: Ragged) -> Bool:
-    return _after_previous(rows, np.greater)
-
-
 def _ends(rows: Ragged, compare: Callable[[Float, Float], Bool]) -> Bool:
     """Mask of items whose end compares true with their start; False if the end is unknown, as in lines of lyrics."""
     if "end" not in rows.columns or "start" not in rows.columns:
@@ -94,7 +90,7 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
         "positive": ("zero_length", lambda rows: _ends(rows, np.equal), "interval has no length: {start} s", ""),
         "sorted": (
             "unsorted",
-            _unsorted,
+            lambda rows: _after_previous(rows, np.greater),
             "starts at {start} s, before the row above it ({previous_start} s)",
             "is at {time} s, before the row above it ({previous_time} s)",
         ),
@@ -106,7 +102,7 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
         ),
         "no_overlap": (
             "overlap",
-            lambda rows: _after_previous(rows, np.greater, "end", "start") & ~_unsorted(rows),
+            lambda rows: _after_previous(rows, np.greater, "end", "start") & ~_after_previous(rows, np.greater),
             "overlaps the row above it: {start} s is before {previous_end} s",
             "",
         ),

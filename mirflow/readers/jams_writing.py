@@ -64,7 +64,10 @@ def to_jams(
     several = annotations if isinstance(annotations, Sequence) else [annotations]
     plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in several]
     jam = jams.JAMS()
-    jam.file_metadata.duration = _duration(plain)
+    known = [float(one.attrs["duration"]) for one in plain if "duration" in one.attrs]
+    ends = [one.columns[name] for one in plain for name in ("time", "end", "onset") if name in one.columns]
+    last = max((float(end.max()) for end in ends if len(end)), default=0.0)
+    jam.file_metadata.duration = known[0] if known else last
     for key in ("title", "artist"):
         setattr(jam.file_metadata, key, next((str(one.attrs[key]) for one in plain if one.attrs.get(key)), ""))
     for one in plain:
@@ -76,12 +79,6 @@ def to_jams(
             written.append(time=time, duration=duration, value=value, confidence=confidence)
         jam.annotations.append(written)
     return jam
-
-
-def _duration(annotations: Sequence[Annotation]) -> float:
-    given = [float(annotation.attrs["duration"]) for annotation in annotations if "duration" in annotation.attrs]
-    ends = [one.columns[name] for one in annotations for name in ("time", "end", "onset") if name in one.columns]
-    return given[0] if given else max((float(end.max()) for end in ends if len(end)), default=0.0)
 
 
 def _namespace(annotation: Annotation, task: str | None, namespace: str | None) -> str:

@@ -68,9 +68,9 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
     found = pitched_notes(file, reading, clock, account, in_order=extend)
     if extend:
-        names = ("start", "end", "channel", "pitch")
         starts, given, channels, keys = (
-            np.array([getattr(one, name) for one in found], dtype=np.int64) for name in names
+            np.array([getattr(note, name) for note in found], dtype=np.int64)
+            for name in ("start", "end", "channel", "pitch")
         )
         voices, until = channels * 128 + keys, float(_last(file))
         ends = extend_ends(starts.astype(float), given.astype(float), voices, channels, presses, until)

@@ -133,11 +133,11 @@ class ReferenceNames:
             sides = {"listed": list(listed), "true": list(true)} if self.kind in _FILES else {}
             short = [set(map(strip_name, names)) for names in sides.values()]
             # Two names of a side may be the same without folders and suffixes, by which others would match.
-            for side, names in sides.items() if short and not short[0].isdisjoint(short[1]) else ():
-                pair = _same({name: strip_name(name) for name in names})
-                pair = pair or (_same(call_alike(names, true)) if side == "listed" else None)
+            for label, side_names in sides.items() if short and not short[0].isdisjoint(short[1]) else ():
+                pair = _same({name: strip_name(name) for name in side_names})
+                pair = pair or (_same(call_alike(side_names, true)) if label == "listed" else None)
                 if pair is not None:
-                    alike = f"{pair[0]!r} and {pair[1]!r}, both {side}, would then be the same"
+                    alike = f"{pair[0]!r} and {pair[1]!r}, both {label}, would then be the same"
                     message += f"; names would match without folders and suffixes, but {alike}: use the same names on "
                     return own, message + "both sides"
             return own, message

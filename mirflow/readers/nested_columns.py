@@ -161,10 +161,10 @@ def infer_paths(kind: Kind, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
     if len(best) > 1:
         parents = ", ".join(next(iter(one.values())).parent for one in best)
         raise InvalidAnnotationError(f"several columns hold {kind.name} ({parents}); {declare}")
-    own = {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
+    headings = {name for column in kind.columns for name in kind.headings.get(column, HEADINGS.get(column, ()))}
     beside = {(one.parent, one.depth) for one in best[0].values()}
     for leaf in leaves:
-        if (leaf.parent, leaf.depth) in beside and heading(leaf.name) in _OF_KINDS - own:
+        if (leaf.parent, leaf.depth) in beside and heading(leaf.name) in _OF_KINDS - headings:
             message = f"the column {leaf.path!r} does not belong to {kind.name}; choose another task, or {declare}"
             raise InvalidAnnotationError(message)
     return best[0]

@@ -47,9 +47,9 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
         pitch, end = annotation.columns["pitch"], annotation.columns["end"]
         message = _lengths(annotation, "pitch") if usual else ""
         if not message and (message := _too_low(pitch, "pitches")):
-            low, high = _AUDIBLE
+            lowest, highest = _AUDIBLE
             cure = "pitches are in Hz, not in octaves or another unit"
-            if usual and ((end >= low) & (end <= high)).all() and ((pitch > 0) & (pitch < _LONGEST)).all():
+            if usual and ((end >= lowest) & (end <= highest)).all() and ((pitch > 0) & (pitch < _LONGEST)).all():
                 cure = f"the columns may be start, pitch, duration; then {_declare('start=0,pitch=1,duration=2')}"
             message = f"{message}: {cure}"
     elif kind.adjacent and usual and "end" in annotation.columns:

@@ -25,7 +25,7 @@ def order_names(annotation: Annotation, name: str | Path | None) -> Annotation:
     rank = columns.pop("rank", None)
     if rank is not None:
         order = np.argsort(rank, kind="stable")
-        (_check_distinct if graded else _check_consecutive)(annotation, rank, order, name)
+        _demand_ranks(annotation, rank, order, name, graded=graded)
     elif "value" in columns and kind.dims == ("rank",):
         order = np.argsort(-columns["value"], kind="stable")
     else:
@@ -58,29 +58,26 @@ def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -
     return replace(annotation, columns=moved, labels=labels, lines=lines)
 
 
-def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
-    for item in np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank))).tolist():
-        message = f"invalid rank {rank[item]:g}: ranks are integers from 1"
-        raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
-    for place in np.flatnonzero(rank[order][1:] == rank[order][:-1]).tolist():
-        item, first = int(order[place + 1]), int(order[place])
-        message = f"rank {rank[item]:g} occurs twice, first on line {annotation.line(first)}"
-        raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
-
-
-def _check_consecutive(annotation: Annotation, rank: Float, order: Int, name: str | Path | None) -> None:
-    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in any order."""
+def _demand_ranks(annotation: Annotation, rank: Float, order: Int, name: str | Path | None, *, graded: bool) -> None:
+    """Raise unless ranks are distinct and, but for `graded` items, 1, 2, 3, ... or 0, 1, 2, ..., in any order."""
     ranks = rank[order]
-    wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))
+    if graded:
+        odd = np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank)))
+        wrong = np.flatnonzero(ranks[1:] == ranks[:-1]) + 1
+        if len(odd):
+            message = f"invalid rank {rank[odd[0]]:g}: ranks are integers from 1"
+            raise InvalidAnnotationError(message, path=name, line=annotation.line(int(odd[0])))
+    else:
+        wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))
     if not len(wrong):
         return
-    place = int(wrong[0])
-    item = int(order[place])
-    line, text = annotation.line(item), f"{rank[item]:g}"
+    place, item = int(wrong[0]), int(order[wrong[0]])
+    text = f"{rank[item]:g}"
     if place and ranks[place] == ranks[place - 1]:
         message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
     elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
         message = f"missing rank {ranks[place - 1] + 1:g}: {ranks[place - 1]:g} is followed by {text}"
     else:
         message = f"invalid first rank {text}: ranks are integers from 1 (or 0)"
-    raise InvalidAnnotationError(f"{message}; or declare columns without the rank", path=name, line=line)
+    message += "" if graded else "; or declare columns without the rank"
+    raise InvalidAnnotationError(message, path=name, line=annotation.line(item))

@@ -170,9 +170,11 @@ class Readings:
             if len(level) != sizes[-1]:
                 raise ValueError("the counts do not fit each other")
             sizes.append(int(level.sum()))
-        for name, column in [*columns.items(), *([] if labels is None else [("label", labels)])]:
-            if len(column) != sizes[kind.depths.get(name, dims) - 1]:
-                raise ValueError(f"{name!r} has {len(column)} values")
+        lengths = {name: len(column) for name, column in columns.items()}
+        lengths |= {} if labels is None else {"label": len(labels)}
+        for name, length in lengths.items():
+            if length != sizes[kind.depths.get(name, dims) - 1]:
+                raise ValueError(f"{name!r} has {length} values")
         return made
 
     def _bytes(self, offset: int, length: int) -> bytes:

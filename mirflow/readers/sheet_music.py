@@ -224,7 +224,15 @@ def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
         return data
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
-            member = _main_score(archive)
+            names, member = archive.namelist(), None
+            if _CONTAINER in names:  # it declares its score; others are usually parts
+                with archive.open(_CONTAINER) as file:
+                    found = _ROOT_FILE.search(file.read(_LONGEST_CONTAINER).decode("utf-8", "replace"))
+                member = unescape(found[1]) if found is not None and unescape(found[1]) in names else None
+            if member is None:
+                own = (one for one in names if not (one.startswith("META-INF") or is_hidden(one)))
+                scores = [one for one in own if one.lower().endswith("xml")]
+                member = scores[0] if len(scores) == 1 else None
             if member is None:
                 raise UnreadableError("does not hold exactly one score, and does not declare its main score", path=name)
             with archive.open(member) as file:
@@ -236,20 +244,6 @@ def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
     if len(text) > max_bytes:
         raise UnreadableError(f"too large: more than {max_bytes / 2**20:.0f} MB when decompressed", path=name)
     return text
-
-
-def _main_score(archive: zipfile.ZipFile) -> str | None:
-    """The file that a compressed MusicXML file declares as its score, or the only one; others are usually parts."""
-    names = archive.namelist()
-    if _CONTAINER in names:
-        with archive.open(_CONTAINER) as file:
-            found = _ROOT_FILE.search(file.read(_LONGEST_CONTAINER).decode("utf-8", "replace"))
-        if found is not None and unescape(found[1]) in names:
-            return unescape(found[1])
-    scores = [
-        name for name in names if not (name.startswith("META-INF") or is_hidden(name)) and name.lower().endswith("xml")
-    ]
-    return scores[0] if len(scores) == 1 else None
 
 
 _MOST_TATUMS = 2**20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError
-from ..ragged import Int
 from ..theory.pitch import to_hertz
 from .content import decode
 from .delimited import demand_midi, find_separator, first_row, number_lines, sniff
@@ -163,7 +161,10 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
     try:
         numbers = np.array([float(field) for row in rows for field in row], dtype=np.float64)
     except ValueError:
-        raise _not_a_number(rows, start, reading, name) from None
+        wrong = ((line, place, field) for line, row in enumerate(rows, start + 1) for place, field in enumerate(row))
+        line, place, field = next(one for one in wrong if not is_number(one[2]))
+        message = f"{'frequency' if place else 'time'} is not a number: {field!r}{look(guess_task(rows), kind)}"
+        raise InvalidAnnotationError(message, path=name, line=line) from None
     filled = np.flatnonzero(counts)
     some, counts = counts[filled[:SAMPLE]], counts[filled]
     if not has_header and len(some) and (some == some[0]).all():  # otherwise they cannot be rows of another task
@@ -184,14 +185,6 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
     return annotation
 
 
-def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str | Path) -> InvalidAnnotationError:
-    wrong = ((line, index, field) for line, row in enumerate(rows, start + 1) for index, field in enumerate(row))
-    line, place, field = next(one for one in wrong if not is_number(one[2]))
-    hint = look(guess_task(rows), KINDS[reading.kind])
-    message = f"{'frequency' if place else 'time'} is not a number: {field!r}{hint}"
-    return InvalidAnnotationError(message, path=name, line=line)
-
-
 def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
     """Parse a MIREX pattern file: onsets in quarter notes (possibly negative), and pitches as MIDI numbers."""
     notes: list[tuple[float, float]] = []
@@ -208,32 +201,23 @@ def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str
         elif word.startswith("occurrence"):
             occurrences.append((max(pattern, 0), len(notes)))
         else:
-            notes.append(_note(text, bool(occurrences), name, number))
+            try:
+                onset, pitch, *_ = map(float, text.replace(",", " ").split()[:2])
+            except ValueError:
+                message = f"expected a pattern, an occurrence, or an onset and a pitch, not {text!r}"
+                raise InvalidAnnotationError(message, path=name, line=number) from None
+            if not occurrences:
+                message = f"the note is outside of all occurrences: {text!r}"
+                raise InvalidAnnotationError(message, path=name, line=number)
+            notes.append((onset, pitch))
             lines.append(number)
     table = np.array(notes, dtype=np.float64).reshape(-1, 2)
     columns = {"onset": table[:, 0].copy(), "pitch": table[:, 1].copy()}
-    counts = _counts(occurrences, len(notes))
-    return Annotation(reading.kind, columns, inner_counts=counts, lines=lines, attrs={"source": str(name)})
-
-
-def _note(text: str, inside: bool, name: str | Path, line: int) -> tuple[float, float]:
-    try:
-        onset, pitch, *_ = text.replace(",", " ").split()
-        note = float(onset), float(pitch)
-    except ValueError:
-        message = f"expected a pattern, an occurrence, or an onset and a pitch, not {text!r}"
-        raise InvalidAnnotationError(message, path=name, line=line) from None
-    if not inside:
-        raise InvalidAnnotationError(f"the note is outside of all occurrences: {text!r}", path=name, line=line)
-    return note
-
-
-def _counts(occurrences: Sequence[tuple[int, int]], notes: int) -> tuple[Int, Int]:
-    """Occurrences of each pattern and notes of each occurrence, without empty ones."""
-    sizes = np.diff(np.array([start for _, start in occurrences] + [notes], dtype=np.int64))
+    # Occurrences of each pattern and notes of each occurrence, without empty ones.
+    sizes = np.diff(np.array([start for _, start in occurrences] + [len(notes)], dtype=np.int64))
     owner = np.array([pattern for pattern, _ in occurrences], dtype=np.int64)[sizes > 0]
-    _, per_pattern = np.unique(owner, return_counts=True)
-    return per_pattern.astype(np.int64), sizes[sizes > 0].astype(np.int64)
+    counts = np.unique(owner, return_counts=True)[1].astype(np.int64), sizes[sizes > 0].astype(np.int64)
+    return Annotation(reading.kind, columns, inner_counts=counts, lines=lines, attrs={"source": str(name)})
 
 
 def parse_sheet_music(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:

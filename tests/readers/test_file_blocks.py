@@ -173,7 +173,7 @@ digits = st.builds(
 def test_numbers_are_those_of_float(extended: bool, texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         if not extended:  # as where a long double has no more than 53 bits
-            patched.setattr("mirflow.readers.words._EXTENDED", False)
+            patched.setattr("mirflow.readers.file_blocks._EXTENDED", False)
         (found,) = parsed(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
     if found is not None:
         np.testing.assert_array_equal(found.columns["end"], np.array([*map(float, texts)]))
@@ -182,7 +182,7 @@ def test_numbers_are_those_of_float(extended: bool, texts: list[str]) -> None:
 @pytest.mark.parametrize("factors", [None, 0])
 def test_labels_are_told_apart_by_all_their_characters(factors: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if factors is not None:  # all labels get the same number
-        monkeypatch.setattr("mirflow.readers.words._FACTORS", np.zeros(8, dtype=np.uint64))
+        monkeypatch.setattr("mirflow.readers.file_blocks._FACTORS", np.zeros(8, dtype=np.uint64))
     texts = ["verse", "verse12", "verse123", "verse1234", "verse1235", "coda of 17 letters", "coda of 17 letterz", "x"]
     for labels in (texts, [*texts, "y" * 80], [*texts, "y z"]):
         lines = "".join(f"{place} {place + 1} {label}\n" for place, label in enumerate([*labels, *labels[::-1]]))

@@ -20,7 +20,7 @@ import numpy as np
 from ...annotations.account import Account, Remark
 from ...annotations.annotation import Annotation
 from ...annotations.arrays import from_columns
-from ...annotations.schema import KINDS, Kind
+from ...annotations.schema import KINDS
 from ...errors import AnnotationError, InvalidAnnotationError, MirflowError, UnreadableError, counted
 from ...ragged import Column, Int, group_by_key, offsets_of
 from ...theory.text_form import normal_form
@@ -376,8 +376,19 @@ def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
     if place is not None:
         raise InvalidAnnotationError(f"columns of Parquet files are declared by name, not by number: {place}")
     chosen = {column: find_path(str(where), leaves) for column, where in options.columns}
-    if kind.name not in COLUMNS:
-        return chosen or _columns_of_other(kind, reading.task or kind.name, leaves)
+    if kind.name not in COLUMNS and chosen:
+        return chosen
+    if kind.name not in COLUMNS:  # by the names of arguments in memory; the first may be called as the task or kind
+        named, first = {leaf.name: leaf for leaf in reversed(leaves)}, kind.arguments[0]
+        chosen = {column: named[column] for column in kind.given_as if column in named}
+        alias = next((name for name in (reading.task, kind.name) if name in named), None)
+        if alias is not None:
+            chosen.setdefault(first, named[alias])
+        if first not in chosen and not {*kind.required} <= chosen.keys():
+            listed = ", ".join(leaf.path for leaf in leaves)
+            message = f"no column holds the {first} ({listed}); declare format: parquet and"
+            raise InvalidAnnotationError(f"{message} columns: {{track: NAME, {first}: NAME}}")
+        return chosen
     if chosen:
         demand_columns_of_kind(kind, chosen, options, file.name, None, keyed=True)
     else:
@@ -388,8 +399,8 @@ def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
             places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
             sample = ["0" if _is_numeric(leaf.type) else "text" for leaf in beside]
             demand_read(KINDS[reading.kind], [leaf.path for leaf in beside], [sample], places, file.name, 1)
-        named = {column: place for place, column in enumerate(chosen)}
-        demand_units([leaf.name for leaf in chosen.values()], named, reading, file.name, None)
+        index = {column: position for position, column in enumerate(chosen)}
+        demand_units([leaf.name for leaf in chosen.values()], index, reading, file.name, None)
         if not (reading.selection or "").startswith("bar"):
             chosen.pop("bar", None)
     depths = {leaf.path: leaf.depth for column, leaf in chosen.items() if column not in KEYS}
@@ -397,21 +408,6 @@ def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
         listed = ", ".join(f"{path} ({counted(depth, 'list')})" for path, depth in depths.items())
         message = f"columns must be single values, with one row per item, or lists, with one row per track: {listed}"
         raise InvalidAnnotationError(message)
-    return chosen
-
-
-def _columns_of_other(kind: Kind, task: str, leaves: Sequence[Leaf]) -> dict[str, Leaf]:
-    """Columns by the names of arguments in memory; the first argument may have the name of the task or kind."""
-    named = {leaf.name: leaf for leaf in reversed(leaves)}
-    first = kind.arguments[0]
-    chosen = {column: named[column] for column in kind.given_as if column in named}
-    for name in (task, kind.name):
-        if name in named:
-            chosen.setdefault(first, named[name])
-    if first not in chosen and not {*kind.required} <= chosen.keys():
-        listed = ", ".join(leaf.path for leaf in leaves)
-        message = f"no column holds the {first} ({listed}); declare format: parquet and"
-        raise InvalidAnnotationError(f"{message} columns: {{track: NAME, {first}: NAME}}")
     return chosen
 
 
