@@ -137,8 +137,8 @@ class ReferenceNames:
                 pair = _same({name: strip_name(name) for name in side_names})
                 pair = pair or (_same(call_alike(side_names, true)) if label == "listed" else None)
                 if pair is not None:
-                    alike = f"{pair[0]!r} and {pair[1]!r}, both {label}, would then be the same"
-                    message += f"; names would match without folders and suffixes, but {alike}: use the same names on "
+                    same = f"{pair[0]!r} and {pair[1]!r}, both {label}, would then be the same"
+                    message += f"; names would match without folders and suffixes, but {same}: use the same names on "
                     return own, message + "both sides"
             return own, message
         for track, source in estimates.items():

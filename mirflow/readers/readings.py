@@ -202,13 +202,7 @@ class _Numbers:
         return found.astype(_DTYPES[dtype])
 
 
-_TYPES: Mapping[str, Callable[[str], Attribute]] = {
-    "s": str,
-    "f": float.fromhex,
-    "i": int,
-    "b": "True".__eq__,
-    "l": msgspec.json.decode,
-}
+_TYPES: Mapping[str, Callable[[str], Attribute]] = {"s": str, "f": float.fromhex, "i": int, "b": "True".__eq__}
 
 
 def _damaged(path: str, why: str) -> UnreadableError:
@@ -289,8 +283,6 @@ def _read(
             head.attrs.append((name, "f", float(value).hex()))
         elif isinstance(value, bool | str):
             head.attrs.append((name, "b" if isinstance(value, bool) else "s", str(value)))
-        elif isinstance(value, list):
-            head.attrs.append((name, "l", msgspec.json.encode(value).decode()))
         else:
             head.attrs.append((name, "i", str(int(value))))
     return head, arrays

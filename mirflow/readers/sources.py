@@ -164,7 +164,7 @@ class FilesSource(Source):
         names = [file.label for file in self._all()]
         read = [file.read() for file in self._all()]
         levels = [level for level, _ in read]
-        about = {**levels[0].attrs, "source": self.path, "levels": list(self.parts)}
+        about = {**levels[0].attrs, "source": self.path, "levels": ", ".join(self.parts)}
         whole = replace(stack_levels(levels, names), attrs=about)
         return whole, digest_of("".join(digest for _, digest in read).encode())
 

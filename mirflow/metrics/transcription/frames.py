@@ -218,8 +218,8 @@ def active_pitches(block: NoteBatch, way: str, hop: float) -> Compared:
             if way == "cut":  # in continuous time, `compare` cuts them
                 end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
                 spans = Spans(spans.pair, spans.pitch, spans.start, end).take(end > spans.start)
-            first, stop = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
-            spans = Spans(spans.pair, spans.pitch, first, stop)
+            start, end = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
+            spans = Spans(spans.pair, spans.pitch, start, end)
         sides.append(spans)
     return compare(sides[0], sides[1], rule.contained)
 

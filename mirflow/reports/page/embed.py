@@ -225,7 +225,7 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
             found["l"] = vocabulary.codes(labels, task)
             _add_rows(found, kind, labels)
         if kind == "hierarchy" and "levels" in annotation.attrs:
-            found["y"] = annotation.attrs["levels"]
+            found["y"] = str(annotation.attrs["levels"]).split(", ")
     return found
 
 
