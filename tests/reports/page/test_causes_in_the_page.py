@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +111,7 @@ def test_causes_are_where_people_look(store, tmp_path, visit):
         for name in ("reference", "bob")
     ]
     assert first[0].split(":")[0] == first[1].split(":")[0]
+    page.wait_for_url(re.compile("track=c&.*without=cause"))
+    page.get_by_role("button", name="Next").click()
+    page.wait_for_url(re.compile("track=(?!c)"))
+    assert "without" not in page.url

@@ -22,7 +22,7 @@ export const NEEDS = new Map([["gains", ["Gains and losses", 2, 2]], ["alike", [
   ["difficulty", ["Difficulty of the tracks", 2, 6]], ["heatmap", ["Tracks × systems", 2, 2]], ["distributions", ["Distributions over tracks", 1, 6]]]);
 
 /** Where the timeline of a track is at first. */
-export const BEGINNING = { time: 0, seen: null, loop: null };
+export const BEGINNING = { time: 0, seen: null, loop: null, corrected: false };
 /** Volumes of the recording, the reference and the system at first. */
 export const MIX = [100, 100, 100];
 /** A timeline while none is open: of which track, where it was opened from, volumes, the chosen system, the one beside it, what judges, and the reference. */

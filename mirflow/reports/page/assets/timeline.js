@@ -226,7 +226,8 @@ function drawLanes(stage) {
       `by [ and ], H plays at half speed, M, R and S mute music, reference and system, W goes to the worst place, N and P go to the next and the previous ${list.what}, Esc closes.`));
   if (causes.length) {
     const box = el("input", { type: "checkbox", name: "corrected", checked: timeline.corrected, onchange: () => {
-      timeline.corrected = box.checked;
+      state.timeline.corrected = box.checked;
+      state.remember(false);
       player.stop();
       drawLanes(stage);
       content.querySelector("[name=corrected]").focus();
