@@ -96,7 +96,7 @@ def test_intervals_are_those_of_inference(nasty, visit):
     for row in rows.all():
         own = found.sel(system=row.locator("th").inner_text())
         low, high = (float(row.locator(".interval").get_attribute(f"data-{end}")) for end in ("low", "high"))
-        assert row.locator(".interval").inner_text() == f"[{low:.3f}, {high:.3f}]"
+        assert row.locator(".interval").inner_text() == f"[{low:.2f}, {high:.2f}]"  # as wide as they are
         assert (low, high) == pytest.approx((own["low"].item(), own["high"].item()), abs=1e-12)
     choose(page, "aggregate", "median")
     assert page.locator(".interval").count() == 0
@@ -126,7 +126,7 @@ def test_systems_that_are_alike_and_what_the_best_of_each_track_reaches(nasty, v
         assert values == pytest.approx(expected, abs=1e-12, nan_ok=True)
     found = group.mirflow.oracle("majmin")
     told = page.locator("#second .difference span").get_attribute("title")
-    assert told == f"Picking the best system for each track would score {found['oracle'].item():.3f}."
+    assert told == f"Picking the best system for each track would score {found['oracle'].item():.2f}."
     page.locator("#alike tbody tr").nth(1).locator("td").nth(3).click()
     page.wait_for_function(
         "name => new URLSearchParams(location.hash.slice(1)).get('gains') === name", arg=list(shown)[1]

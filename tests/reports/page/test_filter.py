@@ -132,7 +132,7 @@ def test_the_command_beside_the_table_prints_the_same_numbers(
     assert {(name, f"{value:.4f}") for name, value in exact} == {
         tuple(one[:2]) for one in told if one[:1] and one[0] in SYSTEMS
     }
-    assert [row.locator("td.strong").inner_text() for row in rows] == [f"{value:.3f}" for _, value in exact]
+    assert [row.locator("td.strong").inner_text() for row in rows] == [f"{value:.2f}" for _, value in exact]
 
 
 def test_tracks_are_chosen_by_scores_and_all_parts_follow(store: Path, visit: Any) -> None:
