@@ -41,6 +41,9 @@ export function showTab(state, parts) {
   copy.querySelector("button").setAttribute("name", "copy");
   bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.called), el("div", {}, tabs), copy);
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
+  // On a phone the tabs are wider than the screen.
+  const [current] = tabs.filter((one) => one.getAttribute("aria-current"));
+  if (current) current.parentElement.scrollLeft = current.offsetLeft + current.offsetWidth / 2 - current.parentElement.clientWidth / 2;
 }
 
 /** Go to a section, in whichever tab it is, once what a choice changes is drawn. */

@@ -84,9 +84,10 @@ function listOf(state, found, system, ranked, open) {
   const both = found.unit === "s" || !["events", "notes", "hits", "boundaries"].includes(found.unit) ? "" : " of reference and estimate";
   const told = chosen < 0 ? `${percent(own.wrong, own.judged)} of ${wordOf(found, own.judged)}${both}` :
     `${wordOf(found, own.instead[chosen])} that ${systems[chosen]} has right: ${own.wrong ? percent(own.instead[chosen], own.wrong) : "0 %"} of its errors`;
+  const suspect = found.narrowed ? 0 : state.now.causes?.suspect;
   const note = el("p", { class: "note" }, hinted(`${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
     `by ${metric ? titleOf(metric) : found.rule} on ${found.narrowed ? `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}` : extentOf(state, own.tracks)}. Click a kind to hear its longest case${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P step through the others.${
-      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.sampled ? "those" : "all"} tracks; the filter limits the places.` : ""}`));
+      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.sampled ? "those" : "all"} tracks; the filter limits the places.` : ""}${suspect ? ` The reference of ${count(suspect, "track")} is suspect; what is judged by it counts here.` : ""}`));
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
   return [bar, note, kinds.length ? tableOf(state, found, system, kinds, chosen, open) : el("p", { class: "note" }, "None.")];
