@@ -40,8 +40,8 @@ T = TypeVar("T")
 def read_group(path: str | Path, name: str) -> GroupContent:
     """One evaluation of a store, by the path that the user named, or of a copy of it.
 
-    Returns its cells are those with a status, system by system. Missing values are NaN or "". Raises `StoreError` if
-    there is no such store, or it cannot be read. Raises `UnknownNameError` if the store has no such group.
+    The cells of the result are those with a status, system by system. Missing values are NaN or "". Raises `StoreError`
+    if there is no such store, or it cannot be read. Raises `UnknownNameError` if the store has no such group.
     """
 
     def read(root: zarr.Group) -> GroupContent:
@@ -270,7 +270,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
     The tree belongs to the generation that is current now: a run that publishes meanwhile does not change it, and
     opening again shows the new one. A tree that is still held after two such runs raises when it is read.
 
-    `path`: the store, or a plain copy of one. Returns values are read when they are asked for; no dask. Raises
+    `path`: the store, or a plain copy of one. Values are read when they are asked for, without dask. Raises
     `StoreError` if nothing is there, or not a result store, or one of a later version, or a damaged one.
 
     Examples

@@ -39,7 +39,7 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
     """Sets of systems in which no two differ, none of which can be made larger.
 
     `different` (bool (systems, systems)): symmetric; the diagonal does not matter. `order`: the systems from the best
-    to the worst; None: by their numbers. Returns every two systems that are not told apart share a set, and every
+    to the worst; None: by their numbers. Every two systems that are not told apart share a set, and every
     system has one. The best system's comes first. Where systems differ from some rank distance on, as after a test on
     mean ranks, these are all such sets; in general only as many as are needed, since there can be exponentially many.
 

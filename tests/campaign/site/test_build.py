@@ -263,7 +263,9 @@ def test_a_site_stays_as_it_was_where_the_next_one_fails(site, store, tmp_path, 
     for step in ("rename", "rmtree"):
         with monkeypatch.context() as patched:
             if step == "rename":
-                patched.setattr(build, "put_in_place", lambda new, old: old.rename(build._previous(old)))
+                patched.setattr(
+                    build, "put_in_place", lambda new, old: old.rename(old.with_name(f".{old.name}.previous"))
+                )
             else:
                 patched.setattr(build.shutil, "rmtree", lambda path: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(KeyboardInterrupt) if step == "rmtree" else _nothing():
