@@ -190,12 +190,13 @@ def describe(findings: Sequence[Cause], most: int = LINES, *, doubts: Iterable[s
     Causes that the `doubts` printed beside them name are left out.
     """
     groups: dict[tuple[str, str, str], list[Cause]] = {}
-    told = "\n".join(doubts)
-    for one in findings:
-        if one.change.cause in _DOUBTED and _DOUBTED[one.change.cause].search(told):
+    printed = "\n".join(doubts)
+    for finding in findings:
+        change = finding.change
+        if change.cause in _DOUBTED and _DOUBTED[change.cause].search(printed):
             continue
-        whose = one.system if one.track == ALL else ""
-        groups.setdefault((whose, one.change.side, one.change.cause), []).append(one)
+        whose = finding.system if finding.track == ALL else ""
+        groups.setdefault((whose, change.side, change.cause), []).append(finding)
     order = sorted(groups.values(), key=lambda some: -sum(one.tracks * one.systems for one in some))
     lines = []
     for some in order[:most]:

@@ -218,9 +218,9 @@ def stretched_times(measures: Sequence[Measure], reference: Annotation, estimate
     names = [name for name in ("time", "start", "end") if name in reference.columns and name in estimate.columns]
     if not names or len(reference) != len(estimate) or [*(reference.labels or ())] != [*(estimate.labels or ())]:
         return None
-    known, given = (np.concatenate([side.columns[name] for name in names]) for side in (reference, estimate))
-    factor = float(given.max() / known.max()) if known.max() > 0 else 1.0
-    if np.abs(given - factor * known).max() > _NEAR * given.max():
+    right, stretched = (np.concatenate([side.columns[name] for name in names]) for side in (reference, estimate))
+    factor = float(stretched.max() / right.max()) if right.max() > 0 else 1.0
+    if np.abs(stretched - factor * right).max() > _NEAR * stretched.max():
         return None
     return (
         f"the estimate's times are {factor:.4g} times the reference's, item by item: are the times in beats? Seconds "
