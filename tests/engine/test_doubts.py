@@ -223,6 +223,9 @@ MISTAKES = {
     "a list of tempi as beats": Case(
         "beat", beats(), "120\n119.5\n121\n120.5\n", "tempi", "the 4 times are from 119.5 to 121 .*are they tempi"
     ),
+    "an ascending list of tempi": Case(
+        "beat", beats(), "60\n90\n120\n", "tempi", "the 3 times are from 60 to 120 and at least 5 s apart: are they"
+    ),
     "a tempo as a downbeat": Case("downbeat", beats(BARS), "120\n", "tempi", "the only time is 120: is it a tempo"),
     "chords as beats": Case("beat", beats(), "5.0 C\n6.5 G\n8.0 Am\n", "chords", "'Am' and 'C' are chords.*task chord"),
     "chords whose times are beats": Case(

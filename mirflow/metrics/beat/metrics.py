@@ -371,12 +371,14 @@ _NO_BEATS = frozenset(("B", "D", "Db"))
 
 
 def doubt_tempi(annotation: Annotation) -> str:
-    """Report times that are a tempo or a list of tempi: usual tempi only, alike, which do not ascend.
+    """Report times that are a tempo or a list of tempi: usual tempi only, far apart, or alike and not ascending.
 
     Examples
     --------
     >>> doubt_tempi(Annotation("events", {"time": np.array([120.0, 119.5, 121.0])}))  # doctest: +ELLIPSIS
     'the 3 times are from 119.5 to 121 and do not ascend: are they tempi in beats per minute? ...'
+    >>> doubt_tempi(Annotation("events", {"time": np.array([60.0, 90.0, 120.0])}))  # doctest: +ELLIPSIS
+    'the 3 times are from 60 to 120 and at least 5 s apart: are they tempi in beats per minute? ...'
     >>> doubt_tempi(Annotation("events", {"time": np.array([120.0, 120.5, 121.0, 121.5])}))
     ''
     """
@@ -384,20 +386,21 @@ def doubt_tempi(annotation: Annotation) -> str:
     count, (low, high) = len(times), _TEMPI
     if not count or not (times.min() >= low and times.max() <= high):
         return ""
-    if count > 2 and (times.max() > 2 * times.min() or 3 * np.count_nonzero(np.diff(times) <= 0) < count - 1):
-        return ""
-    if count == 2 and 0 < times[1] - times[0] < _FAR:
+    steps = np.diff(times)
+    apart = bool((np.abs(steps) >= _FAR).all())
+    if not apart and (times.max() > 2 * times.min() or 3 * np.count_nonzero(steps <= 0) < count - 1):
         return ""
     expected = "in beats per minute? Times of beats are expected"
     if count < 3:
         what = "the only time is" if count == 1 else "the only times are"
         asked = "is it a tempo" if count == 1 else "are they tempi"
         return f"{what} {' and '.join(f'{time:g}' for time in times.tolist())}: {asked} {expected}"
-    return f"the {count} times are from {times.min():g} to {times.max():g} and do not ascend: are they tempi {expected}"
+    reason = f"at least {_FAR:g} s apart" if apart else "do not ascend"
+    return f"the {count} times are from {times.min():g} to {times.max():g} and {reason}: are they tempi {expected}"
 
 
 _FAR = 5.0
-"""Seconds from which two lone beats are too far apart."""
+"""Seconds that no two beats are apart."""
 
 
 def doubt_chords(annotation: Annotation) -> str:
@@ -439,7 +442,7 @@ def _may_be_chords(measures: Sequence[Measure], annotations: Collection) -> Bool
 DOUBTS = (
     Doubt(
         "tempi",
-        "times of beats are a tempo, or a list of tempi: numbers from 30 to 300 that are alike and do not ascend",
+        "times of beats are a tempo, or tempi: numbers from 30 to 300, 5 s or more apart, or alike and not ascending",
         of_side=doubt_tempi,
         suspects=_may_be_tempi,
     ),
