@@ -23,6 +23,7 @@ from ..ragged import Bool, Column, Float, Int, rows_of
 from ..readers.options import Reading
 from ..readers.patterns import Pattern
 from ..readers.tables.table import spread_tables
+from .query_options import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -358,7 +359,7 @@ def grading_effort(
     algorithms: int = 2,
     candidates: int = 5,
     power: float = 0.8,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     minutes: float = 1.0,
     limit: float = LIMIT,
 ) -> xr.Dataset:

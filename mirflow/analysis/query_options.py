@@ -26,6 +26,8 @@ UNDEFINED = {
     "skip": "scores with nothing to measure are left out",
 }
 
+DEFAULT_LEVEL = 0.95
+"""The level of confidence of all intervals, and 1 - significance of all tests, where no other is asked for."""
 AUTO, NORMAL, SEQUENCE = "auto", "normal", "sequence"
 NORMAL_UNITS = 20_000
 """Units (clusters) from which on the intervals of means and weighted ratios are normal by default."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..analysis.query_options import DEFAULT_LEVEL
 from .common_options import LEVEL, Command, CommandFamily, LocalPath, open_evaluations, option, query_options
 from .output import FAILED, choose_format, echo, emit, for_people, given_options, output_options
 
@@ -47,7 +48,9 @@ SUFFIXES = {
 )
 @option("group")
 @option("label")
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option(
+    "--level", type=LEVEL, default=DEFAULT_LEVEL, show_default=True, help="Level of the confidence intervals."
+)
 @click.option("--no-intervals", is_flag=True, help="Omit intervals and comparisons with the best system.")
 @click.option("--title", help="Title of the leaderboard. Default: the name of the store.")
 @click.option(

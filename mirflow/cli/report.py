@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from ..analysis.query_options import DEFAULT_LEVEL
 from .common_options import (
     LEVEL,
     Command,
@@ -75,7 +76,7 @@ class _PlotCommand(Command):
 @click.option(
     "--level",
     type=LEVEL,
-    help="critical-difference, ranks, groups, covariate: level of intervals and tests. Default: 0.95.",
+    help=f"critical-difference, ranks, groups, covariate: level of intervals and tests. Default: {DEFAULT_LEVEL}.",
 )
 @option("cluster", "ranks, groups, covariate: resample tracks together by this coordinate (artist, album).")
 @click.option("--baseline", metavar="SYSTEM|LABEL", help="histogram: this system, or those of one STORE, as outlines.")
@@ -198,7 +199,7 @@ def embed_command(
     if kind == _STANDINGS:
         words = given_options({"metric": metric, **{name: value for name, value in options.items() if name != "names"}})
         _refuse_unknown(_STANDINGS, words, _OF_STANDINGS)
-        level, group = words.pop("level", 0.95), words.pop("group", None)
+        level, group = words.pop("level", DEFAULT_LEVEL), words.pop("group", None)
         query = Query(**words)
         evaluations = choose(open_evaluations(stores, labels), query.metric, group)
         title = " + ".join(store.name.removesuffix(".zarr") for store in stores)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from ..analysis.query_options import MISSING
+from ..analysis.query_options import DEFAULT_LEVEL, MISSING
 from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
@@ -388,7 +388,7 @@ class Accumulator:
         missing : {"skip", "zero", "raise"} or None
             Skip pairs without a score (None: with a warning), count them as 0, or raise an error.
         ci : bool or float
-            Whether to add bootstrap intervals over the tracks, or their level; True: 0.95.
+            Whether to add bootstrap intervals over the tracks, or their level; True: that of :func:`mirflow.compare`.
 
         Returns
         -------
@@ -460,7 +460,7 @@ class Accumulator:
         from ..analysis.query_options import Query
 
         part = self._dataset([cells.track[place] for place in order.tolist()])
-        found = intervals(part, Query(aggregate=aggregate, missing=missing), level=0.95 if ci is True else ci)
+        found = intervals(part, Query(aggregate=aggregate, missing=missing), level=DEFAULT_LEVEL if ci is True else ci)
         metrics, ends = found["metric"].values.tolist(), {}
         for name, value in values.items():
             place = metrics.index(name.removeprefix(f"{self._rules.task}/"))

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack
 from ..analysis.query_options import (
     AUTO,
     BEST,
+    DEFAULT_LEVEL,
     METHODS,
     NORMAL_UNITS,
     OPTIONS,
@@ -56,11 +57,11 @@ HEADLINE = {"metric": "Metrics by name or alias. Repeat for several. Default: th
 
 SHARED: Mapping[str, QueryOption] = {
     "group": QueryOption("The evaluation. Default: all that have the metrics.", ("-g",), parameter="evaluation"),
-    "ci": QueryOption("Confidence intervals of this level.", level=True, alone=0.95),
+    "ci": QueryOption("Confidence intervals of this level.", level=True, alone=DEFAULT_LEVEL),
     "significance": QueryOption(
         "Mark the systems that do not differ significantly from the best, by tests of this level.",
         level=True,
-        alone=0.95,
+        alone=DEFAULT_LEVEL,
     ),
     "level": QueryOption("Level of intervals; tests use 1 - level.", level=True),
     "cluster": QueryOption("Resample and permute tracks together by this coordinate (artist, album)."),

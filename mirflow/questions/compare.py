@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.query_options import MOST_SYSTEMS, Query, QueryOption
+from ..analysis.query_options import DEFAULT_LEVEL, MOST_SYSTEMS, Query, QueryOption
 from ..errors import QueryError
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question
 
@@ -86,7 +86,7 @@ def compare(
     cluster: str | None = None,
     baseline: str | None = None,
     margin: float | None = None,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     anytime: int | None = None,
     replicates: int = 10_000,
     rng: int = 0,

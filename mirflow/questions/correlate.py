@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..analysis.query_options import Query, QueryOption
+from ..analysis.query_options import DEFAULT_LEVEL, Query, QueryOption
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, replicating
 
 
@@ -28,7 +28,13 @@ from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, repli
     cost=replicating,
 )
 def correlate(
-    boards: Boards, query: Query, *, against: str, level: float = 0.95, cluster: str | None = None, method: str = "auto"
+    boards: Boards,
+    query: Query,
+    *,
+    against: str,
+    level: float = DEFAULT_LEVEL,
+    cluster: str | None = None,
+    method: str = "auto",
 ) -> Answer:
     from ..analysis.inference.correlations import correlations
     from ..reports.inference_tables import correlation_tables

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..analysis.query_options import Query
+from ..analysis.query_options import DEFAULT_LEVEL, Query
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, replicating
 
 _COLUMNS = (
@@ -32,7 +32,7 @@ def oracle(
     boards: Boards,
     query: Query,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     cluster: str | None = None,
     method: str = "auto",
     percent: bool = False,

@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.query_options import Query, QueryOption
+from ..analysis.query_options import DEFAULT_LEVEL, Query, QueryOption
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, testing
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def plan(
     correction: str = "auto",
     unit: str = "track",
     cluster: str | None = None,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     replicates: int = 10_000,
     rng: int = 0,
     percent: bool = False,

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..analysis.query_options import Query
+from ..analysis.query_options import DEFAULT_LEVEL, Query
 from . import CHOICE, HEADLINE, Answer, Boards, each_evaluation, question, testing
 
 _COLUMNS = (
@@ -44,7 +44,7 @@ def ranks(
     boards: Boards,
     query: Query,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     correction: str = "auto",
     unit: str = "track",
     cluster: str | None = None,

@@ -17,7 +17,7 @@ from ..analysis.inference import intervals
 from ..analysis.inference.comparisons import compare_blocks, compared_blocks, gaps_to_best, like_best, tells_apart
 from ..analysis.inference.rank_tests import first_shares, rank_bounds
 from ..analysis.inference.resampling import Resampling
-from ..analysis.query_options import AUTO, Query
+from ..analysis.query_options import DEFAULT_LEVEL, Query
 from ..analysis.scores import Array, coords_of, names_of
 from ..analysis.selection import headline_metric
 from ..analysis.signatures import sign
@@ -146,7 +146,11 @@ def json_schema() -> dict[str, Any]:
 
 
 def leaderboard(
-    evaluations: Mapping[str, xr.Dataset], query: Query | None = None, *, title: str = "", level: float | None = 0.95
+    evaluations: Mapping[str, xr.Dataset],
+    query: Query | None = None,
+    *,
+    title: str = "",
+    level: float | None = DEFAULT_LEVEL,
 ) -> Leaderboard:
     """Rank the systems of every evaluation by its headline metric, with the aggregates of all scalar metrics.
 
@@ -179,7 +183,7 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
     if level is not None and len(systems) > 1:
         own = replace(query, metric=[str(headline)], exact=True, system=systems, sort=None)
         blocks, value = compared_blocks(ds, own)
-        how = Resampling.of(level, AUTO, 10_000, 0)
+        how = Resampling.of(level)
         compared = compare_blocks(blocks, value, how)
         gaps = gaps_to_best(compared)
         marks, comparison = like_best(compared)[:, 0], letters_note(compared, 0)
@@ -273,7 +277,7 @@ def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Stand
         rows,
         unit=headline.unit,
         sign=SIGN_OF.get(headline.orientation, 0),
-        level=ranked.level or 0.95,
+        level=ranked.level or DEFAULT_LEVEL,
         n=counts.pop() if len(counts) == 1 and ranked.missing == "common" else 0,
         tracks=ranked.tracks,
         tested=bool(ranked.comparison),

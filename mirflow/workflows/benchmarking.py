@@ -15,7 +15,7 @@ from ..analysis.combine import join_group
 from ..analysis.inference.comparisons import compare_blocks, compared_blocks
 from ..analysis.inference.resampling import Resampling
 from ..analysis.queries import evaluate_query, evaluations_of
-from ..analysis.query_options import AUTO, Query, make_query
+from ..analysis.query_options import Query, make_query
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.selected import find_problems
 from ..analysis.signatures import Signature, sign
@@ -368,7 +368,7 @@ def _letters(file: BenchmarkFile, given: Mapping[str, xr.Dataset], missing: str)
     try:
         joined = join_group(file.benchmark.evaluation.name, each)
         blocks, value = compared_blocks(joined, _query(file, joined, missing))
-        compared = compare_blocks(blocks, value, Resampling.of(0.95, AUTO, 10_000, 0), sizes=False)
+        compared = compare_blocks(blocks, value, Resampling.of(), sizes=False)
     except QueryError as error:
         return {}, f"no letters: {error}"
     letters = compared["letters"].values[:, 0].tolist()

@@ -16,7 +16,7 @@ from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, aggregate_in
 from ..dims import RUN
 from ..per_class import rated_kind
 from ..queries import is_deviation, names_across
-from ..query_options import AUTO, COMPARED_WITH, INVERTED, MOST_SYSTEMS, Query, alpha_of
+from ..query_options import AUTO, COMPARED_WITH, DEFAULT_LEVEL, INVERTED, MOST_SYSTEMS, Query, alpha_of
 from ..scores import Array, names_of, show_span
 from .blocks import SampleBlocks, tiles
 from .confidence_intervals import clusters_of, select_rates, values_of_all
@@ -58,7 +58,7 @@ def compare(
     *,
     test: str = "auto",
     correction: str = "auto",
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     replicates: int = 10_000,
     unit: str = TRACK,
     cluster: str | None = None,
@@ -455,7 +455,7 @@ def mark_best(
     query: Query,
     result: xr.Dataset,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     correction: str = "auto",
     cluster: str | None = None,
 ) -> xr.Dataset:

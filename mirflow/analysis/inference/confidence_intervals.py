@@ -14,7 +14,7 @@ from ...ragged import Bool, Float, Int
 from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
-from ..query_options import AUTO, NORMAL, Query, as_names
+from ..query_options import AUTO, DEFAULT_LEVEL, NORMAL, Query, as_names
 from ..scores import Array, coords_of, group_tracks, members_of
 from ..selection import show_parameters
 from .blocks import SampleBlocks
@@ -44,7 +44,7 @@ def intervals(
     ds: xr.Dataset,
     query: Query | None = None,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     method: str = AUTO,
     replicates: int = 10_000,
     unit: str = TRACK,

@@ -16,7 +16,7 @@ from ...kernels.ratios import divide
 from ...metrics.aggregates import RATIOS
 from ...ragged import Float, Int
 from ..aggregation import POLICIES, aggregate_scores, origin_of
-from ..query_options import AUTO, Query
+from ..query_options import AUTO, DEFAULT_LEVEL, Query
 from ..scores import ANNOTATOR, Array, coords_of, names_of
 from ..selected import counted_scores
 from ..selection import DURATION
@@ -215,7 +215,7 @@ def correlations(
     covariate: str,
     query: Query | None = None,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     method: str = AUTO,
     replicates: int = 10_000,
     cluster: str | None = None,

@@ -14,7 +14,7 @@ from ...ragged import Bool, Float, Int
 from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, reduce, select_scores
 from ..dims import MODEL, group_systems, has_runs, refuse_over_systems
 from ..per_class import rated_kind
-from ..query_options import AUTO, BEST, INVERTED, Query
+from ..query_options import BEST, INVERTED, Query
 from ..scores import Array, names_of
 from ..selected import SelectionTotals
 from .blocks import SampleBlocks, tiles
@@ -173,15 +173,15 @@ def _judge_in_blocks(
     """
     import xarray as xr
 
-    words = {"level": 0.95, "replicates": 10_000, "rng": 0, "anytime": None, **options}
-    how = Resampling.of(words["level"], AUTO, words["replicates"], words["rng"], words["anytime"])
+    drawn = ("level", "replicates", "rng", "anytime")
+    how = Resampling.of(**{name: options[name] for name in drawn if name in options})
     systems = list(dict.fromkeys([*names, *names.values()]))
     # The tracks that two systems have in common are found pair by pair.
     policy = "skip" if query.missing in (None, "common") else query.missing
     selected = select_scores(ds, replace(query, system=systems, missing=policy, sort=None), single=True)
     _check_orientations(selected.names("metric"), selected.names("orientation"))
     how.check_normal(selected.aggregates, selected.names("metric"))
-    cluster, totals = words.get("cluster"), SelectionTotals(selected)
+    cluster, totals = options.get("cluster"), SelectionTotals(selected)
     frame = selected.frame({})
     nothing = np.zeros(len(selected.kinds), dtype=np.bool_)
     blocks = SampleBlocks(selected, frame, range(len(systems)), None, nothing, TRACK, codes_of(frame, TRACK, cluster))
@@ -217,7 +217,7 @@ def _judge_in_blocks(
     missing = select_scores(ds, replace(query, system=[first, base], sort=None), single=True).missing
     attrs = how.attrs() if how.anytime is not None else {**how.attrs(), "method": INVERTED, "correction": "none"}
     attrs["unit_of_comparison"] = TRACK
-    attrs |= {"cluster": cluster or "", **origin_of(frame, words.get("group", ""))}
+    attrs |= {"cluster": cluster or "", **origin_of(frame, options.get("group", ""))}
     policies = {**frame.attrs, **totals.policies(), "missing": missing}
     attrs |= {name: policies[name] for name in POLICIES if name in policies}
     coords: dict[str, Any] = {"system": list(names), "baseline": ("system", list(names.values()))}

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Float
 from ..aggregation import POLICIES, origin_of, reduce
-from ..query_options import AUTO, Query
+from ..query_options import AUTO, DEFAULT_LEVEL, Query
 from ..scores import Array, names_of
 from .comparisons import comparable
 from .confidence_intervals import pair_intervals
@@ -40,7 +40,7 @@ def oracle(
     ds: xr.Dataset,
     query: Query | None = None,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     method: str = AUTO,
     replicates: int = 10_000,
     cluster: str | None = None,

@@ -16,7 +16,7 @@ from ...kernels.ratios import divide
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
 from ..per_class import rated_kind
-from ..query_options import AUTO, Query, alpha_of
+from ..query_options import AUTO, DEFAULT_LEVEL, Query, alpha_of
 from ..scores import Array, names_of
 from .blocks import SampleBlocks, replicates_of
 from .comparisons import comparable, compare_blocks, compared_blocks
@@ -74,7 +74,7 @@ class Ranks:
 
 
 def friedman(
-    ds: xr.Dataset, query: Query | None = None, *, unit: str = TRACK, level: float = 0.95, group: str = ""
+    ds: xr.Dataset, query: Query | None = None, *, unit: str = TRACK, level: float = DEFAULT_LEVEL, group: str = ""
 ) -> xr.Dataset:
     """Rank the systems on each unit, test whether the ranks differ at all, and which systems' mean ranks do.
 
@@ -160,7 +160,7 @@ def _dataset(ranks: Ranks, frame: xr.Dataset, kinds: Sequence[str], attrs: Mappi
     return dataset_of(variables, frame, {"aggregate": kinds}, _LONG_NAMES, attrs)
 
 
-def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
+def rank_systems(score: Float, complete: Bool, level: float = DEFAULT_LEVEL) -> Ranks:
     """Friedman's test and Tukey-Kramer comparisons.
 
     `score` (float64 (systems, units, metrics)): the lowest is the best. `complete` (bool (units, metrics)): the units
@@ -226,7 +226,7 @@ def ranks(
     ds: xr.Dataset,
     query: Query | None = None,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     correction: str = "auto",
     replicates: int = 10_000,
     unit: str = TRACK,

@@ -18,7 +18,7 @@ from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
 from ..queries import values_across
-from ..query_options import ANYTIME, AUTO, METHODS, NORMAL, NORMAL_UNITS, SEQUENCE
+from ..query_options import ANYTIME, AUTO, DEFAULT_LEVEL, METHODS, NORMAL, NORMAL_UNITS, SEQUENCE
 from .interval_ends import FIRST_LOOK
 from .sample import Sample
 
@@ -50,7 +50,14 @@ class Resampling:
     """Units at which confidence sequences are narrowest, which take the place of intervals; None: intervals."""
 
     @classmethod
-    def of(cls, level: float, method: str, replicates: int, rng: Seed, anytime: int | None = None) -> Resampling:
+    def of(
+        cls,
+        level: float = DEFAULT_LEVEL,
+        method: str = AUTO,
+        replicates: int = 10_000,
+        rng: Seed = 0,
+        anytime: int | None = None,
+    ) -> Resampling:
         """Check the options."""
         check_level(level)
         if anytime is not None and anytime < 1:

@@ -13,7 +13,7 @@ from ...metrics.aggregates import DECLARED, RATIOS, RatioOfSums
 from ...ragged import Float, Int
 from ..aggregation import origin_of
 from ..per_class import rated_kind
-from ..query_options import AUTO, MAX_T, MOST_SYSTEMS, SEQUENCE, Query
+from ..query_options import DEFAULT_LEVEL, MAX_T, MOST_SYSTEMS, SEQUENCE, Query
 from ..scores import ANNOTATOR, Array, by_annotator, names_of
 from .blocks import Replicates, SampleBlocks, replicates_of
 from .comparisons import comparable, compare, compare_blocks, compared_blocks
@@ -45,7 +45,7 @@ def resolution(
     *,
     difference: float | None = None,
     power: float = POWER,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     correction: str = "auto",
     replicates: int = 10_000,
     unit: str = TRACK,
@@ -112,7 +112,7 @@ def compare_with_resolution(
     if is_about_runs(ds, query) or rated_kind(ds, query) is not None:
         words: dict[str, Any] = {"test": test, "correction": correction, "unit": unit, "cluster": cluster, **drawn}
         return compare(ds, query, **words, group=group, all_pairs=all_pairs)
-    how = Resampling.of(**{"level": 0.95, "method": AUTO, "replicates": 10_000, "rng": 0, **drawn})
+    how = Resampling.of(**drawn)
     blocks, value = compared_blocks(ds, query, unit, cluster)
     compared = compare_blocks(blocks, value, how, test, correction, cluster, group, all_pairs=all_pairs)
     pairs = np.triu_indices(compared.sizes["system"], 1)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...analysis.query_options import DEFAULT_LEVEL
 from ...cli.common_options import LEVEL, Command, CommandFamily, Decorated, LocalPath, ReadingCommand
 from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
@@ -61,7 +62,9 @@ def _refuse_existing(*paths: Path, force: bool) -> None:
 
 _force = click.option("--force", is_flag=True, help="Overwrite existing files.")
 _level = click.option(
-    "--level", type=LEVEL, help="Level of intervals for weighted kappa, alpha and ICC, such as 0.95. Default: none."
+    "--level",
+    type=LEVEL,
+    help=f"Level of intervals for weighted kappa, alpha and ICC, such as {DEFAULT_LEVEL}. Default: none.",
 )
 
 
@@ -677,7 +680,7 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     help="Probability with which the difference is to be shown.",
 )
-@default_option("--level", default=0.95, type=LEVEL, help="Tests use 1 - level.")
+@default_option("--level", default=DEFAULT_LEVEL, type=LEVEL, help="Tests use 1 - level.")
 @click.option("--minutes", "-M", type=_POSITIVE, default=1.0, help="Minutes per judgement. Default: 1.")
 @click.option("--limit", type=_POSITIVE, default=240.0, help="Most minutes per grader. Default: 240.")
 @output_options

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ...analysis.query_options import DEFAULT_LEVEL
 from ...cli.common_options import LEVEL, Command, LocalPath, label_stores, option, stores_argument
 from ...cli.output import choose_format, echo, emit, output_options
 from . import default_option
@@ -46,7 +47,7 @@ from . import default_option
     type=LocalPath(),
     help="A table of years, as for `mirflow archive`. Default: the years of the systems, if stores have them.",
 )
-@default_option("--level", default=0.95, type=LEVEL, help="Confidence level of the intervals.")
+@default_option("--level", default=DEFAULT_LEVEL, type=LEVEL, help="Confidence level of the intervals.")
 @click.option("--without-references", is_flag=True, help="Leave out references and messages that may quote them.")
 @click.option("--only-aggregates", is_flag=True, help="Leave out scores by track, and names and pages of tracks.")
 def site_command(

@@ -31,7 +31,7 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
 from ...analysis.queries import choose, choose_one, count_statuses
-from ...analysis.query_options import OPTIONS, QueryOption
+from ...analysis.query_options import DEFAULT_LEVEL, OPTIONS, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
 from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
 from ...errors import DamagedError, MirflowError, QueryError, StoreError, UnknownNameError, suggest
@@ -352,7 +352,7 @@ def _check_rows(count: int, style: str) -> None:
 def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, intervals: bool = True) -> bytes:
     """Return the leaderboard of a store, or of one evaluation, in the schema of ``mirflow export``."""
     boards = choose(snapshot.boards, None, evaluation)
-    return to_json(leaderboard(boards, title=snapshot.name, level=0.95 if intervals else None)).encode()
+    return to_json(leaderboard(boards, title=snapshot.name, level=DEFAULT_LEVEL if intervals else None)).encode()
 
 
 _OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import BaseRoute
 
 from ...analysis.inference.resampling import least_units
+from ...analysis.query_options import DEFAULT_LEVEL
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, counted
 from ...reports.page.assembly import report_link
 from ...store.generations import remove
@@ -102,8 +103,6 @@ _REACHED = {
     "scored": 4,
 }
 
-_LEVEL = 0.95
-"""Level of intervals and comparisons of submissions."""
 _CHANGES: Mapping[str, Role] = {"visibility": "submitter", "withdraw": "submitter", "disqualify": "organiser"}
 """Changes of a submission, and who may ask for them."""
 _ABOUT = ("description", "paper", "code", "runtime")
@@ -490,7 +489,7 @@ def _describe(
     for result in results:
         split, now = campaign.splits.get(result.split), service.clock()
         scores = [(row, show_score(row, split, now)) for row in result.scores]
-        comparisons, least = [], least_units(_LEVEL)
+        comparisons, least = [], least_units(DEFAULT_LEVEL)
         for verdict in result.verdicts:
             # The outcome reveals something about the other submission's score.
             may_know = may_change if result.hidden and verdict.other.withdrawn is not None else may_see

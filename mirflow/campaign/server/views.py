@@ -27,6 +27,7 @@ from msgspec import UNSET
 from sqlalchemy import func, or_, select
 from sqlalchemy.orm import Session
 
+from ...analysis.query_options import DEFAULT_LEVEL
 from ...errors import QueryError, StoreError, UnknownNameError, counted
 from ...metrics.base import get_task, has_task
 from ...metrics.measures import Metric
@@ -419,7 +420,7 @@ def _ranked(
         final=UNSET if published is None else published.isoformat(timespec="seconds"),
         tracks=max(row.tracks for row in rows),
         headline=headline,
-        level=0.95 if final else None,
+        level=DEFAULT_LEVEL if final else None,
         **fixed,
         metrics=[*metrics.values()],
         systems=[

@@ -23,7 +23,7 @@ from typing import Any
 from ...analysis.combine import join_group
 from ...analysis.inference import compare
 from ...analysis.queries import boards_of, open_store
-from ...analysis.query_options import Query
+from ...analysis.query_options import DEFAULT_LEVEL, Query
 from ...analysis.scores import coords_of, names_of
 from ...errors import MirflowWarning, QueryError, UnknownNameError, UnreadableError, counted, suggest
 from ...pipeline.document import read_document
@@ -236,7 +236,8 @@ class Archive:
         for best in (entry for entries in self.by_metric().values() for entry in entries if entry.n is not None):
             interval = None if best.low is None else f"[{show_number(best.low)}, {show_number(best.high)}]"
             rows.append((best.part, best.year, best.system, best.shown, interval, best.n, best.change or None))
-        note = "[ ]: 95 % interval; p: permutation test of the two best systems, chosen after the fact"
+        interval = f"{100 * DEFAULT_LEVEL:g} % interval"
+        note = f"[ ]: {interval}; p: permutation test of the two best systems, chosen after the fact"
         notes = (note,) if rows else ()
         columns = ("task", "year", "best system", "value", "interval", "n", "against the year before")
         return Table(columns, tuple(rows), "How sure the best are", notes, keys=3)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ...analysis.queries import name_stores
+from ...analysis.query_options import DEFAULT_LEVEL
 from ...analysis.scores import names_of
 from ...errors import MirflowError, QueryError
 from ...progress import Progress
@@ -126,7 +127,7 @@ def write_site(
     url: str = "",
     note: str = "",
     timelines: str | int = "auto",
-    level: float | None = 0.95,
+    level: float | None = DEFAULT_LEVEL,
     references: bool = True,
     only_aggregates: bool = False,
     root: Roots = None,

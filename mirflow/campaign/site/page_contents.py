@@ -15,7 +15,7 @@ import numpy as np
 
 from ...analysis.inference.comparisons import compare
 from ...analysis.queries import headline_metrics
-from ...analysis.query_options import MISSING, UNDEFINED, Query
+from ...analysis.query_options import DEFAULT_LEVEL, MISSING, UNDEFINED, Query
 from ...analysis.scores import arrays_of, coords_of, names_of
 from ...analysis.selected import CellProblem, find_problems
 from ...errors import QueryError, UnknownNameError, shorten
@@ -206,7 +206,7 @@ def store(
     evaluations: Mapping[str, xr.Dataset],
     *,
     title: str = "",
-    level: float | None = 0.95,
+    level: float | None = DEFAULT_LEVEL,
     references: bool = True,
     only_aggregates: bool = False,
     has_report: bool = True,

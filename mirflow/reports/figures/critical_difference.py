@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.inference import compare, friedman
-from ...analysis.query_options import MISSING, Query
+from ...analysis.query_options import DEFAULT_LEVEL, MISSING, Query
 from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..captions import letters_note, origin_in_words, title_in
@@ -38,7 +38,7 @@ def critical_difference(
     *,
     test: str = "auto",
     unit: str = "track",
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     **options: Unpack[FigureOptions],
 ) -> Axes:
     """Show the systems along an axis, the best on the left; a bar joins systems that do not differ significantly.

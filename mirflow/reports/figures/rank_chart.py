@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.inference.rank_tests import ranks as ranks_of
-from ...analysis.query_options import MISSING
+from ...analysis.query_options import DEFAULT_LEVEL, MISSING
 from ...errors import FigureError
 from ...ragged import Float
 from ..captions import origin_in_words, ranks_note, title_in
@@ -32,7 +32,7 @@ def ranks(
     metric: str | None = None,
     aggregate: str | None = None,
     *,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     cluster: str | None = None,
     replicates: int = 10_000,
     rng: int | np.random.Generator = 0,

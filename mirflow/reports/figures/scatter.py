@@ -9,7 +9,7 @@ import numpy as np
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.correlations import OTHERS, correlations, covariate_values
 from ...analysis.inference.sample import settle
-from ...analysis.query_options import Names, as_names, say_intervals
+from ...analysis.query_options import DEFAULT_LEVEL, Names, as_names, say_intervals
 from ...analysis.scores import names_of
 from ...analysis.selected import counted_scores
 from ...analysis.selection import DURATION
@@ -157,7 +157,7 @@ def covariate(
     metric: str | None = None,
     *,
     against: str = DURATION,
-    level: float = 0.95,
+    level: float = DEFAULT_LEVEL,
     cluster: str | None = None,
     **options: Unpack[FigureOptions],
 ) -> Axes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analysis.aggregation import aggregate_query, select
 from ...analysis.inference import intervals
-from ...analysis.query_options import Names, Query, say_intervals
+from ...analysis.query_options import DEFAULT_LEVEL, Names, Query, say_intervals
 from ...analysis.scores import ANNOTATOR, names_of
 from ...errors import FigureError
 from ..drawing import CYCLE
@@ -51,7 +51,7 @@ def groups(
     *,
     by: Names = None,
     least: int = 6,
-    level: float | None = 0.95,
+    level: float | None = DEFAULT_LEVEL,
     cluster: str | None = None,
     replicates: int = 10_000,
     rng: int | np.random.Generator = 0,

@@ -19,7 +19,7 @@ from ...analysis.inference.rank_tests import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.queries import headline_metrics
-from ...analysis.query_options import AUTO, MISSING, Query, say_intervals
+from ...analysis.query_options import MISSING, Query, say_intervals
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
 from ...analysis.selected import (
     STORES,
@@ -213,7 +213,7 @@ def _compare_systems(scores: xr.Dataset, names: Sequence[str], leading: Sequence
 def _first_shares(scores: xr.Dataset, name: str, how: str) -> dict[str, Any]:
     """How often each system is the best in bootstrap replicates, as in a query with ranks."""
     blocks, _ = compared_blocks(scores, Query([name], exact=True))
-    shares = first_shares(blocks, Resampling.of(0.95, AUTO, _REPLICATES, 0))[:, 0]
+    shares = first_shares(blocks, Resampling.of(replicates=_REPLICATES))[:, 0]
     if np.isnan(shares).all():
         return {}
     words = f"{how} First: share of {_REPLICATES:,} bootstrap replicates over tracks in which a system is the best."
