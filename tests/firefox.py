@@ -56,6 +56,11 @@ class Firefox:
         """Run a function's body in the page, and return its result."""
         return self.do("WebDriver:ExecuteScript", script=code, args=[])["value"]
 
+    def press(self, key: str) -> None:
+        """Press and release one key, as a person does: what needs a person's gesture, such as sound, may follow."""
+        strokes = [{"type": kind, "value": key} for kind in ("keyDown", "keyUp")]
+        self.do("WebDriver:PerformActions", actions=[{"type": "key", "id": "keyboard", "actions": strokes}])
+
     def until(self, expression: str) -> None:
         """Wait until something in the page is true."""
         end = time.monotonic() + PATIENCE
