@@ -192,6 +192,7 @@ def test_what_holds(expression: str, expected: list[int]) -> None:
         ("genre != 'Rock'", [1]),
         ("year != 1971", [1, 3]),
         ("genre == ''", []),
+        ("genre != ''", [0, 1, 3]),
     ],
 )
 def test_what_has_no_value_compares_with_nothing_but_none(expression: str, expected: list[int]) -> None:
