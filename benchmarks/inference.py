@@ -20,7 +20,7 @@ import xarray as xr
 from scipy import stats
 
 from mirflow.analysis.inference import agreement, compare, friedman, intervals
-from mirflow.analysis.selection import Query
+from mirflow.analysis.lookup import Query
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 

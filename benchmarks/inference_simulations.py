@@ -32,7 +32,7 @@ from mirflow.analysis.inference.rank_tests import rank_systems
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.inference.resolution import resolution
 from mirflow.analysis.inference.sample import Sample
-from mirflow.analysis.selection import Query
+from mirflow.analysis.lookup import Query
 from mirflow.metrics.aggregates import RATIOS, Statistic, declare
 
 

@@ -24,10 +24,7 @@ from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from .dims import check_over, derive, over_systems, refuse_annotators, split_over
-from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
-from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
-from .selected import CELLS, COSTLIEST, EMPTY_COUNTED, STORES, UNCOUNTED, VALUELESS, SelectedScores, SelectionTotals
-from .selection import (
+from .lookup import (
     CHOSEN,
     choose_metrics,
     choose_tracks,
@@ -40,6 +37,9 @@ from .selection import (
     spell_out,
     split_names,
 )
+from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
+from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
+from .selection import CELLS, COSTLIEST, EMPTY_COUNTED, STORES, UNCOUNTED, VALUELESS, ScoreSelection, SelectionTotals
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -145,22 +145,22 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """
     from ..lazy_array import plain_variable
 
-    selected = select_scores(ds, query, single=single)
-    cells, totals = selected.cells(), SelectionTotals(selected)
+    selection = select_scores(ds, query, single=single)
+    cells, totals = selection.cells(), SelectionTotals(selection)
     totals.add(cells)
     totals.check()
     dims = ("system", "track", "metric")
     variables = {name: plain_variable(dims, values) for name, values in cells.items()}
-    variables |= {"status": plain_variable(dims[:2], selected.status)}
-    variables |= {"duration": plain_variable(dims[1:2], selected.duration)}
-    part = selected.frame(totals.policies()).assign(variables)
-    if selected.first is None:
+    variables |= {"status": plain_variable(dims[:2], selection.status)}
+    variables |= {"duration": plain_variable(dims[1:2], selection.duration)}
+    part = selection.frame(totals.policies()).assign(variables)
+    if selection.first is None:
         return part
-    value = _single_value(cells, selected.duration, selected.aggregates, selected.first)
-    return part.isel(system=ranked(value, selected.names("orientation")[selected.first]))
+    value = _single_value(cells, selection.duration, selection.aggregates, selection.first)
+    return part.isel(system=ranked(value, selection.names("orientation")[selection.first]))
 
 
-def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> SelectedScores:
+def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> ScoreSelection:
     """Select scores, which are read when they are needed; arguments and errors of names as for :func:`select`."""
     by_annotator = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
     if by_annotator:
@@ -202,7 +202,7 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Sele
         first = ranking_place(names_of(ds, "orientation", kinds), metrics.index(headline) if headline in metrics else 0)
     if systems_over:
         ds, kinds = over_systems(ds, kinds, query, systems_over)
-    return SelectedScores.of(ds.assign_attrs(left_out=" ".join(left_out)), kinds, query, first)
+    return ScoreSelection.of(ds.assign_attrs(left_out=" ".join(left_out)), kinds, query, first)
 
 
 def ranking_place(orientations: Sequence[str], first: int = 0) -> int | None:
@@ -226,38 +226,38 @@ class Aggregates(NamedTuple):
     totals: SelectionTotals
 
 
-def aggregate_selected(selected: SelectedScores, codes: Int, groups: int = 1) -> Aggregates:
+def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) -> Aggregates:
     """Aggregate selected scores over the tracks of each group, a block of systems at a time.
 
     `codes` (int64 (tracks,)): the group of each track.
     """
-    blocks = selected.blocks(groups)
-    shared = selected.shared_by_status() if selected.missing == "common" and len(blocks) > 1 else None
-    parts, deciding, totals = _aggregate_blocks(selected, blocks, codes, groups, shared)
+    blocks = selection.blocks(groups)
+    shared = selection.shared_by_status() if selection.missing == "common" and len(blocks) > 1 else None
+    parts, deciding, totals = _aggregate_blocks(selection, blocks, codes, groups, shared)
     if shared is not None and not (totals.shared == shared).all():
         # Metrics lack scores of cells that have others, so that less is shared than statuses say.
-        parts, deciding, totals = _aggregate_blocks(selected, blocks, codes, groups, totals.shared)
+        parts, deciding, totals = _aggregate_blocks(selection, blocks, codes, groups, totals.shared)
     totals.check()
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = list(range(len(arrays["value"])))
-    if selected.first is not None:
-        order = ranked(np.concatenate(deciding), selected.names("orientation")[selected.first])
+    if selection.first is not None:
+        order = ranked(np.concatenate(deciding), selection.names("orientation")[selection.first])
     arrays = {name: own[order] for name, own in arrays.items()}
     return Aggregates(arrays, order, totals.policies(), totals.gaps(), totals)
 
 
 def _aggregate_blocks(
-    selected: SelectedScores, blocks: Iterable[slice], codes: Int, groups: int, shared: Bool | None
+    selection: ScoreSelection, blocks: Iterable[slice], codes: Int, groups: int, shared: Bool | None
 ) -> tuple[list[dict[str, Array]], list[Float], SelectionTotals]:
     """Aggregates of each block, its values of the metric that orders systems, and the totals of all."""
-    parts, deciding, totals = [], [], SelectionTotals(selected)
+    parts, deciding, totals = [], [], SelectionTotals(selection)
     for systems in blocks:
-        cells = selected.cells(systems, shared)
+        cells = selection.cells(systems, shared)
         totals.add(cells, systems)
-        status = selected.status[systems]
-        parts.append(aggregate_cells(cells, status, selected.duration, selected.aggregates, codes, groups))
-        if selected.first is not None:
-            deciding.append(_single_value(cells, selected.duration, selected.aggregates, selected.first))
+        status = selection.status[systems]
+        parts.append(aggregate_cells(cells, status, selection.duration, selection.aggregates, codes, groups))
+        if selection.first is not None:
+            deciding.append(_single_value(cells, selection.duration, selection.aggregates, selection.first))
     return parts, deciding, totals
 
 
@@ -310,11 +310,11 @@ def sort_systems(ds: xr.Dataset, query: Query) -> Names:
         return sorted(names)
     over = query.over if split_names(ds, query.sort)[1] else None
     by = replace(query, metric=query.sort, system=names, by=None, sort=None, over=over, exact=False)
-    selected = select_scores(ds, by, single=True)
-    (orientation,) = selected.names("orientation")
+    selection = select_scores(ds, by, single=True)
+    (orientation,) = selection.names("orientation")
     if orientation == "none":
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
-    value = aggregate_selected(selected, np.zeros(len(selected.duration), dtype=np.int64)).arrays["value"][:, 0, 0]
+    value = aggregate_selection(selection, np.zeros(len(selection.duration), dtype=np.int64)).arrays["value"][:, 0, 0]
     return [names[place] for place in ranked(value, orientation)]
 
 
@@ -364,16 +364,16 @@ def aggregate_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset
 
 
 def aggregate_in_blocks(
-    selected: SelectedScores, by: Names = None, group: str = ""
+    selection: ScoreSelection, by: Names = None, group: str = ""
 ) -> tuple[xr.Dataset, xr.Dataset, Aggregates]:
     """Aggregate selected scores, in memory for few systems at a time.
 
     Returns `result`: as that of :func:`aggregate_scores`. `frame`: the coordinates of the selection, with systems in
     the order of the result, and its policies as attributes. `found`.
     """
-    frame = selected.frame({})
+    frame = selection.frame({})
     groupings, codes = _groups(frame, by)
-    arrays = aggregate_selected(selected, codes, math.prod(map(len, groupings.values())))
+    arrays = aggregate_selection(selection, codes, math.prod(map(len, groupings.values())))
     frame = frame.isel(system=arrays.order).assign_attrs(arrays.policies)
     return _result(frame, arrays.arrays, groupings, codes, group, arrays.gaps), frame, arrays
 

@@ -16,10 +16,10 @@ from ..ragged import Bool, Float
 from ..remote import as_given, parse_address
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.read import read_scores
+from .lookup import bare_name, find_labels, find_metrics, find_single
 from .query_options import Names
 from .scores import as_scores, cell_texts, computed, coords_of, names_of, numbers_of, states_of
-from .selected import has_score
-from .selection import bare_name, find_labels, find_metrics, find_single
+from .selection import has_score
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -21,10 +21,10 @@ from ..metrics.measures import Measure, describe
 from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from ..store.format import OWN_DIMS
+from .lookup import CLASS, classes_of, explain_dims, find_measures, find_single, split_names
 from .query_options import Query, as_names
 from .scores import ANNOTATOR, Array, arrays_of, computed, coords_of, labels_of, names_of, numbers_of, show_span
-from .selected import SelectedScores, SelectionTotals
-from .selection import CLASS, classes_of, explain_dims, find_measures, find_single, split_names
+from .selection import ScoreSelection, SelectionTotals
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -325,8 +325,8 @@ def over_systems(
     words = [word.strip() for word in _COMMA.split(text)]
     places = list(kinds)
     _check_words(ds, dim, words, places)
-    selected = SelectedScores.of(ds, kinds, query)
-    cells, totals = selected.cells(), SelectionTotals(selected)
+    selection = ScoreSelection.of(ds, kinds, query)
+    cells, totals = selection.cells(), SelectionTotals(selection)
     totals.add(cells)
     totals.check()
     names, codes = group_systems(ds, MODEL) if dim == RUN else ([""], np.zeros(ds.sizes[SYSTEM], dtype=np.int64))

@@ -30,10 +30,10 @@ from ..ragged import Float, Int
 from ..store.cells import Status
 from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems, system_coordinates
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
+from .lookup import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import computed, group_tracks, labels_of, names_of, states_of, tables_of
-from .selected import are_apart, check_policies, find_gaps, has_score, included_scores, list_missing
-from .selection import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
+from .selection import are_apart, check_policies, find_gaps, has_score, included_scores, list_missing
 
 if TYPE_CHECKING:
     import xarray as xr

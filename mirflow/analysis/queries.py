@@ -21,7 +21,7 @@ from ..store.read import read_scores
 from .aggregation import (
     LONG_NAMES,
     aggregate_query,
-    aggregate_selected,
+    aggregate_selection,
     free_names,
     origin_of,
     ranked,
@@ -29,6 +29,18 @@ from .aggregation import (
     sort_systems,
 )
 from .dims import MODEL, REDUCTIONS, RUN, has_runs, name_dim, reduce_groups
+from .lookup import (
+    choose_tracks,
+    find_labels,
+    find_measures,
+    find_metrics,
+    find_tables,
+    has_parameters,
+    headline_metric,
+    metric_names,
+    show_parameters,
+    split_names,
+)
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
 from .scores import (
@@ -43,19 +55,7 @@ from .scores import (
     states_of,
     without_value,
 )
-from .selected import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS, SelectedScores
-from .selection import (
-    choose_tracks,
-    find_labels,
-    find_measures,
-    find_metrics,
-    find_tables,
-    has_parameters,
-    headline_metric,
-    metric_names,
-    show_parameters,
-    split_names,
-)
+from .selection import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS, ScoreSelection
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -481,8 +481,8 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
     kinds, tracks = [standard[place] for place in places], len(content.tracks)
     by_place = dict(zip(places, kinds, strict=True))
-    selected = SelectedScores.of(content, by_place, Query(), ranking_place(coords["orientation"]))
-    arrays, order, policies, gaps, _ = aggregate_selected(selected, np.zeros(tracks, dtype=np.int64))
+    selection = ScoreSelection.of(content, by_place, Query(), ranking_place(coords["orientation"]))
+    arrays, order, policies, gaps, _ = aggregate_selection(selection, np.zeros(tracks, dtype=np.int64))
     kept: dict[str, Sequence[object]] = {"aggregate": kinds, **coords}
     kept = {
         name: [metric_coord[place] for place in places] for name, metric_coord in content.metric_coords.items()

@@ -224,7 +224,7 @@ class Query:
         "Only tracks that satisfy an expression: \"genre == 'Rock' and year < 1980\". See the docs.", "-w"
     )
     """Only tracks that satisfy an expression over their coordinates, such as ``genre == 'Rock' and year < 1980``: see
-    :func:`mirflow.analysis.selection.holds`. ``track`` is the track's name, ``duration`` that of its reference in
+    :func:`mirflow.analysis.lookup.holds`. ``track`` is the track's name, ``duration`` that of its reference in
     seconds."""
     annotator: Names = _option("Only scores against this annotator. Repeat for several.", many=True)
     """Only scores against these annotators, for an evaluation that keeps the scores of each."""

@@ -1,544 +1,530 @@
-"""Selection of systems, tracks and metrics by name, and of tracks by an expression."""
+"""Selections: the scores that a query selects, read a block of systems at a time, and which of them count.
+
+Scores may be missing or undefined: which ones count is a matter of policies. The reasons for missing ones are problems
+of cells.
+"""
 
 from __future__ import annotations
 
-import ast
-import difflib
-import json
-import operator
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
-from types import MappingProxyType
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MetricError, MirflowError, QueryError, UnknownNameError
-from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
-from ..metrics.base import Convention, get_task, has_task, unknown_convention
-from ..metrics.measures import Measure, expand, from_record, parse
-from ..ragged import Bool
-from ..store.format import DECLARED_METRICS
-from .query_options import Names, Parameters, Query, as_names
-from .scores import ANNOTATOR, Scores, by_annotator, computed, coords_of, labels_of, names_of, states_of, tables_of
+from ..errors import QueryError, UnknownNameError, counted, without_values
+from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE
+from ..ragged import Bool, Float, Int
+from ..store.cells import (
+    EMPTY,
+    FAILED,
+    QUOTES_NOTHING,
+    SCORED,
+    CellRemark,
+    RemarkKind,
+    RemarkSide,
+    Status,
+    read_message,
+    write_message,
+)
+from ..store.format import WARNINGS
+from .query_options import MISSING, UNDEFINED, Query
+from .scores import (
+    Array,
+    Scores,
+    Status8,
+    cell_texts,
+    computed,
+    coords_of,
+    names_of,
+    numbers_of,
+    numerators_of,
+    states_of,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
 
-Column = npt.NDArray[Any]
-_Comparison = Callable[[Any, Any], Any]
 
-_COMPARISONS: MappingProxyType[type[ast.cmpop], _Comparison] = MappingProxyType(
-    {
-        ast.Eq: operator.eq,
-        ast.NotEq: operator.ne,
-        ast.Lt: operator.lt,
-        ast.LtE: operator.le,
-        ast.Gt: operator.gt,
-        ast.GtE: operator.ge,
-    }
-)
-_SINGLE = re.compile(r"(?<![=!<>])=(?!=)")
-LONGEST = 10_000
-"""Characters of an expression; deeper nesting than these allow would exhaust the parser."""
+@dataclass(frozen=True)
+class Gaps:
+    """Missing and undefined scores among (systems, tracks, metrics)."""
+
+    missing: Bool
+    """bool (systems, tracks, metrics). No score: the cell was not scored, or the score is NaN although there was
+    something to measure."""
+    undefined: Bool
+    """bool (systems, tracks, metrics). Scored, but with weight 0: there was nothing to measure."""
+    without_reference: Bool
+    """Missing because the track has no usable reference, for any system: bool (systems, tracks)."""
 
 
-def holds(expression: str, columns: Mapping[str, Column], count: int) -> Bool:
-    """For which items an expression over their coordinates holds.
-
-    `expression`: names of coordinates, texts in quotes, numbers, ``True``, ``False``; ``==``, ``!=``, ``<``, ``<=``,
-    ``>``, ``>=`` (also chained); ``in`` and ``not in`` a list, or a text in a coordinate (``'live' in title``);
-    ``and``, ``or``, ``not``, parentheses. ``x is None`` and ``x is not None`` ask for what has no value; every
-    comparison with it is false. Other names than words are written ``col('opus number')``. `columns` (mapping of str to
-    array (count,)): numbers and texts; NaN and the empty text are missing values. Returns bool (count,). Raises
-    `QueryError` for anything else, and for a text compared with a number. Raises `UnknownNameError` for a name that is
-    not there, with a suggestion.
-
-    Examples
-    --------
-    >>> tracks = {"genre": np.array(["Rock", "Pop", ""]), "year": np.array([1971.0, 1969.0, np.nan])}
-    >>> holds("genre == 'Rock' and year < 1980", tracks, 3).tolist()
-    [True, False, False]
-    >>> holds("not 1970 <= year <= 1979 or genre in ['Rock']", tracks, 3).tolist()
-    [True, True, True]
-    """
-    try:
-        if len(expression) > LONGEST:
-            raise QueryError(f"where: an expression has at most {LONGEST} characters, not {len(expression)}")
-        tree = ast.parse(expression.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-        if isinstance(error, QueryError):
-            raise
-        hint = "equality is ==" if _SINGLE.search(expression) else "write it like genre == 'Rock' and year < 1980"
-        raise QueryError(f"where: not an expression: {expression!r}; {hint}") from None
-    try:
-        return _ExpressionReader(expression, columns, count).truth(tree)
-    except RecursionError:
-        raise QueryError(f"where: nested too deeply: {expression[:40]!r}...") from None
+def has_score(status: npt.NDArray[np.int8]) -> Bool:
+    """Mark the cells of a status with scores."""
+    mask: Bool = np.zeros(status.shape, dtype=np.bool_)
+    for one in SCORED:  # `np.isin` would take nine bytes for each cell
+        mask |= status == one
+    return mask
 
 
-class _ExpressionReader:
-    """One expression, read over whole columns."""
+def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], bare: Bool | None = None) -> Gaps:
+    """Find missing and undefined scores.
 
-    def __init__(self, expression: str, columns: Mapping[str, Column], count: int) -> None:
-        self.expression, self.columns, self.count = expression, columns, count
-
-    def truth(self, node: ast.expr) -> Bool:
-        """Mark the tracks for which a condition holds."""
-        if isinstance(node, ast.BoolOp):
-            parts = [self.truth(part) for part in node.values]
-            combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
-            return np.asarray(combine.reduce(parts))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            return ~self.truth(node.operand)
-        if isinstance(node, ast.Compare):
-            mask = np.ones(self.count, dtype=np.bool_)
-            sides = [node.left, *node.comparators]
-            for kind, left, right in zip(node.ops, sides, sides[1:], strict=False):
-                mask &= self.compare(kind, left, right)
-            return mask
-        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            return np.full(self.count, node.value)
-        if isinstance(node, ast.Name | ast.Call) and self.column(node).dtype.kind == "b":
-            return self.column(node)
-        raise self.wrong(node, "is not a condition; compare it with a value")
-
-    def compare(self, kind: ast.cmpop, left: ast.expr, right: ast.expr) -> Bool:
-        """Mark the tracks for which one comparison holds; it is false where a side has no value."""
-        if isinstance(kind, ast.Is | ast.IsNot):
-            return self.is_none(left, right, isinstance(kind, ast.IsNot))
-        if isinstance(kind, ast.In | ast.NotIn):
-            mask, decided = self.within(left, right)
-            return (~mask if isinstance(kind, ast.NotIn) else mask) & decided
-        one, other = self.value(left), self.value(right)
-        self.check_kinds(one, other, left, right)
-        return np.asarray(_COMPARISONS[type(kind)](one, other)) & ~_missing(one) & ~_missing(other)
-
-    def is_none(self, left: ast.expr, right: ast.expr, negated: bool) -> Bool:
-        """Mark the tracks without a value of a coordinate."""
-        if not (isinstance(right, ast.Constant) and right.value is None):
-            raise self.wrong(right, "follows 'is', where only None can; write ==")
-        absent = np.asarray(_missing(self.value(left))) & np.ones(self.count, dtype=np.bool_)
-        return ~absent if negated else absent
-
-    def within(self, left: ast.expr, right: ast.expr) -> tuple[Bool, Bool]:
-        """Mark the tracks with a value in a list, or a text in a text; and those with values on both sides."""
-        one = self.value(left)
-        if isinstance(right, ast.List | ast.Tuple | ast.Set):
-            mask = np.zeros(self.count, dtype=np.bool_)
-            for item in right.elts:
-                other = self.value(item)
-                self.check_kinds(one, other, left, item)
-                mask |= np.asarray(one == other)
-            return mask, ~_missing(one) & np.ones(self.count, dtype=np.bool_)
-        other = self.value(right)
-        if one.dtype.kind != "U" or other.dtype.kind != "U":
-            raise self.wrong(right, "is neither a list nor a text; write like year in [1971, 1972]")
-        return np.strings.find(other, one) >= 0, np.asarray(~_missing(one) & ~_missing(other))
-
-    def value(self, node: ast.expr) -> Column:
-        """A coordinate, or a constant as an array without dims."""
-        if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float):
-            return np.asarray(node.value)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-            number = self.value(node.operand)
-            if number.ndim == 0 and number.dtype.kind in "if":
-                return np.asarray(-number if isinstance(node.op, ast.USub) else number)
-        if isinstance(node, ast.Name | ast.Call):
-            return self.column(node)
-        raise self.wrong(node, "is not allowed here; there are names, texts, numbers, comparisons, and, or, not, in")
-
-    def column(self, node: ast.Name | ast.Call) -> Column:
-        """The coordinate of a name."""
-        if isinstance(node, ast.Name):
-            name = node.id
-        elif isinstance(node.func, ast.Name) and node.func.id == "col" and len(node.args) == 1 and not node.keywords:
-            (argument,) = node.args
-            if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
-                raise self.wrong(node, "needs a name in quotes")
-            name = argument.value
-        else:
-            raise self.wrong(node, "is a call; only col('a name') is allowed")
-        if name not in self.columns:
-            raise UnknownNameError("coordinate", name, self.columns)
-        column = np.asarray(self.columns[name])
-        return np.array([str(value) for value in column.tolist()], dtype=str) if column.dtype.kind in "OT" else column
-
-    def check_kinds(self, one: Column, other: Column, left: ast.expr, right: ast.expr) -> None:
-        """A text is never compared with a number, which numpy would call unequal in silence."""
-        if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
-            text, number = (left, right) if one.dtype.kind == "U" else (right, left)
-            raise self.wrong(text, f"is text, and {ast.unparse(number)} is a number: they cannot be compared")
-
-    def wrong(self, node: ast.expr, what: str) -> QueryError:
-        """An error about a part of the expression."""
-        return QueryError(f"where {self.expression!r}: {ast.unparse(node)} {what}")
-
-
-def _missing(values: Column) -> Bool:
-    """Placeholder of a missing value."""
-    if values.dtype.kind == "f":
-        return np.asarray(np.isnan(values))
-    return np.asarray(
-        values == "" if values.dtype.kind == "U" and values.ndim else np.zeros(values.shape, dtype=np.bool_)
-    )
-
-
-_SHOWN, _LISTED = 5, 10
-_MARKS = frozenset("@(")
-"""What a name with parameters has in it."""
-
-
-def metric_names(names: Names) -> list[str] | None:
-    """List the names of metrics, with each metric of a sweep (``f_measure@[0.5,3.0]``)."""
-    labels = as_names(names)
-    if labels is None or not any("[" in name for name in labels):
-        return labels
-    return list(dict.fromkeys(one for name in labels for one in expand(name)))
-
-
-def headline_metric(ds: Scores) -> str | None:
-    """The metric by which an evaluation ranks its systems; None where none is one number.
-
-    That of its task's record (:attr:`mirflow.metrics.base.Task.headline`), with other parameters where it was scored
-    with others only; where it was not scored at all, the first metric of which high or low values are better.
-    """
-    task = str(ds.attrs.get("task", ""))
-    names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if has_task(task) else ()
-    metrics = names_of(ds, "metric")
-    for name in names:
-        labels = [name] if name in metrics else [metric for metric in metrics if bare_name(metric) == name]
-        if labels:
-            return labels[0]
-    ranking = [metric for metric, way in zip(metrics, names_of(ds, "orientation"), strict=True) if way != "none"]
-    return next(iter([*ranking, *metrics]), None)
-
-
-def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
-    """Positions of names along ``system`` or ``track``; all of them for None.
-
-    An unknown name with ``*``, ``?`` or ``[`` is a pattern: it selects all names that match.
-    """
-    indices = {label: index for index, label in enumerate(names_of(ds, dim))}
-    chosen = as_names(names)
-    if chosen is None:
-        return list(indices.values())
-    places: list[int] = []
-    for name in chosen:
-        matching = [indices[name]] if name in indices else []
-        if not matching and not set("*?[") & set(name):
-            raise UnknownNameError(dim, name, indices)
-        matching = matching or [place for label, place in indices.items() if fnmatchcase(label, name)]
-        if not matching:
-            more = ", ..." if len(indices) > _SHOWN else ""
-            raise QueryError(f"no {dim} matches {name!r}; there are: {', '.join(list(indices)[:_SHOWN])}{more}")
-        places += matching
-    return list(dict.fromkeys(places))
-
-
-def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[int]:
-    """Positions of metrics along ``metric``; all of them for None.
-
-    `names`: a metric's bare name or alias selects all its stored parameters. A name with parameters selects only these,
-    including the defaults: ``raw_pitch_accuracy@50``, or for several ``f_measure@[0.5,3.0]``. `exact`: the names are
-    stored identities, of which the bare one has the default parameters.
-    """
-    indices = {label: index for index, label in enumerate(names_of(ds, "metric"))}
-    chosen = metric_names(names)
-    if chosen is None:
-        return list(indices.values())
-    return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, indices, exact)))
-
-
-def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -> int:
-    """Find the position of one metric: of several parameters the default ones.
-
-    `among`: the metrics that are left by what else is asked; None: all.
-    """
-    indices = [place for place in find_metrics(ds, name) if among is None or place in among]
-    if len(indices) == 1:
-        return indices[0]
-    metrics = names_of(ds, "metric")
-    default = [place for place in indices if _MARKS.isdisjoint(metrics[place])]
-    if len(default) != 1:
-        some = ", ".join(metrics[place] for place in indices[:_LISTED]) + (", ..." if indices[_LISTED:] else "")
-        raise QueryError(f"{name!r} matches {len(indices)} metrics; choose one of: {some}")
-    return default[0]
-
-
-def spell_out(ds: xr.Dataset, place: int) -> str:
-    """A metric with the value of its primary parameter, which an identity leaves out where it is the default."""
-    label = names_of(ds, "metric")[place]
-    measure = _measure(convention_of(ds), label)
-    if measure is None or not measure.values or not _MARKS.isdisjoint(label):
-        return label
-    return f"{label}@{measure.values[0]}"
-
-
-def _places(ds: xr.Dataset, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
-    plain = _MARKS.isdisjoint(name)
-    if name in known and (exact or not plain):
-        return [known[name]]
-    # The convention, which takes importing the task, is needed only for what is not stored under this name.
-    family = _family(name, known) if plain else []
-    if family:
-        return family
-    measure = _measure(convention_of(ds), name)
-    family = _family(measure.metric.name, known) if plain and measure is not None else []
-    if family or str(measure) in known:
-        return family or [known[str(measure)]]
-    variables = split_names(ds, name)[1]
-    if variables:
-        raise QueryError(explain_dims(ds, variables[0]))
-    raise UnknownNameError("metric", name, [*known, *find_tables(ds).values()])
-
-
-def _family(name: str, known: Mapping[str, int]) -> list[int]:
-    """The stored metrics of a bare name, with whatever parameters."""
-    return [place for label, place in known.items() if bare_name(label) == name]
-
-
-def bare_name(label: str) -> str:
-    """The name of a metric without its parameters."""
-    return label.partition("@")[0].partition("(")[0]
-
-
-def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> str:
-    """Message about a metric with extra dims where one number per track is needed, with the remedy."""
-    measure, sibling = find_measures(ds)[variable], ds[variable]
-    labelled = zip(measure.metric.dims, labels_of(sibling).values(), strict=True)
-    left = {dim: labels for dim, labels in labelled if dim not in done}
-    dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
-    needs = f"metric {str(measure)!r} has {dims}; this needs one number per track"
-    own = measure.metric.dims
-    kinds = [kind for kind in table_aggregates(measure.metric.orientation, own) if kind in CLASS_AGGREGATES]
-    if kinds:
-        # Of counts by class or by outcome, and of affinities, a mean along these says nothing.
-        ordered, unit = set(kinds) <= {*ORDER_AGGREGATES}, classes_of(own)
-        takers = ["query (also with --ci)"] if ordered else ["query (also with --ci, --significance)", "compare"]
-        takers += [f"--friedman with --unit {unit}"] if unit else []
-        listed = " and ".join(filter(None, (", ".join(takers[:-1]), takers[-1])))
-        return (
-            f"{needs}, and its statistics are those of all tracks together, by one of --aggregate {', '.join(kinds)}: "
-            f"{listed} take them, of this metric alone"
-        )
-    said = " ".join(f"--over {dim}=mean" for dim in left)
-    one = "".join(
-        f", or one alone: --over {dim}={labels[0]}" for dim, labels in left.items() if labels and len(left) == 1
-    )
-    return f"{needs}: {said}{one}"
-
-
-CLASS = "class"
-_CLASSES = (CLASS, "tag", "instrument", "label")
-"""Names of the dim of classes; ``class`` means any of them."""
-
-
-def classes_of(dims: Collection[str]) -> str:
-    """The dim of the classes among those of a metric, of a confusion that of its values; empty if it has none.
+    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)): values of
+    :class:`mirflow.store.cells.Status`. `bare` (bool (systems, tracks) or None): further cells without a usable
+    reference: those without a score whose references have neither a duration nor a weight by any metric of the
+    evaluation, not only by these; the policy ``zero`` leaves them out.
 
     Examples
     --------
-    >>> classes_of(("instrument", "count")), classes_of(("ref_class", "est_class")), classes_of(("frame",))
-    ('instrument', 'class', '')
+    >>> score, weight = np.array([[[1.0], [np.nan], [0.0]]]), np.array([[[9.0], [9.0], [0.0]]])
+    >>> status = np.array([[Status.ok, Status.missing_estimate, Status.ok]], dtype=np.int8)
+    >>> gaps = find_gaps(score, weight, status)
+    >>> gaps.missing.ravel().tolist(), gaps.undefined.ravel().tolist()
+    ([False, True, False], [False, False, True])
     """
-    return CLASS if "ref_class" in dims else next((dim for dim in _CLASSES if dim in dims), "")
+    nothing = weight == 0
+    missing = ~has_score(status)[..., np.newaxis] | (np.isnan(score) & ~nothing)
+    without: Bool = status == Status.missing_reference
+    return Gaps(missing, nothing & ~missing, without if bare is None else without | bare)
 
 
-def convention_of(ds: xr.Dataset) -> Convention | None:
-    """The convention of an evaluation, with the metrics from outside of mirflow that it keeps; None if not known."""
-    task, kept = str(ds.attrs.get("task", "")), ds.attrs.get(DECLARED_METRICS, {})
-    try:
-        convention = get_task(task).convention(ds.attrs.get("convention")) if has_task(task) else None
-    except MirflowError:
-        convention = None
-    if not kept:
-        return convention
-    records = json.loads(kept) if isinstance(kept, str) else kept
-    metrics = [from_record(record) for record in records.values()]
-    if convention is None:
-        return unknown_convention(str(ds.attrs.get("convention", "")), metrics)
-    names = {metric.name for metric in convention.metrics}
-    return replace(
-        convention, metrics=(*convention.metrics, *(metric for metric in metrics if metric.name not in names))
+def included_scores(
+    score: Float, weight: Float, gaps: Gaps, missing: str, undefined: str, shared: Bool | None = None
+) -> tuple[Float, Bool]:
+    """The scores to aggregate and which of them count.
+
+    `score`, `weight` (float64 (systems, tracks, metrics)), `missing` ({"raise", "zero", "skip", "common"}): ``raise``
+    counts like ``skip``: the caller has raised an error before if anything is missing. `undefined` ({"keep", "skip"}),
+    `shared` (bool (tracks, metrics) or None): the scores that count under ``common``; None: those that all of these
+    systems have. Returns `score` (float64 (systems, tracks, metrics)), `included` (bool (systems, tracks, metrics)): a
+    score of NaN never counts.
+    """
+    have = ~gaps.missing
+    if missing == "common":
+        have &= have.all(axis=0) if shared is None else shared
+    elif missing == "zero":
+        score = np.where(gaps.missing, 0.0, score)
+        have |= ~gaps.without_reference[..., np.newaxis]
+    if undefined == "skip":
+        have &= weight != 0
+    return score, have & ~np.isnan(score)
+
+
+def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool:
+    """True if an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
+    return "stores" in attrs and not (status != Status.not_computed).all(axis=0).any()
+
+
+def check_policies(missing: str, undefined: str) -> None:
+    """Raise an UnknownNameError for an unknown policy."""
+    if missing not in MISSING:
+        raise UnknownNameError("policy for missing scores", missing, MISSING)
+    if undefined not in UNDEFINED:
+        raise UnknownNameError("policy for undefined scores", undefined, UNDEFINED)
+
+
+# A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
+_FILE = re.compile(r"""(?<!\S)(?!['"(])(?:\S*[/\\]\S*|\S*\.[A-Za-z]\w{1,4})(?::\d+)?(?=[\s:;,)\]]|$)""")
+
+
+@dataclass(frozen=True)
+class CellProblem:
+    """A remark on a cell: why it lacks scores, or what is empty, doubtful, repaired, or not read."""
+
+    system: str
+    track: str
+    status: Status
+    kind: RemarkKind
+    side: RemarkSide
+    message: str
+
+    @property
+    def scored(self) -> str:
+        """True if the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
+        if not self.status.scored:
+            return "no"
+        return "partly" if self.status == Status.ok and self.kind == "reason" else "yes"
+
+    @property
+    def cause(self) -> str:
+        """The message without the names of systems, tracks and files, and without values: equal for one cause."""
+        named = self.message
+        for name in {self.system, self.track}:
+            bare = re.escape(name)
+            # Not wherever it stands: a track may be called as a word of the message is.
+            named = re.sub(rf"^(reference|estimate) [^:]*{bare}:", "", named)  # in memory
+            named = re.sub(rf"(?<=[/\\\[]){bare}(?!\w)|(?<!\w){bare}(?=\.\w)|{re.escape(repr(name))}", "", named)
+        return f"{self.status.name}: {self.kind}: {without_values(_FILE.sub('', named))}"
+
+
+def find_problems(ds: Scores) -> list[CellProblem]:
+    """List the remarks on all cells, system by system."""
+    status, messages = states_of(computed(ds))[0], cell_texts(ds, "message")
+    lacking = np.isin(status, [int(one) for one in FAILED | EMPTY])
+    listed = np.argwhere(lacking | (messages != ""))
+    systems, tracks = names_of(ds, "system"), names_of(ds, "track")
+    problems = []
+    for system, track in listed.tolist():
+        names, state = (systems[system], tracks[track]), Status(int(status[system, track]))
+        remarks = list(read_message(str(messages[system, track])))
+        if lacking[system, track] and not any(remark.kind == "reason" for remark in remarks):
+            remarks.insert(0, CellRemark("reason", "pair", ""))
+        problems += [CellProblem(*names, state, remark.kind, remark.side, remark.text) for remark in remarks]
+    return problems
+
+
+WITHHELD = "not shown here, as it may quote a reference"
+
+
+def list_shown(status: Status, remarks: Iterable[CellRemark]) -> list[CellRemark]:
+    """The reasons and warnings among remarks on a cell, in words that quote no annotation; notes are left out."""
+    names = dict.fromkeys(
+        remark if remark.kind == "reason" and status in QUOTES_NOTHING else CellRemark(remark.kind, "pair", WITHHELD)
+        for remark in remarks
+        if remark.kind in ("reason", "warning")
     )
+    return list(names)
 
 
-def _measure(convention: Convention | None, name: str) -> Measure | None:
-    if convention is None:
-        return None
-    try:
-        return parse(name, convention.metrics)
-    except (UnknownNameError, MetricError):
-        return None
+def warn_withheld(system: str) -> str:
+    """Words for a warning about a system (empty: about all files) that may quote a reference."""
+    return f"there is a warning about {f'system {system!r}' if system else 'the files'}, which is {WITHHELD}"
 
 
-def find_tables(ds: xr.Dataset) -> dict[str, str]:
-    """The metrics with extra dims that an evaluation holds: the name of each variable and the metric's identity."""
-    return {variable: str(measure) for variable, measure in find_measures(ds).items()}
+def without_quotes(ds: xr.Dataset) -> xr.Dataset:
+    """Scores of an evaluation with messages and warnings that quote no annotation."""
+    found = ds.copy()
+    if "message" in ds.data_vars:
+        messages, status = cell_texts(ds, "message"), states_of(computed(ds))[0]
+        # One array of texts, however long the messages were.
+        texts = messages.astype(object)
+        for system, track in np.argwhere(messages != "").tolist():
+            remarks = read_message(str(messages[system, track]))
+            shown = list_shown(Status(int(status[system, track])), remarks)
+            texts[system, track] = write_message(shown)
+        found["message"] = (("system", "track"), texts, ds["message"].attrs)
+    systems = dict.fromkeys(one["system"] for one in ds.attrs.get(WARNINGS, ()))
+    if systems:
+        found.attrs[WARNINGS] = [{"text": warn_withheld(name), "system": name} for name in systems]
+    return found
 
 
-def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
-    """The metrics with extra dims that an evaluation holds, by the names of their variables."""
-    tables = tables_of(ds)
-    convention = convention_of(ds) if tables else None
-    if convention is None:
-        return {}
-    measures = {}
-    for variable, sibling in tables.items():
-        identities = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else []
-        # Without the name of its metric, as in a dataset of the user's own, a variable may be one of these.
-        for metric in convention.metrics if not identities else ():
-            value = variable.removeprefix(f"{metric.name}_")
-            identities.append(metric.name if value == variable else f"{metric.name}@{value}")
-        for identity in identities:
-            measure = _measure(convention, identity)
-            if measure is not None and measure.metric.dims and measure.variable == variable:
-                measures[variable] = measure
-    return measures
+def count_scored(problems: Iterable[CellProblem]) -> str:
+    """Numbers of cells of an evaluation with the score of an empty side, or with a warning, in words; empty if none."""
+    problems = list(problems)
+    number = Counter({(problem.system, problem.track): problem.status for problem in problems}.values())
+    warned = count_cells(problem for problem in problems if problem.kind == "warning" and problem.scored == "yes")
+    sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
+    counts = [f"{number[status]} of {side}" for status, side in sides if number[status]]
+    return ", ".join([*counts, *([f"{warned} with a warning"] if warned else [])])
 
 
-def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[list[str], list[str]]:
-    """Names in a query, apart: those of metrics that are one number, and the variables of those with extra dims.
+def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:
+    """Problems of the same cause together, the most frequent cause first."""
+    causes: dict[str, list[CellProblem]] = {}
+    for problem in problems:
+        causes.setdefault(problem.cause, []).append(problem)
+    return sorted(causes.values(), key=len, reverse=True)
 
-    A metric with extra dims is named by its bare name for all its stored parameters, by a name with parameters for
-    these alone, or by its variable; `exact` as for :func:`find_metrics`. An unknown name counts as that of a number.
+
+def count_cells(problems: Iterable[CellProblem]) -> int:
+    """Number of the cells of an evaluation that problems are about."""
+    return len({(problem.system, problem.track) for problem in problems})
+
+
+CELLS = ("score", "weight", "_included", "_missing", "_undefined")
+"""Variables over (system, track, metric) of selected scores: in a store no name begins with an underscore."""
+
+STORES = "stores"
+"""The attribute of an evaluation that was joined from several stores."""
+
+EMPTY_COUNTED, UNCOUNTED, COSTLIEST = "empty_estimates", "uncounted_cells", "costliest"
+"""Attributes of an answer: the number of empty estimates that count, of missing cells that do not count as 0 as their
+references are not usable, and the system without which most tracks more would count, in words."""
+
+VALUELESS = "valueless"
+"""The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
+
+_FEW, _SHARE = 5, 0.1
+"""Number of tracks, and their share of those that count, by which a system that costs them is named."""
+
+_BLOCK = 2**18
+"""Scores in a block, of which a query holds about ten arrays at a time."""
+_SYSTEMS, _LARGEST = 8, 2**20
+"""Systems in a block if there are very many tracks, as each access to a store takes a while, and scores of these."""
+_BLOCK_PER_GROUP = 2**10
+"""Scores in a block for each group of tracks: many groups take longer to tell apart than to add up."""
+
+
+def count_scores(
+    score: Float,
+    weight: Float,
+    status: Status8,
+    missing: str,
+    undefined: str,
+    *,
+    bare: Bool | None = None,
+    shared: Bool | None = None,
+) -> dict[str, Array]:
+    """Find out which scores count under two policies.
+
+    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)). Returns dict of str to
+    array (systems, tracks, metrics): those of `CELLS`; missing scores are 0 under ``zero``.
     """
-    chosen = metric_names(names) or []
-    metrics = set(names_of(ds, "metric"))
-    if metrics.issuperset(chosen):
-        return chosen, []
-    tables, convention = find_tables(ds), convention_of(ds)
-    numbers: list[str] = []
-    variables: list[str] = []
-    for name in chosen:
-        measure = _measure(convention, name)
-        same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
-        bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None
-        family = [variable for variable, table in tables.items() if bare is not None and bare_name(table) == bare]
-        found = [] if name in metrics else family or same
-        variables += found
-        numbers += [] if found else [name]
-    return numbers, list(dict.fromkeys(variables))
+    gaps = find_gaps(score, weight, status, bare)
+    score, included = included_scores(score, weight, gaps, missing, undefined, shared)
+    return dict(zip(CELLS, (score, weight, included, gaps.missing, gaps.undefined), strict=True))
 
 
-DURATION = "duration"
-CHOSEN = ("where", "annotator", "param", "default", "over")
-"""Attributes of an answer that say what narrowed it down."""
+@dataclass(frozen=True)
+class ScoreSelection:
+    """The scores of an evaluation that a query selects, by some metrics; they are read when they are needed."""
 
-_ABOUT = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
+    scores: Scores
+    """The systems and tracks of a query, with all their metrics."""
+    kinds: Mapping[int, str]
+    """The aggregate of each selected metric, by its position."""
+    missing: str
+    undefined: str
+    status: Status8
+    duration: Float
+    first: int | None = None
+    """Place, among the selected metrics, of the one whose best system comes first; None: systems keep their order."""
+
+    @classmethod
+    def of(cls, scores: Scores, kinds: Mapping[int, str], query: Query, first: int | None = None) -> ScoreSelection:
+        """Some metrics of an evaluation, under the policies of a query."""
+        scores = computed(scores)
+        status, duration = states_of(scores)
+        apart = STORES in scores.attrs and are_apart(scores.attrs, status)
+        missing = query.policy(len(status), apart=apart)
+        check_policies(missing, query.undefined)
+        return cls(scores, kinds, missing, query.undefined, status, duration, first)
+
+    @property
+    def metrics(self) -> list[int]:
+        """Positions of the selected metrics."""
+        return list(self.kinds)
+
+    @property
+    def aggregates(self) -> list[str]:
+        """The aggregate of each selected metric."""
+        return list(self.kinds.values())
+
+    def names(self, name: str) -> list[str]:
+        """Labels of systems, tracks or the selected metrics, or a coordinate of these as text."""
+        return names_of(self.scores, name, None if name in ("system", "track") else self.metrics)
+
+    def blocks(self, groups: int = 1) -> list[slice]:
+        """Systems whose scores take a bounded amount of memory together; the more groups of tracks, the more."""
+        systems, tracks = self.status.shape
+        most = max(_BLOCK, _BLOCK_PER_GROUP * groups)
+        size = max(1, tracks * len(self.kinds))
+        step = max(2, most // size, min(_SYSTEMS, _LARGEST // size))
+        # At least two systems, if there are as many: numpy adds up the tracks of a single one in another order.
+        starts = [*range(0, systems - 1, step)] or [0]
+        return [slice(*ends) for ends in zip(starts, [*starts[1:], systems], strict=True)]
+
+    def cells(self, systems: slice | Sequence[int] = slice(None), shared: Bool | None = None) -> dict[str, Array]:
+        """Read the scores of some systems.
+
+        `systems`: neighbours, or the places of some. `shared` (bool (tracks, metrics) or None): the scores that count
+        under ``common``; None: those that all of these systems have. Returns dict of str to array (systems, tracks,
+        metrics): those of `CELLS`.
+        """
+        if not isinstance(systems, slice):
+            # Places in order as slices of neighbours.
+            places = np.asarray(systems, dtype=np.int64)
+            runs = np.split(places, np.flatnonzero(np.diff(places, prepend=-2) != 1)[1:])
+            parts = [self.cells(slice(int(run[0]), int(run[-1]) + 1), shared) for run in runs]
+            if len(parts) == 1:
+                return parts[0]
+            return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
+        # Contiguous, as sums depend on the memory layout in their last bits; xarray's own come from such arrays.
+        score, weight = map(np.ascontiguousarray, numbers_of(self.scores, self.metrics, systems))
+        numerator = numerators_of(self.scores, self.metrics, systems)
+        if numerator is not None:
+            score, weight = with_surplus(score, weight, numerator, self.aggregates)
+        bare = self.bare[systems] if self.missing == "zero" else None
+        return count_scores(score, weight, self.status[systems], self.missing, self.undefined, bare=bare, shared=shared)
+
+    @cached_property
+    def bare(self) -> Bool:
+        """The cells of :func:`bare_cells`."""
+        return bare_cells(self.scores, self.status, self.duration)
+
+    def shared_by_status(self) -> Bool:
+        """Scores that all systems have, as far as statuses say: bool (tracks, metrics)."""
+        scored = np.asarray(has_score(self.status).all(axis=0))
+        return np.repeat(scored[:, np.newaxis], len(self.kinds), axis=1)
+
+    def frame(self, attrs: Mapping[str, Any]) -> xr.Dataset:
+        """The coordinates of the selection, and ``_aggregate`` along its metrics."""
+        from ..lazy_array import plain_dataset
+
+        ds: Any = self.scores
+        coords: dict[str, Any] = {"_aggregate": ("metric", np.array(self.aggregates, dtype=str))}
+        for dim in ("system", "track", "metric"):
+            own = {dim: ds[dim].values, **coords_of(ds, dim)}
+            coords |= {name: (dim, one[self.metrics] if dim == "metric" else one) for name, one in own.items()}
+        return plain_dataset({}, coords, {**ds.attrs, **attrs})
 
 
-def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
-    """Select the tracks of a query, with a row for each annotation where annotators are asked for.
+def with_surplus(score: Float, weight: Float, numerator: Float, kinds: Sequence[str]) -> tuple[Float, Float]:
+    """Scores and weights whose products include numerators over a weight of 0, for aggregates of such products.
 
-    Returns its attributes name what narrows the query down.
+    All arrays are (systems, tracks, metrics); `kinds` are the aggregates of the metrics.
     """
-    if query.tracks is not None:
-        ds = ds.isel(track=find_labels(ds, "track", query.tracks))
-    wanted = as_names(query.annotator)
-    grouped = ANNOTATOR in (as_names(query.by) or [])
-    if (grouped or wanted is not None) and ANNOTATOR not in coords_of(ds, "track"):
-        if query.missing == "zero":
-            raise QueryError(
-                "by 'annotator': a missing score cannot count as 0, as the weights of empty estimates are not kept "
-                "by annotator; choose missing skip or common (--missing)"
-            )
-        ds = by_annotator(ds)
-    if wanted is not None:
-        annotators = names_of(ds, ANNOTATOR)
-        for name in wanted:
-            if name not in annotators:
-                raise UnknownNameError(ANNOTATOR, name, set(annotators))
-        ds = ds.isel(track=[index for index, name in enumerate(annotators) if name in wanted])
-    if query.where is not None:
-        ds = ds.isel(track=np.flatnonzero(_holds(ds, query.where)))
-    narrowed = {"where": query.where, "annotator": wanted and ", ".join(wanted), "param": show_parameters(query.param)}
-    return ds.assign_attrs({name: text for name, text in narrowed.items() if text})
+    pooled = np.array([getattr(AGGREGATES.get(kind), "above", "") == "weight" for kind in kinds], dtype=np.bool_)
+    surplus = (numerator > 0) & (weight == 0) & pooled
+    return np.where(surplus, numerator / NEGLIGIBLE, score), np.where(surplus, NEGLIGIBLE, weight)
 
 
-def restrict(ds: xr.Dataset, expression: str) -> xr.Dataset:
-    """Select the tracks for which an expression holds; the attribute ``where`` of the result names it."""
-    return ds.isel(track=np.flatnonzero(_holds(ds, expression))).assign_attrs(where=expression)
+def counted_scores(part: xr.Dataset) -> Float:
+    """Scores that count in selected scores, (systems, tracks, metrics); NaN elsewhere, and where nothing is measured
+    although errors are counted."""
+    counted = part["_included"].values & (part["weight"].values != NEGLIGIBLE)
+    return np.where(counted, part["score"].values, np.nan)
 
 
-def _holds(ds: xr.Dataset, expression: str) -> Bool:
-    """For which tracks an expression holds."""
-    columns = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
-    if DURATION in expression and DURATION not in columns:
-        columns[DURATION] = states_of(computed(ds))[1]
-    try:
-        return holds(expression, columns, ds.sizes["track"])
-    except UnknownNameError as error:
-        for dim in ("system", "metric"):
-            if error.name == dim or error.name in coords_of(ds, dim):
-                names = ", ".join(sorted(columns))
+def bare_cells(scores: Scores, status: Status8, duration: Float) -> Bool:
+    """Mark the cells without a score whose references have neither a duration nor, by any metric, a weight.
+
+    Weights are read a system at a time, of the systems that lack scores.
+    """
+    bare = np.asarray(~has_score(status) & ~(duration > 0))
+    every = range(len(names_of(scores, "metric")))
+    for system in np.flatnonzero(bare.any(axis=1)).tolist():
+        bare[[system]] &= (numbers_of(scores, every, slice(system, system + 1))[1] == 0).all(axis=2)
+    return bare
+
+
+def count_unscored(ds: Scores) -> int:
+    """Number of cells without a score by any metric."""
+    every = dict.fromkeys(range(len(names_of(ds, "metric"))), "")
+    selection = ScoreSelection.of(ds, every, Query(missing="skip"))
+    return sum(int(selection.cells(block)["_missing"].all(axis=2).sum()) for block in selection.blocks())
+
+
+class SelectionTotals:
+    """What checks and notes need to know about all scores, gathered from blocks of systems."""
+
+    def __init__(self, selection: ScoreSelection) -> None:
+        tracks, metrics = selection.status.shape[1], len(selection.kinds)
+        self._selection = selection
+        self.shared: Bool = np.ones((tracks, metrics), dtype=np.bool_)
+        """Scores that all systems have: bool (tracks, metrics)."""
+        self.counting_everywhere: Bool = np.ones((tracks, metrics), dtype=np.bool_)
+        """Scores that count for all systems: bool (tracks, metrics)."""
+        self.counting: Bool = np.zeros((tracks, metrics), dtype=np.bool_)
+        """Scores that count for any system: bool (tracks, metrics)."""
+        self._lacking: Bool = np.zeros(metrics, dtype=np.bool_)
+        self._incomplete: list[Bool] = []
+        self._gaps = {"missing_cells": 0, "undefined_cells": 0}
+        self._empty = self._uncounted = 0
+        systems = len(selection.status)
+        self._added, self._lacks = np.zeros(systems, dtype=np.bool_), np.zeros(systems, dtype=np.int64)
+        """Whether a system was added, and how many tracks it lacks."""
+        self._lacking_systems, self._last = np.zeros(tracks, dtype=np.int64), np.zeros(tracks, dtype=np.int64)
+        """Of each track, how many systems lack it, and the last of them."""
+        self._values = {"some": False, "none": False}
+
+    def add(self, cells: Mapping[str, Array], systems: slice | Int = slice(None)) -> None:
+        """Add the scores of some systems, given by their places in the selection; each counts once."""
+        missing, undefined = cells["_missing"], cells["_undefined"]
+        self.shared &= ~missing.any(axis=0)
+        self.counting_everywhere &= cells["_included"].all(axis=0)
+        self.counting |= cells["_included"].any(axis=0)
+        self._lacking |= missing.any(axis=(0, 1))
+        incomplete = np.asarray(missing.any(axis=2))
+        if self._selection.missing == "raise":
+            self._incomplete.append(incomplete)
+        place = np.arange(len(self._added))[systems]
+        new: Bool = ~self._added[place]
+        self._added[place] = True
+        counted_cells = cells["_included"].any(axis=2)
+        self._empty += int((counted_cells & (self._selection.status[place] == Status.empty_estimate))[new].sum())
+        self._uncounted += int((incomplete & ~counted_cells)[new].sum())
+        self._lacks[place] = incomplete.sum(axis=1)
+        self._lacking_systems += incomplete[new].sum(axis=0)
+        row, track = np.nonzero(incomplete)
+        self._last[track] = place[row]
+        gaps: dict[str, Bool] = {"missing_cells": incomplete, "undefined_cells": np.asarray(undefined.any(axis=2))}
+        for name, cell in gaps.items():
+            self._gaps[name] += int(cell[new].sum())
+        valued = ~np.isnan(cells["score"][undefined])
+        self._values["some"] |= bool(valued.any())
+        self._values["none"] |= not valued.all()
+
+    def policies(self) -> dict[str, str]:
+        """The policies as attributes, and which scores with nothing to measure are NaN."""
+        attrs = {"missing": self._selection.missing, "undefined": self._selection.undefined}
+        attrs |= {EMPTY_COUNTED: str(self._empty)} if self._empty else {}
+        attrs |= {UNCOUNTED: str(self._uncounted)} if self._uncounted and self._selection.missing == "zero" else {}
+        if self._selection.missing == "common" and len(self._added) > 1:
+            # The system without which most tracks more would be common.
+            alone = np.bincount(self._last[self._lacking_systems == 1], minlength=len(self._added))
+            system, common = int(alone.argmax()), int((self._lacking_systems == 0).sum())
+            if alone[system] >= max(_FEW, _SHARE * common):
+                name, lacks = self._selection.names("system")[system], int(self._lacks[system])
+                attrs[COSTLIEST] = f"{name} lacks {lacks}; without it {common + int(alone[system])} count"
+        return attrs | ({VALUELESS: "some" if self._values["some"] else "all"} if self._values["none"] else {})
+
+    def gaps(self) -> dict[str, str]:
+        """Numbers of cells as attributes: a cell counts once, however many metrics it lacks."""
+        return {name: str(number) for name, number in self._gaps.items()}
+
+    def check(self) -> None:
+        """Raise a QueryError if a policy does not allow what is missing, or an aggregate needs unknown durations."""
+        selection = self._selection
+        if selection.missing == "raise" and self._lacking.any():
+            names = selection.names("system"), selection.names("track")
+            raise QueryError(list_missing(*names, np.concatenate(self._incomplete), selection.status))
+        if selection.missing == "zero":
+            if STORES in selection.scores.attrs and (selection.status == Status.not_computed).any():
                 raise QueryError(
-                    f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {names}"
-                ) from None
-        if not difflib.get_close_matches(error.name, columns, n=1):
-            raise QueryError(f"where: {error}; a text is quoted: {error.name!r}") from None
-        raise
+                    "some systems and tracks are in different stores, so the weights of missing scores are "
+                    "unknown; choose missing skip or common (--missing)"
+                )
+            for column, orientation in enumerate(selection.names("orientation")):
+                if orientation == "lower" and self._lacking[column]:
+                    raise QueryError(
+                        f"metric {selection.names('metric')[column]!r}: lower is better, so a missing score "
+                        "cannot count as 0; choose missing skip or common (--missing)"
+                    )
+        unknown = np.isnan(selection.duration)
+        if unknown.any():
+            check_durations(selection.aggregates, self.counting.any(axis=1) & unknown, selection.names("track"))
 
 
-def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:
-    """The metrics among some that have the parameters of a query."""
-    for name, wanted in (param or {}).items():
-        coords = [coord for coord in coords_of(ds, "metric") if coord not in _ABOUT]
-        if name not in coords:
-            raise UnknownNameError("parameter", name, coords)
-        every = ds[name].values.tolist()
-        values = [every[place] for place in places]
-        chosen = [place for place, value in zip(places, values, strict=True) if _is_one_of(value, wanted)]
-        if not chosen:
-            there = ", ".join(sorted({_show(value) for value in values if value == value and value != ""}, key=_number))
-            raise QueryError(f"no metric of the question has {name} {_show(wanted)}; values there: {there or 'none'}")
-        places = chosen
-    return places
+def check_durations(kinds: Sequence[str], unknown: Bool, tracks: Sequence[str]) -> None:
+    """Raise a QueryError for an aggregate over durations if those of some tracks (tracks,) that count are unknown."""
+    for kind in dict.fromkeys(kind for kind in kinds if AGGREGATES[kind].needs_duration):
+        if unknown.any():
+            track = tracks[int(np.flatnonzero(unknown)[0])]
+            raise QueryError(
+                f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                "known here; choose wcsr, or ask a store that holds `duration`"
+            )
 
 
-def has_parameters(measure: Measure, param: Parameters) -> bool:
-    """True if a measure has the parameters of a query."""
-    values: Mapping[str, object] = measure.parameters
-    return all(name in values and _is_one_of(values[name], wanted) for name, wanted in (param or {}).items())
+_SHOWN = 5
 
 
-def show_parameters(param: Parameters) -> str:
-    """The parameters of a query as text: ``window=0.05``."""
-    return ", ".join(f"{name}={_show(wanted)}" for name, wanted in (param or {}).items())
-
-
-def _is_one_of(value: object, wanted: object) -> bool:
-    several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-    return any(_same(value, one) for one in several)
-
-
-def _same(value: object, wanted: object) -> bool:
-    """True if a stored value is the one wanted, whichever of them is text."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return float(value) == float(str(wanted))
-        except ValueError:
-            return False
-    return _show(value) == _show(wanted)
-
-
-def _show(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_show, value))
-    return str(value)
-
-
-def _number(text: str) -> tuple[bool, float, str]:
-    """Numbers before texts, each in their order."""
-    try:
-        return False, float(text), ""
-    except ValueError:
-        return True, 0.0, text
+def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
+    """List the cells (systems, tracks) without a score in a message with a remedy."""
+    cells = np.argwhere(missing)
+    lines = [
+        f"  system {systems[s]!r}, track {tracks[t]!r}: {Status(int(status[s, t])).name}"
+        for s, t in cells[:_SHOWN].tolist()
+    ]
+    if len(cells) > _SHOWN:
+        lines.append(f"  and {len(cells) - _SHOWN} more")
+    head = f"{len(cells)} of {counted(status.size, 'cell')} have no score; mend them"
+    head += " or choose missing zero, skip or common (--missing)"
+    return "\n".join([head, *lines])

@@ -42,10 +42,10 @@ from ..store.cells import Status
 from ..store.format import CLASSES, READING, nested_attrs, spell_option
 from ..store.write import software_versions
 from .combine import reference_digests
+from .lookup import choose_tracks, find_labels, find_measures
 from .queries import ScoresLike, across_of, choose_one, evaluate_query, evaluations_of
 from .query_options import Names, Query, QueryOptions, as_names, make_query
 from .scores import Scores, computed, names_of, show_span, states_of
-from .selection import choose_tracks, find_labels, find_measures
 
 if TYPE_CHECKING:
     import xarray as xr

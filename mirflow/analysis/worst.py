@@ -14,7 +14,7 @@ from .aggregation import POLICIES, free_names, origin_of, select
 from .inference.sample import differences, settle
 from .query_options import Query
 from .scores import Array, coords_of, names_of
-from .selected import counted_scores
+from .selection import counted_scores
 
 if TYPE_CHECKING:
     import xarray as xr

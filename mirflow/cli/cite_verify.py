@@ -89,7 +89,7 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
 
 
 def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
-    from ..analysis.selection import find_measures
+    from ..analysis.lookup import find_measures
     from ..metrics.base import get_task
     from ..metrics.measures import Measure, cited, parse
 

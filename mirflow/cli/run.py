@@ -267,7 +267,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
         if not quiet:
             _print_summary(evaluation, shown.get(name))
         if name in incomplete and not on_purpose:
-            from ..analysis.selected import find_problems
+            from ..analysis.selection import find_problems
             from ..reports.summaries import problem_lines
 
             lines = problem_lines(name, find_problems(evaluation.content))
@@ -380,7 +380,7 @@ def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[s
 
 
 def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:
-    from ..analysis.selected import VALUELESS
+    from ..analysis.selection import VALUELESS
 
     name = evaluation.plan.name
     echo(str(evaluation), err=True)
@@ -448,7 +448,7 @@ def evaluate_command(
     as in --estimate-time-unit ms, to one of them.
     """
     from ..analysis.scores import as_scores
-    from ..analysis.selected import find_problems
+    from ..analysis.selection import find_problems
     from ..evaluation.evaluate import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..readers.options import OPTIONS, SIDES
@@ -515,11 +515,11 @@ def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, An
 
 
 def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
+    from ..analysis.lookup import find_measures
     from ..analysis.per_class import aggregate_table, select_table
     from ..analysis.queries import evaluate_query
     from ..analysis.query_options import BEST, Query
     from ..analysis.scores import as_scores
-    from ..analysis.selection import find_measures
     from ..reports.summaries import pair_table
 
     ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)

@@ -588,7 +588,7 @@ class Accumulator:
 def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
     """The standard aggregate of each metric; equal to a query of the dataset, but without building it."""
     from ..analysis.aggregation import aggregate_cells
-    from ..analysis.selected import count_scores, with_surplus
+    from ..analysis.selection import count_scores, with_surplus
 
     score, weight = cells.score[np.newaxis], cells.weight[np.newaxis]
     kinds = metric_coords(measures)["standard_aggregate"]

@@ -412,8 +412,8 @@ def each_evaluation(
     tables for people of a dataset. `rows`: makes the table for programs; or the names of its columns, see
     :func:`mirflow.reports.comparisons_tables.columns_table`.
     """
+    from ..analysis.lookup import headline_metric
     from ..analysis.queries import NO_NUMBER
-    from ..analysis.selection import headline_metric
     from ..reports.comparisons_tables import columns_table
     from ..reports.tables import Table, Tabulation
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
+from ..analysis.lookup import find_metrics
 from ..analysis.queries import boards_of, choose_one, evaluate_query, headline_metrics, lazy_query
 from ..analysis.query_options import Names, Query, QueryOptions, make_query
 from ..analysis.scores import as_scores, names_of, scores_frame
-from ..analysis.selected import count_unscored
-from ..analysis.selection import find_metrics
+from ..analysis.selection import count_unscored
 from ..annotations.collection import Collection
 from ..annotations.collection import from_dataset as collection_from_dataset
 from ..errors import MirflowError, QueryError, counted

@@ -33,7 +33,7 @@ def agreement(
     boards: Boards, query: Query, *, between: str = "metric", level: float | None = None, cluster: str | None = None
 ) -> Answer:
     from ..analysis.inference.correlations import agreement as infer
-    from ..analysis.selection import headline_metric
+    from ..analysis.lookup import headline_metric
     from ..reports.inference_tables import agreement_long_table, agreement_table
     from ..reports.tables import Tabulation
 

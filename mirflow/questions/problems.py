@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     cost=lambda scores, systems, tracks, words: 0.0,
 )
 def problems(boards: Boards, query: Query) -> Any:
-    from ..analysis.selected import count_scored, find_problems
+    from ..analysis.selection import count_scored, find_problems
     from ..reports.summaries import causes_table, problems_table
     from ..reports.tables import Table, Tabulation, merge
     from ..store.format import list_cautions

@@ -166,9 +166,9 @@ def _infer(
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
     from ..analysis.inference.repeated_runs import is_about_runs
+    from ..analysis.lookup import find_measures
     from ..analysis.per_class import rated_kind, rated_variables
     from ..analysis.queries import evaluate_query
-    from ..analysis.selection import find_measures
 
     if significance is not None:
         refuse_over_systems(asked, "significance")

@@ -11,7 +11,7 @@ import numpy as np
 from ..analysis.queries import across_of, repeats
 from ..analysis.query_options import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_test, say_undefined
 from ..analysis.scores import Results, names_of, show_span
-from ..analysis.selected import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
+from ..analysis.selection import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import chosen_grid, get_task, has_task

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from ..analysis.lookup import find_labels
 from ..analysis.queries import ScoresLike
 from ..analysis.query_options import Query, as_names
 from ..analysis.scores import names_of
-from ..analysis.selection import find_labels
 from ..annotations.source import Source
 from ..causes.diagnosis import ALL, Board, Cause, Diagnosis, Judge, Read, find_causes, low_cells
 from ..causes.transformations import REFERENCE, LowPair
@@ -49,7 +49,7 @@ def board_of_files(
     tracks: Sequence[str] | None = None,
 ) -> Board | None:
     """The scores and sources of an evaluation whose files are known; None where no metric is one to judge by."""
-    from ..analysis.selection import headline_metric
+    from ..analysis.lookup import headline_metric
 
     plan = files[0].plan
     scored = names_of(ds, "metric")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..analysis.lookup import CHOSEN, choose_tracks, headline_metric
 from ..analysis.queries import ScoresLike, boards_of, choose, name_stores
 from ..analysis.query_options import Names, Query
 from ..analysis.scores import cell_texts, names_of
-from ..analysis.selection import CHOSEN, choose_tracks, headline_metric
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
 from ..engine.block import Key, Works, block_graph, block_size

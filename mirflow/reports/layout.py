@@ -16,7 +16,7 @@ from ..analysis.dims import EACH, GROUPED, RUN, RUNS
 from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..analysis.query_options import say_intervals, say_test
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
-from ..analysis.selected import EMPTY_COUNTED
+from ..analysis.selection import EMPTY_COUNTED
 from ..analysis.signatures import Signature
 from ..errors import QueryError, counted
 from ..kernels.ratios import divide

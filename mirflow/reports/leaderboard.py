@@ -17,9 +17,9 @@ from ..analysis.inference import intervals
 from ..analysis.inference.comparisons import compare_blocks, compared_blocks, gaps_to_best, like_best, tells_apart
 from ..analysis.inference.rank_tests import first_shares, rank_bounds
 from ..analysis.inference.resampling import Resampling
+from ..analysis.lookup import headline_metric
 from ..analysis.query_options import DEFAULT_LEVEL, Query
 from ..analysis.scores import Array, coords_of, names_of
-from ..analysis.selection import headline_metric
 from ..analysis.signatures import sign
 from ..errors import QueryError
 from ..metrics.measures import SIGN_OF

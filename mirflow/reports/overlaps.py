@@ -46,11 +46,11 @@ def overlaps(
     if unused:
         raise QueryError(f"overlaps are scores of estimates of tracks that two systems have: leave out {unused[0]}")
     check_numbers(ds, query)
-    selected = select_scores(ds, replace(query, missing="skip", sort=None), single=True)
-    metrics = selected.names("metric")
+    selection = select_scores(ds, replace(query, missing="skip", sort=None), single=True)
+    metrics = selection.names("metric")
     if len(metrics) != 1:
         raise QueryError(f"overlaps are those of one metric; name one of: {', '.join(metrics)}")
-    systems, tracks = selected.names("system"), selected.names("track")
+    systems, tracks = selection.names("system"), selection.names("track")
     plan = find_plan(ds, ds, group, root)
     if plan.task == "separation":
         raise QueryError("estimates of audio are no references of each other")
@@ -60,7 +60,7 @@ def overlaps(
     shape = len(systems), len(systems)
     value, number = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     messages: list[str] = []
-    asked = Query(metrics[0], selected.aggregates[0], missing="skip", undefined=query.undefined, exact=True)
+    asked = Query(metrics[0], selection.aggregates[0], missing="skip", undefined=query.undefined, exact=True)
     with progress or Progress() as shown:
         shown.start(len(systems) * len(tracks))
         for column, other in enumerate(systems):
@@ -75,9 +75,9 @@ def overlaps(
             shown.advance(len(tracks))
     if not number.any():
         raise QueryError(f"nothing to compare: {messages[0] if messages else 'no two systems have a track in common'}")
-    attrs = {**origin_of(ds, group), "metric": metrics[0], "aggregate": selected.aggregates[0], "missing": "skip"}
-    attrs |= {name: selected.names(name)[0] for name in ("unit", "orientation")} | {"undefined": query.undefined}
-    attrs |= {"title": selected.names("title")[0] if "title" in ds.coords else "", "n_tracks": str(len(tracks))}
+    attrs = {**origin_of(ds, group), "metric": metrics[0], "aggregate": selection.aggregates[0], "missing": "skip"}
+    attrs |= {name: selection.names(name)[0] for name in ("unit", "orientation")} | {"undefined": query.undefined}
+    attrs |= {"title": selection.names("title")[0] if "title" in ds.coords else "", "n_tracks": str(len(tracks))}
     variables = {"value": (("system", "other"), value), "n": (("system", "other"), number)}
     return xr.Dataset(variables, {"system": systems, "other": systems}, attrs)
 

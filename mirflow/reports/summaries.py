@@ -16,7 +16,7 @@ from ..analysis.dims import RUN
 from ..analysis.queries import across_of, count_statuses
 from ..analysis.query_options import UNDEFINED
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
-from ..analysis.selected import CellProblem, count_cells, group_problems
+from ..analysis.selection import CellProblem, count_cells, group_problems
 from ..analysis.signatures import Signature
 from ..errors import counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates

@@ -17,7 +17,7 @@ from ..analysis.inference.resampling import Resampling
 from ..analysis.queries import evaluate_query, evaluations_of
 from ..analysis.query_options import Query, make_query
 from ..analysis.scores import as_scores, coords_of, names_of
-from ..analysis.selected import find_problems
+from ..analysis.selection import find_problems
 from ..analysis.signatures import Signature, sign
 from ..engine.runs import run
 from ..errors import BenchmarkError, MirflowError, MirflowWarning, PruneError, QueryError, counted, name_some, suggest

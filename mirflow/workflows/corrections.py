@@ -13,9 +13,9 @@ import msgspec
 import numpy as np
 
 from ..analysis.aggregation import aggregate_query
+from ..analysis.lookup import headline_metric
 from ..analysis.query_options import Names, make_query
 from ..analysis.scores import names_of
-from ..analysis.selection import headline_metric
 from ..annotations.annotation import Annotation, AnnotationLike
 from ..annotations.labelled import to_dataset
 from ..annotations.schema import kind_of

@@ -1,244 +1,157 @@
-"""Selections: patterns, expressions over coordinates, parameters, and the order of systems."""
+"""Selected scores read a block of systems at a time: what is read, and that blocks change no number."""
 
 from __future__ import annotations
+
+import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mirflow.errors import QueryError, UnknownNameError
+from mirflow.analysis import selection
+from mirflow.analysis.aggregation import aggregate_query
+from mirflow.analysis.queries import query_content
+from mirflow.analysis.query_options import Query
+from mirflow.analysis.selection import count_unscored
+from mirflow.errors import QueryError
+from mirflow.lazy_array import lazy_variable
+from mirflow.store.read import content_of, open_groups, read_scores
 
-from ..commands import printed, rows
-from ..groups import make_group, random_group, write_store
-
-ABOUT = {"genre": ["Rock", "Pop", "Rock", ""], "year": [1971, 1985, 1990, 1979]}
-
-
-def songs(**more) -> xr.Dataset:
-    scores = [[[0.1], [0.2], [0.4], [0.8]], [[0.5], [0.6], [0.7], [0.9]]]
-    return make_group(scores, duration=[100, 200, 300, 400], track_meta=ABOUT, standard=["mean"], **more)
+from ..groups import STATUSES, make_group, random_group, write_store
 
 
-def sweep() -> xr.Dataset:
-    """f_measure by two windows, and a metric without one."""
-    ds = random_group(2, 3, 3, metrics=["f_measure", "f_measure@0.1", "cemgil"], standard=["mean"] * 3)
-    return ds.assign_coords(window=("metric", [0.05, 0.1, np.nan]), trim=("metric", ["true", "false", ""]))
+def incomplete_group(systems: int = 5, tracks: int = 40, metrics: int = 3, seed: int = 0) -> xr.Dataset:
+    """Scores with all that can lack: cells, scores of single metrics, weights and durations."""
+    rng = np.random.default_rng(seed)
+    shape = (systems, tracks, metrics)
+    score, weight = rng.random(shape), rng.choice([0.0, 1.0, 2.5, 33.3], shape)
+    score[rng.random(shape) < 0.03] = np.nan
+    status = rng.choice([*["ok"] * 60, *STATUSES], shape[:2])
+    score[~np.isin(status, ["ok", "empty_reference", "empty_estimate"])] = np.nan
+    duration = rng.choice([0.0, 60.0, 80.5], tracks)
+    genre = {"genre": [["jazz", "rock", ""][track % 3] for track in range(tracks)]}
+    return make_group(
+        score, weight, status=status, duration=duration, standard=["wcsr", "median", "mean"], track_meta=genre
+    )
 
 
-class TestPatterns:
-    def test_tracks_and_systems_by_pattern(self):
-        answer = songs(tracks=["a1", "a2", "b1", "b2"]).mirflow.query(tracks="a*", system="S[1]")
-        assert answer["value"].values.ravel().tolist() == [pytest.approx(0.55)]
-        assert answer["n_tracks"].item() == 2
-
-    def test_a_name_that_looks_like_a_pattern_is_the_name(self):
-        answer = songs(tracks=["a*", "a2", "b1", "b2"]).mirflow.query(tracks="a*", system="S0")
-        assert answer["value"].item() == 0.1
-
-    def test_several_patterns_take_each_track_once(self):
-        assert songs().mirflow.query(tracks=["t*", "t1"])["n_tracks"].item() == 4
-
-    def test_a_pattern_that_matches_nothing(self):
-        with pytest.raises(QueryError, match=r"no track matches 'x\*'; there are: t0, t1"):
-            songs().mirflow.query(tracks="x*")
+def shrink_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make blocks as small as can be: of two systems."""
+    for name in ("_BLOCK", "_BLOCK_PER_GROUP", "_LARGEST"):
+        monkeypatch.setattr(selection, name, 1)
 
 
-class TestWhere:
-    def test_only_tracks_for_which_it_holds(self):
-        answer = songs().mirflow.query(where="genre == 'Rock' and year < 1980", missing="skip")
-        assert answer["value"].values.ravel().tolist() == [0.1, 0.5]
-        assert answer.attrs["where"] == "genre == 'Rock' and year < 1980"
-
-    def test_together_with_names_and_groups(self):
-        answer = songs().mirflow.query(by="genre", tracks=["t0", "t1", "t2"], where="year > 1980")
-        assert answer["genre"].values.tolist() == ["Pop", "Rock"]
-        assert answer["n"].values[0, 0].tolist() == [1, 1]
-
-    def test_nothing_holds(self):
-        answer = songs().mirflow.query(where="year > 2000")
-        assert np.isnan(answer["value"]).all()
-        assert answer["n"].values.ravel().tolist() == [0, 0]
-
-    def test_a_name_along_another_dim(self):
-        with pytest.raises(QueryError, match="where: 'system' lies along system; tracks are chosen here, by: genre"):
-            songs().mirflow.query(where="system == 'S0'")
-
-    def test_inference_is_over_the_same_tracks(self):
-        found = songs().mirflow.query(where="year < 1980", replicates=10, ci=0.95)
-        assert found["n"].values.ravel().tolist() == [2, 2]
-        found = songs().mirflow.compare(where="year < 1980", replicates=10)
-        assert found["n"].values[0, 1, 0] == 2
-        assert found.attrs["where"] == "year < 1980"
-
-    def test_every_output_names_it(self, tmp_path):
-        store = write_store(tmp_path / "s.zarr", {"songs": songs()})
-        title = printed("query", store, "--where", "year < 1980").splitlines()[0]
-        assert title.endswith("convention mir_eval, where year < 1980")
-        assert {row["where"] for row in rows("query", store, "--where", "year < 1980")} == {"year < 1980"}
+def answer(ds: xr.Dataset, query: Query) -> xr.Dataset | str:
+    try:
+        return aggregate_query(ds, query)
+    except QueryError as error:
+        return str(error)
 
 
-class TestParameters:
-    def test_metrics_with_a_value(self):
-        answer = sweep().mirflow.query(param={"window": 0.1})
-        assert answer["metric"].values.tolist() == ["f_measure@0.1"]
-        assert answer.attrs["param"] == "window=0.1"
-
-    def test_text_as_on_the_command_line_and_several_values(self):
-        assert sweep().mirflow.query(param={"window": "0.10"})["metric"].values.tolist() == ["f_measure@0.1"]
-        assert sweep().mirflow.query(param={"window": [0.05, 0.1]}).sizes["metric"] == 2
-
-    def test_switches_are_text_in_a_store(self):
-        assert sweep().mirflow.query(param={"trim": True})["metric"].values.tolist() == ["f_measure"]
-
-    def test_several_parameters_hold_together(self):
-        with pytest.raises(QueryError, match="no metric of the question has trim true; values there: false"):
-            sweep().mirflow.query(param={"window": 0.1, "trim": True})
-
-    def test_a_value_that_is_not_there(self):
-        with pytest.raises(QueryError, match=r"no metric of the question has window 0.07; values there: 0.05, 0.1$"):
-            sweep().mirflow.query(param={"window": 0.07})
-
-    def test_no_parameter(self):
-        with pytest.raises(UnknownNameError, match="unknown parameter 'windo'; did you mean 'window'"):
-            sweep().mirflow.query(param={"windo": 0.1})
-        with pytest.raises(UnknownNameError, match="unknown parameter 'unit'"):
-            sweep().mirflow.query(param={"unit": "s"})
+QUESTIONS = [
+    Query(metric, by=by, missing=missing, undefined=undefined, sort=sort)
+    for metric, by, missing, undefined, sort in product(
+        (None, "root"), (None, "genre"), (None, "common", "skip", "zero", "raise"), ("keep", "skip"), (None, "best")
+    )
+]
 
 
-class TestOrder:
-    def test_the_best_first(self):
-        assert songs().mirflow.query(sort="majmin")["system"].values.tolist() == ["S1", "S0"]
+class TestBlocks:
+    @pytest.mark.slow
+    @pytest.mark.parametrize("tracks", [40, 9000], ids=["few tracks", "many tracks"])
+    def test_change_nothing(self, monkeypatch, tracks):
+        ds = incomplete_group(tracks=tracks)
+        for query in QUESTIONS:
+            monkeypatch.undo()
+            whole = answer(ds, query)
+            shrink_blocks(monkeypatch)
+            again = answer(ds, query)
+            assert whole == again if isinstance(whole, str) else whole.identical(again), query
 
-    def test_lower_is_better(self):
-        ds = songs(orientation=["lower"])
-        assert ds.mirflow.query(sort="majmin")["system"].values.tolist() == ["S0", "S1"]
+    def test_share_the_tracks_that_all_systems_have_by_each_metric(self, monkeypatch):
+        score = np.arange(12.0).reshape(3, 4, 1)
+        score[2, 1] = np.nan  # of a cell that has the status ok
+        shrink_blocks(monkeypatch)
+        assert aggregate_query(make_group(score), Query(missing="common"))["n"].values.ravel().tolist() == [3, 3, 3]
 
-    def test_by_another_metric_than_the_one_shown(self):
-        ds = make_group([[[0.9, 0.1]], [[0.1, 0.9]]], standard=["mean", "mean"])
-        assert ds.mirflow.query("majmin", sort="root")["system"].values.tolist() == ["S1", "S0"]
+    def test_of_results_in_memory(self, monkeypatch):
+        content = content_of(incomplete_group())
+        metrics = content.measures[1:]
+        whole = query_content(content, metrics)
+        shrink_blocks(monkeypatch)
+        again = query_content(content, metrics)
+        for name, variable in {**whole.coords, **whole.data_vars}.items():
+            np.testing.assert_array_equal(again[name].values, variable.values)
+        assert again.attrs == whole.attrs
 
-    def test_over_the_tracks_of_the_question(self):
-        ds = make_group([[[0.9], [0.1]], [[0.1], [1.0]]], standard=["mean"])
-        assert ds.mirflow.query(sort="majmin")["system"].values.tolist() == ["S1", "S0"]
-        assert ds.mirflow.query(sort="majmin", tracks="t0")["system"].values.tolist() == ["S0", "S1"]
-
-    def test_by_name(self):
-        ds = songs(systems=["b", "a"])
-        assert ds.mirflow.query(sort="name")["system"].values.tolist() == ["a", "b"]
-
-    def test_what_has_no_value_comes_last(self):
-        status = [["failed"], ["ok"], ["ok"]]
-        ds = make_group([[[np.nan]], [[0.1]], [[0.2]]], status=status, standard=["mean"])
-        assert ds.mirflow.query(sort="majmin", missing="skip")["system"].values.tolist() == ["S2", "S1", "S0"]
-
-    def test_several_metrics_are_no_order(self):
-        with pytest.raises(QueryError, match=r"'f_measure' matches 2 metrics; choose one of: f_measure@0\.1, f_"):
-            random_group(2, 2, 2, metrics=["f_measure@0.1", "f_measure@0.2"], standard=["mean"] * 2).mirflow.query(
-                sort="f_measure"
-            )
-
-    def test_neither_way_is_better(self):
-        with pytest.raises(QueryError, match="neither high nor low values of it are better"):
-            songs(orientation=["none"]).mirflow.query(sort="majmin")
-
-
-TRACKS = {
-    "genre": np.array(["Rock", "Pop", "", "Rock"]),
-    "year": np.array([1971.0, 1969.0, np.nan, 1985.0]),
-    "bars": np.array([12, 16, 8, 12]),
-    "live": np.array([True, False, False, True]),
-    "title": np.array(["Help (live)", "Yesterday", "", "Hey"], dtype=np.dtypes.StringDType()),
-    "opus number": np.array([1, 2, 3, 4]),
-}
+    def test_count_cells_without_any_score(self, monkeypatch):
+        ds = incomplete_group()
+        score, weight = ds["score"].values, ds["weight"].values
+        scored = np.isin(ds["status"].values, [1, *(STATUSES.index(name) for name in STATUSES if "empty" in name)])
+        shrink_blocks(monkeypatch)
+        assert count_unscored(ds) == (~scored | (np.isnan(score) & (weight != 0)).all(axis=2)).sum()
 
 
-def places(expression: str) -> list[int]:
-    ds = make_group(np.zeros((1, 4, 1)), tracks=list("0123"), track_meta=TRACKS)
-    return [int(name) for name in ds.mirflow.query(by="track", where=expression)["track"].values]
+def test_a_system_has_the_same_value_whatever_others_are_asked():
+    ds = random_group(5, 20_000, 1)
+    alone = [aggregate_query(ds, Query(system=name))["value"].item() for name in ds["system"].values]
+    assert aggregate_query(ds, Query())["value"].values.ravel().tolist() == alone
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("genre == 'Rock'", [0, 3]),
-        ("genre == 'Rock' and year < 1980", [0]),
-        ("genre == 'Pop' or bars == 8", [1, 2]),
-        ("not genre == 'Rock'", [1, 2]),
-        ("1969 < year <= 1985", [0, 3]),
-        ("1980 > year", [0, 1]),
-        ("genre in ['Pop', 'Jazz']", [1]),
-        ("genre not in ('Pop', 'Jazz')", [0, 3]),
-        ("bars in {8, 16}", [1, 2]),
-        ("'live' in title", [0]),
-        ("'live' not in title", [1, 3]),
-        ("live", [0, 3]),
-        ("not live and bars > -1", [1, 2]),
-        ("True", [0, 1, 2, 3]),
-        ("col('opus number') >= 3", [2, 3]),
-        ("bars == year", []),
-    ],
-)
-def test_what_holds(expression: str, expected: list[int]) -> None:
-    assert places(expression) == expected
+class TestReading:
+    """A question reads the scores of its own metrics."""
 
+    @staticmethod
+    def recorded(ds: xr.Dataset) -> tuple[xr.Dataset, list[tuple[str, tuple[int, ...]]]]:
+        """The same scores, and a list of what is read of them: the variable and the metrics."""
+        reads: list[tuple[str, tuple[int, ...]]] = []
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("year is None", [2]),
-        ("genre is not None", [0, 1, 3]),
-        ("genre != 'Rock'", [1]),
-        ("year != 1971", [1, 3]),
-        ("genre == ''", []),
-        ("genre != ''", [0, 1, 3]),
-    ],
-)
-def test_what_has_no_value_compares_with_nothing_but_none(expression: str, expected: list[int]) -> None:
-    assert places(expression) == expected
+        def lazy(name: str) -> xr.Variable:
+            values = ds[name].values
 
+            def read(key):
+                reads.append((name, tuple(np.atleast_1d(np.arange(values.shape[2])[key[2]]).tolist())))
+                return values[np.ix_(*(np.arange(size)[one] for size, one in zip(values.shape, key, strict=True)))]
 
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("genre = 'Rock'", "not an expression"),
-        ("", "not an expression"),
-        ("genre ==", "not an expression"),
-        ("genre", "genre is not a condition; compare it with a value"),
-        ("year < 'x'", "'x' is text, and year is a number"),
-        ("genre == 3", "genre is text, and 3 is a number"),
-        ("bars in ['a']", "'a' is text"),
-        ("bars in 3", "3 is neither a list nor a text"),
-        ("year is 1971", "1971 follows 'is'"),
-        ("__import__('os').system('true')", "is not a condition|is a call"),
-        ("open('x') == 1", r"only col\('a name'\)"),
-        ("col(3) == 1", "needs a name in quotes"),
-        ("genre.upper() == 'ROCK'", "is a call"),
-        ("bars + 1 == 13", "is not allowed here"),
-        ("(lambda: 1) == 1", "is not allowed here"),
-        ("bars == [x for x in (1,)]", "is not allowed here"),
-        ("-genre == 'x'", "is not allowed here"),
-        ("'" + "a" * 10_000 + "' == genre", "at most 10000 characters"),
-        ("(" * 3000 + "live" + ")" * 3000, "not an expression"),
-        ("not " * 2000 + "live", "nested too deeply|not an expression"),
-        ("a\0b", "not an expression"),
-    ],
-)
-def test_everything_else_is_refused(expression: str, message: str) -> None:
-    with pytest.raises(QueryError, match=message):
-        places(expression)
+            return lazy_variable(ds[name].dims, values.shape, np.float64, read)
 
+        return ds.assign({name: lazy(name) for name in ("score", "weight")}), reads
 
-def test_unknown_names_come_with_a_suggestion() -> None:
-    with pytest.raises(UnknownNameError, match="unknown coordinate 'gnre'; did you mean 'genre'"):
-        places("gnre == 'Rock'")
+    @pytest.mark.parametrize("query", [Query("root"), Query("root", missing="zero"), Query("root", by="genre")])
+    def test_of_one_metric(self, query):
+        ds = random_group(3, 20, 3, track_meta={"genre": ["jazz"] * 20})
+        lazy, reads = self.recorded(ds)
+        assert aggregate_query(lazy, query).identical(aggregate_query(ds, query))
+        assert reads == [("score", (1,)), ("weight", (1,))]
+
+    def test_weights_of_others_only_for_systems_with_cells_without_a_reference(self, monkeypatch):
+        weight = np.ones((3, 4, 3))
+        weight[1, 2] = 0
+        ds = make_group(np.full((3, 4, 3), 0.5), weight, duration=[60, 60, np.nan, 60], status=[["ok"] * 4] * 3)
+        ds["status"][1, 2], ds["score"][1, 2] = STATUSES.index("unreadable"), np.nan
+        lazy, reads = self.recorded(ds)
+        query = Query("root", missing="zero")
+        assert aggregate_query(lazy, query)["n"].values.ravel().tolist() == [4, 3, 4]
+        assert [metrics for name, metrics in reads if metrics != (1,)] == [(0, 1, 2)] * 2
 
 
 @pytest.mark.slow
-@given(st.lists(st.floats(-3, 3) | st.just(float("nan")), max_size=6), st.floats(-3, 3))
-def test_comparisons_are_pythons(values: list[float], bound: float) -> None:
-    ds = make_group(np.zeros((1, len(values), 1)), track_meta={"x": np.array(values, dtype=np.float64)})
-    for text, one in (("<", lambda x: x < bound), (">=", lambda x: x >= bound), ("==", lambda x: x == bound)):
-        found = ds.mirflow.query(where=f"x {text} {bound!r}")
-        assert found["n_tracks"].item() == sum(map(one, values))
+def test_memory_follows_what_is_asked(tmp_path):
+    """One of 12 metrics of 30 systems and 20,000 tracks, whose scores and weights take 115 MB."""
+    ds = random_group(30, 20_000, 12, metrics=[f"metric_{number}" for number in range(12)])
+    path = write_store(tmp_path / "x.zarr", {"chord": ds})
+    everything = ds["score"].nbytes + ds["weight"].nbytes
+    ways = {
+        "query": lambda: aggregate_query(read_scores(path)["chord"], Query("metric_3", exact=True)),
+        "run": lambda: query_content(open_groups(path)["chord"], ["metric_3"]),
+    }
+    for way in ways.values():
+        way()  # imports
+        tracemalloc.start()
+        try:
+            way()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < everything / 3

@@ -13,9 +13,9 @@ import xarray as xr
 from scipy import stats
 
 import mirflow
+from mirflow.analysis.lookup import headline_metric
 from mirflow.analysis.queries import headline_metrics
 from mirflow.analysis.scores import names_of
-from mirflow.analysis.selection import headline_metric
 from mirflow.reports.figures.track_scores import one_metric
 from mirflow.reports.page.data import main_metrics
 from mirflow.store.read import read_scores

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mirflow.analysis.scores import as_scores
-from mirflow.analysis.selected import CellProblem, count_scored, find_problems, group_problems
+from mirflow.analysis.selection import CellProblem, count_scored, find_problems, group_problems
 from mirflow.errors import shorten_quotes
 from mirflow.reports.summaries import problem_lines, problems_table
 from mirflow.store.cells import Status

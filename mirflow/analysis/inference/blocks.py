@@ -14,7 +14,7 @@ from ...metrics.aggregates import RATIOS
 from ...ragged import Bool, Float, Int
 from ..aggregation import Aggregates
 from ..scores import Array
-from ..selected import CELLS, SelectedScores
+from ..selection import CELLS, ScoreSelection
 from .resampling import Resampling, draw, statistics_of
 from .sample import TRACK, Sample, by_unit, codes_of, kinds_over_units
 
@@ -29,7 +29,7 @@ _BLOCK = 1 << 22
 class SampleBlocks:
     """The scores of a query on drawn units, of which those of some systems are read when they are needed."""
 
-    selected: SelectedScores
+    selection: ScoreSelection
     frame: xr.Dataset
     """Systems in the order of the result, tracks and metrics with their coordinates, and the policies."""
     order: Sequence[int]
@@ -44,21 +44,21 @@ class SampleBlocks:
 
     @classmethod
     def of(
-        cls, selected: SelectedScores, frame: xr.Dataset, found: Aggregates, unit: str, cluster: str | None
+        cls, selection: ScoreSelection, frame: xr.Dataset, found: Aggregates, unit: str, cluster: str | None
     ) -> SampleBlocks:
         """The samples of a selection that has been aggregated."""
         totals = found.totals
-        common = selected.missing == "common"
+        common = selection.missing == "common"
         alike = (totals.counting_everywhere == totals.counting).all(axis=0)
         if unit != TRACK:
             alike = np.full(len(alike), common)
         shared = totals.shared if common else None
-        return cls(selected, frame, found.order, shared, alike, unit, codes_of(frame, unit, cluster))
+        return cls(selection, frame, found.order, shared, alike, unit, codes_of(frame, unit, cluster))
 
     @property
     def kinds(self) -> list[str]:
         """The aggregate over the units, of each metric."""
-        return self.selected.aggregates if self.unit == TRACK else kinds_over_units(self.selected.aggregates)
+        return self.selection.aggregates if self.unit == TRACK else kinds_over_units(self.selection.aggregates)
 
     @property
     def repeats(self) -> bool:
@@ -74,27 +74,27 @@ class SampleBlocks:
     def parts(self) -> list[Int]:
         """All systems in blocks, those of a block beside each other in the selection."""
         every = np.argsort(self.order, kind="stable")
-        step = self.most(len(self.selected.kinds))
+        step = self.most(len(self.selection.kinds))
         return [every[start : start + step] for start in range(0, len(every), step)]
 
     def cells(self, systems: Int, metric: int | None = None) -> dict[str, Array]:
-        """Read the scores of some systems by all metrics or one, as :meth:`SelectedScores.cells`."""
+        """Read the scores of some systems by all metrics or one, as :meth:`ScoreSelection.cells`."""
         places = [self.order[system] for system in systems.tolist()]
         if metric is None:
-            return self.selected.cells(places, self.shared)
+            return self.selection.cells(places, self.shared)
         shared = None if self.shared is None else self.shared[:, [metric]]
         return self._single[metric].cells(places, shared)
 
     @cached_property
-    def _single(self) -> list[SelectedScores]:
+    def _single(self) -> list[ScoreSelection]:
         """The selection of each metric alone."""
-        return [replace(self.selected, kinds={place: kind}) for place, kind in self.selected.kinds.items()]
+        return [replace(self.selection, kinds={place: kind}) for place, kind in self.selection.kinds.items()]
 
     def sample(self, cells: Mapping[str, Array], metric: int | None = None, tracks: Int | None = None) -> Sample:
         """The sample of scores that were read, on all tracks or some."""
-        kinds = self.selected.aggregates if metric is None else [self.selected.aggregates[metric]]
+        kinds = self.selection.aggregates if metric is None else [self.selection.aggregates[metric]]
         score, weight, included = (cells[name] for name in CELLS[:3])
-        whole = Sample(kinds, score, weight, included, self.selected.duration, self.cluster)
+        whole = Sample(kinds, score, weight, included, self.selection.duration, self.cluster)
         sample = whole if tracks is None else whole.take(tracks)
         if self.unit == TRACK:
             return sample

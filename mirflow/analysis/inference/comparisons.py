@@ -149,8 +149,8 @@ def compare_blocks(
     all_pairs: bool = False,
 ) -> xr.Dataset:
     """Compare systems by scores that are already selected; see :func:`compare`, and `compared_blocks` for these."""
-    frame, names = blocks.frame, blocks.selected.names("metric")
-    how.check_normal(blocks.selected.aggregates, names)
+    frame, names = blocks.frame, blocks.selection.names("metric")
+    how.check_normal(blocks.selection.aggregates, names)
     if cluster is None and blocks.repeats:
         cluster = TRACK
     tests = choose_tests(test, blocks.kinds, names, cluster, how.anytime)
@@ -184,10 +184,10 @@ def compared_blocks(
     """The scores on which systems are compared, and the values of the systems, float64 (systems, metrics)."""
     _check_groups(query)
     check_numbers(ds, query)
-    selected = select_scores(ds, query, single=True)
-    result, frame, arrays = aggregate_in_blocks(selected)
+    selection = select_scores(ds, query, single=True)
+    result, frame, arrays = aggregate_in_blocks(selection)
     _check_systems(frame)
-    blocks = SampleBlocks.of(selected, frame, arrays, unit, cluster)
+    blocks = SampleBlocks.of(selection, frame, arrays, unit, cluster)
     value = result["value"].values
     return blocks, value if unit == TRACK else blocks.sample(blocks.cells(np.arange(len(value)))).values()
 

@@ -12,11 +12,11 @@ from ...errors import QueryError
 from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
+from ..lookup import show_parameters
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
 from ..query_options import AUTO, DEFAULT_LEVEL, NORMAL, Query, as_names
 from ..scores import Array, coords_of, group_tracks, members_of
-from ..selection import show_parameters
 from .blocks import SampleBlocks
 from .interval_ends import difference_errors, influence, normal_bounds, standard_error
 from .repeated_runs import intervals_of_runs, is_about_runs
@@ -118,10 +118,10 @@ def _of_numbers(
 ) -> xr.Dataset:
     """Aggregates of metrics that are one number, with intervals, a block of systems at a time."""
     check_numbers(ds, query)
-    selected = select_scores(ds, query)
-    how.check_normal(selected.aggregates, selected.names("metric"))
-    result, frame, totals = aggregate_in_blocks(selected, query.by, group)
-    blocks = SampleBlocks.of(selected, frame, totals, unit, cluster)
+    selection = select_scores(ds, query)
+    how.check_normal(selection.aggregates, selection.names("metric"))
+    result, frame, totals = aggregate_in_blocks(selection, query.by, group)
+    blocks = SampleBlocks.of(selection, frame, totals, unit, cluster)
     value = result["value"].values.copy()
     flat = value.reshape(*value.shape[:2], -1)
     low, high, normal = np.full_like(flat, np.nan), np.full_like(flat, np.nan), np.zeros(flat.shape, dtype=np.bool_)

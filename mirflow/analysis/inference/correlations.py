@@ -16,10 +16,10 @@ from ...kernels.ratios import divide
 from ...metrics.aggregates import RATIOS
 from ...ragged import Float, Int
 from ..aggregation import POLICIES, aggregate_scores, origin_of
+from ..lookup import DURATION
 from ..query_options import AUTO, DEFAULT_LEVEL, Query
 from ..scores import ANNOTATOR, Array, coords_of, names_of
-from ..selected import counted_scores
-from ..selection import DURATION
+from ..selection import counted_scores
 from .resampling import Resampling, Seed, accelerations, bounds, chunks, draw, statistics_of
 from .sample import TRACK, codes_of, dataset_of, differences, recount, sample_of, select_numbers, settle, signs_of
 

@@ -11,12 +11,12 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import STATISTICS
 from ...ragged import Bool, Float, Int
-from ..aggregation import POLICIES, aggregate_query, aggregate_selected, origin_of, reduce, select_scores
+from ..aggregation import POLICIES, aggregate_query, aggregate_selection, origin_of, reduce, select_scores
 from ..dims import MODEL, group_systems, has_runs, refuse_over_systems
 from ..per_class import rated_kind
 from ..query_options import BEST, INVERTED, Query
 from ..scores import Array, names_of
-from ..selected import SelectionTotals
+from ..selection import SelectionTotals
 from .blocks import SampleBlocks, tiles
 from .comparisons import compare
 from .confidence_intervals import values_of_all
@@ -178,17 +178,17 @@ def _judge_in_blocks(
     systems = list(dict.fromkeys([*names, *names.values()]))
     # The tracks that two systems have in common are found pair by pair.
     policy = "skip" if query.missing in (None, "common") else query.missing
-    selected = select_scores(ds, replace(query, system=systems, missing=policy, sort=None), single=True)
-    _check_orientations(selected.names("metric"), selected.names("orientation"))
-    how.check_normal(selected.aggregates, selected.names("metric"))
-    cluster, totals = options.get("cluster"), SelectionTotals(selected)
-    frame = selected.frame({})
-    nothing = np.zeros(len(selected.kinds), dtype=np.bool_)
-    blocks = SampleBlocks(selected, frame, range(len(systems)), None, nothing, TRACK, codes_of(frame, TRACK, cluster))
+    selection = select_scores(ds, replace(query, system=systems, missing=policy, sort=None), single=True)
+    _check_orientations(selection.names("metric"), selection.names("orientation"))
+    how.check_normal(selection.aggregates, selection.names("metric"))
+    cluster, totals = options.get("cluster"), SelectionTotals(selection)
+    frame = selection.frame({})
+    nothing = np.zeros(len(selection.kinds), dtype=np.bool_)
+    blocks = SampleBlocks(selection, frame, range(len(systems)), None, nothing, TRACK, codes_of(frame, TRACK, cluster))
     if policy == "raise":  # before anything is computed
-        aggregate_selected(selected, np.zeros(len(selected.duration), dtype=np.int64))
+        aggregate_selection(selection, np.zeros(len(selection.duration), dtype=np.int64))
     pairs = np.array([[systems.index(name), systems.index(base)] for name, base in names.items()], dtype=np.int64)
-    shape = (len(pairs), len(selected.kinds))
+    shape = (len(pairs), len(selection.kinds))
     floats = ("difference", "low", "high", "skewness", "before", "after")
     arrays: dict[str, Array] = {name: np.full(shape, np.nan) for name in floats}
     arrays |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
@@ -206,7 +206,7 @@ def _judge_in_blocks(
             for some, units in patterns:
                 _fill(arrays, sample, metric, local[some], rows[some], units, how)
     totals.check()
-    lower = np.array([way == "lower" for way in selected.names("orientation")])
+    lower = np.array([way == "lower" for way in selection.names("orientation")])
     difference, low, high = (arrays[name] for name in ("difference", "low", "high"))
     columns = _verdicts(difference, low, high, arrays["n_lacking"], arrays["equal"], lower, margin, query.missing)
     columns |= {name: arrays[name] for name in ("n", "n_lacking", "before", "after")}

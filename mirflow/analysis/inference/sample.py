@@ -1,4 +1,4 @@
-"""Samples for inference: scores of systems on drawn units, and results as labelled datasets."""
+"""Samples: the scores of a selection on the units that inference draws; and results as labelled datasets."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ...errors import QueryError, UnknownNameError, counted
 from ...metrics.aggregates import RATIO_AGGREGATES, RATIOS, STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import free_names, reduce_kinds, select
+from ..lookup import CLASS
 from ..per_class import CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
 from ..query_options import Query
 from ..scores import Array, coords_of, group_tracks, members_of, names_of, without_value
-from ..selection import CLASS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -52,7 +52,7 @@ _DECIMALS = 10
 
 @dataclass(frozen=True)
 class Sample:
-    """Scores on units (tracks, or folds, classes, queries, ... whose tracks were aggregated before)."""
+    """Scores of a selection on units (tracks, or folds, classes, queries, ... whose tracks were aggregated before)."""
 
     kinds: list[str]
     """The aggregate over the units, of each metric."""

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...analysis.selection import Column, holds
+from ...analysis.lookup import Column, holds
 from ...errors import GradingError, InvalidAnnotationError, UnreadableError, counted, suggest
 from ...pipeline.load import typed
 from ...readers.content import decode, read_bytes

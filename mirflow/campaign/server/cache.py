@@ -33,7 +33,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ...analysis.selected import without_quotes
+from ...analysis.selection import without_quotes
 from ...errors import MirflowError, StoreError, UnknownNameError
 from ...store.generations import generation_number, resolve
 from ...store.read import read_scores

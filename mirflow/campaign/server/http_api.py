@@ -30,10 +30,10 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 
+from ...analysis.lookup import find_labels, find_metrics, headline_metric, restrict
 from ...analysis.queries import choose, choose_one, count_statuses
 from ...analysis.query_options import DEFAULT_LEVEL, OPTIONS, QueryOption
 from ...analysis.scores import coords_of, names_of, scores_frame
-from ...analysis.selection import find_labels, find_metrics, headline_metric, restrict
 from ...errors import DamagedError, MirflowError, QueryError, StoreError, UnknownNameError, suggest
 from ...pipeline.document import without_folders
 from ...questions import SHARED, Question, find, names

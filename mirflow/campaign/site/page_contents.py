@@ -17,7 +17,7 @@ from ...analysis.inference.comparisons import compare
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import DEFAULT_LEVEL, MISSING, UNDEFINED, Query
 from ...analysis.scores import arrays_of, coords_of, names_of
-from ...analysis.selected import CellProblem, find_problems
+from ...analysis.selection import CellProblem, find_problems
 from ...errors import QueryError, UnknownNameError, shorten
 from ...metrics.constants import constants_that_win
 from ...metrics.measures import SIGN_OF

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.dims import table_of
+from ...analysis.lookup import find_measures, find_tables, split_names
 from ...analysis.per_class import CONFUSED, aggregate_table, select_table
 from ...analysis.query_options import MISSING
 from ...analysis.scores import names_of
-from ...analysis.selection import find_measures, find_tables, split_names
 from ...errors import FigureError, UnknownNameError, counted
 from ...kernels.ratios import divide
 from ...ragged import Float

@@ -10,7 +10,7 @@ import numpy as np
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.noninferiority import baselines_of
 from ...analysis.scores import names_of
-from ...analysis.selected import counted_scores
+from ...analysis.selection import counted_scores
 from ...errors import FigureError
 from ...ragged import Float
 from ..drawing import BLUE, ORANGE, RED, SKY

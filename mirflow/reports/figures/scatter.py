@@ -9,10 +9,10 @@ import numpy as np
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.correlations import OTHERS, correlations, covariate_values
 from ...analysis.inference.sample import settle
+from ...analysis.lookup import DURATION
 from ...analysis.query_options import DEFAULT_LEVEL, Names, as_names, say_intervals
 from ...analysis.scores import names_of
-from ...analysis.selected import counted_scores
-from ...analysis.selection import DURATION
+from ...analysis.selection import counted_scores
 from ...errors import FigureError, counted
 from ...ragged import Bool, Float
 from ..drawing import BLUE, CYCLE, GREY, RED

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from ...analysis.aggregation import origin_of
+from ...analysis.lookup import find_labels, find_metrics, find_single
 from ...analysis.query_options import Names, as_names
 from ...analysis.scores import Scores, computed, names_of, numbers_of
-from ...analysis.selection import find_labels, find_metrics, find_single
 from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
 from ...errors import FigureError, MirflowError, QueryError, UnknownNameError

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.aggregation import aggregate_query
+from ...analysis.lookup import convention_of
 from ...analysis.scores import names_of
-from ...analysis.selection import convention_of
 from ...errors import FigureError, MirflowError
 from ...metrics.measures import Measure, parse
 from ..drawing import CYCLE, PALE

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.aggregation import aggregate_query, aggregate_scores, select
+from ...analysis.lookup import find_single, find_tables, headline_metric, split_names
 from ...analysis.queries import ScoresLike, choose_one, evaluations_of
 from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, say_undefined
 from ...analysis.scores import names_of, show_span
-from ...analysis.selected import VALUELESS, counted_scores
-from ...analysis.selection import find_single, find_tables, headline_metric, split_names
+from ...analysis.selection import VALUELESS, counted_scores
 from ...analysis.signatures import Signature, sign
 from ...errors import FigureError, QueryError, counted
 from ...kernels.ratios import divide

@@ -10,9 +10,9 @@ from importlib.metadata import version
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from ...analysis.lookup import find_metrics, restrict
 from ...analysis.queries import ScoresLike
 from ...analysis.scores import by_annotator, has_annotators, names_of
-from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import kind_of
 from ...errors import MirflowError, QueryError, UnknownNameError
 from ...metrics.base import has_task

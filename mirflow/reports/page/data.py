@@ -17,11 +17,12 @@ from ...analysis.inference import compare, intervals
 from ...analysis.inference.comparisons import compared_blocks, gaps_to_best
 from ...analysis.inference.rank_tests import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling
+from ...analysis.lookup import find_measures
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import MISSING, Query, say_intervals
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
-from ...analysis.selected import (
+from ...analysis.selection import (
     STORES,
     CellProblem,
     Gaps,
@@ -34,7 +35,6 @@ from ...analysis.selected import (
     warn_withheld,
     with_surplus,
 )
-from ...analysis.selection import find_measures
 from ...analysis.signatures import sign
 from ...errors import QueryError, shorten
 from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.inference import intervals
+from ...analysis.lookup import CLASS
 from ...analysis.per_class import COUNT, OUTCOME, SIDE, aggregate_table, select_table, tell_outcomes
 from ...analysis.query_options import Query, say_intervals
-from ...analysis.selection import CLASS
 from ...errors import QueryError
 from ...kernels.outcomes import COUNTED
 from ...metrics.aggregates import AGGREGATES, DECLARED, ORDER_AGGREGATES, table_aggregates

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis import selected
+from mirflow.analysis import selection
 from mirflow.analysis.inference import blocks, compare, intervals, paired, permutation
 from mirflow.analysis.inference.noninferiority import noninferiority
 from mirflow.analysis.query_options import Query
 from mirflow.store.read import read_scores
 
 from ...groups import random_group, write_store
-from ..test_selected import incomplete_group
+from ..test_selection import incomplete_group
 from .worlds import random_world
 
 ARTISTS = {"artist": [f"artist {track % 20}" for track in range(40)]}
@@ -86,8 +86,8 @@ class TestBlocks:
 def test_memory_follows_the_block(tmp_path, ask, monkeypatch):
     """80 systems and 20,000 tracks, whose scores and weights take 26 MB."""
     monkeypatch.setattr(blocks, "_BLOCK", 1 << 16)
-    monkeypatch.setattr(selected, "_BLOCK", 1 << 16)
-    monkeypatch.setattr(selected, "_LARGEST", 1 << 16)
+    monkeypatch.setattr(selection, "_BLOCK", 1 << 16)
+    monkeypatch.setattr(selection, "_LARGEST", 1 << 16)
     ds = random_group(80, 20_000, 1)
     path = write_store(tmp_path / "x.zarr", {"chord": ds})
     ask(read_scores(path)["chord"], query=Query(system=["S0", "S1", "S2"]))  # imports

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from mirflow.analysis.inference.noninferiority import noninferiority
-from mirflow.analysis.selection import Query
+from mirflow.analysis.query_options import Query
 
 from ...commands import invoke, printed, refused, rows
 from ...groups import make_group, write_store

@@ -21,9 +21,9 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from ....analysis.inference.comparisons import compare
+from ....analysis.lookup import headline_metric
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
-from ....analysis.selection import headline_metric
 from ....annotations.annotation import Annotation
 from ....errors import QueryError
 from ...file import Split
