@@ -306,6 +306,15 @@ def test_a_track_may_continue_in_the_next_shard_and_row_group(tmp_path: Path) ->
         mirflow.load_collection(tmp_path / "reference/test-{shard}.parquet", task="chord")["t1"]
 
 
+def test_rows_of_shards_are_counted_through_all_of_them(tmp_path: Path) -> None:
+    rows = arrow.table({"track": ["t"] * 4, "start": [0.0, 1, 2, 3], "end": [1.0, 2, 3, 2], "label": LABELS})
+    for shard in (0, 1):
+        _write(tmp_path / f"test-{shard}.parquet", rows.slice(2 * shard, 2))
+    collection = mirflow.load_collection(tmp_path / "test-{shard}.parquet", task="chord")
+    with pytest.raises(MirflowError, match=r"^reference:4: interval ends before it starts"):
+        mirflow.evaluate(collection["t"], collection["t"], "chord", metrics=["majmin"])
+
+
 def test_shards_of_other_formats_hold_whole_tracks(tmp_path: Path) -> None:
     for shard, tracks in enumerate(("x", "xy")):
         (tmp_path / f"{shard}.csv").write_text("track,time\n" + "".join(f"{track},{shard + 1}\n" for track in tracks))
