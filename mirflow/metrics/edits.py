@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 import numpy as np
 
@@ -28,19 +27,18 @@ class ErrorKind:
     """What such an error is."""
 
 
-class Mending(Protocol):
-    """The edits that turn an estimate into its reference, each of one kind of error.
+@dataclass(frozen=True)
+class Mending:
+    """The edits that turn an estimate into its reference, each of one kind of error."""
 
-    `present`: the kinds that occur, ascending. `size`: number of items of a mended estimate, at most.
-    """
-
-    @property
-    def present(self) -> Int: ...  # noqa: D102
-    @property
-    def size(self) -> int: ...  # noqa: D102
-
-    def mend(self, kinds: Bool) -> Ragged:
-        """Mend sets of kinds, bool (sets, kinds of the task): a row for each set."""
+    present: Int
+    """The kinds that occur, ascending."""
+    size: int
+    """Number of items of a mended estimate, at most."""
+    mend: Callable[[Bool], Ragged]
+    """Sets of kinds, bool (sets, kinds of the task + 1), whose last column, for `RIGHT`, is False -> a row for each."""
+    items: tuple[Bool, Float, Int] | None = None
+    """Of items at times: whether each is the reference's, its time, and its kind."""
 
 
 def kinds_in(*kinds: Int) -> Int:
@@ -81,22 +79,21 @@ class Edits:
         return len(self.inserted) + len(self.removed)
 
     def mend(self, kinds: Bool) -> Ragged:
-        """Mend sets of kinds: a row for each set."""
-        mended = np.column_stack([kinds, np.zeros(len(kinds), dtype=np.bool_)])  # the last column is for `RIGHT`
+        """Mend sets of kinds: a row for each set; see `Mending`."""
         both = concatenate([self.reference, self.estimate])
         count = len(self.inserted)
         of_reference = np.arange(int(both.counts[0].sum())) < count
         by = "time" if "time" in both.columns else "start"
         places = both.columns[by] if self.order is None else np.concatenate(self.order)
         order = np.argsort(places, kind="stable")
-        mask = (mended[:, np.concatenate([self.inserted, self.removed])] == of_reference)[:, order]
+        mask = (kinds[:, np.concatenate([self.inserted, self.removed])] == of_reference)[:, order]
         row, column = np.nonzero(mask)
         item = order[column]
         columns = {name: values[item] for name, values in both.columns.items()}
         items = np.flatnonzero(item >= count)
         for name, kind in self.changed.items():
             assert self.partner is not None
-            wrong = items[mended[row[items], kind[item[items] - count]]]
+            wrong = items[kinds[row[items], kind[item[items] - count]]]
             columns[name][wrong] = both.columns[name][self.partner[item[wrong] - count]]
         if by in self.changed:
             order = np.lexsort((columns[by], row))
@@ -115,7 +112,7 @@ class Edits:
         return Ragged(columns, (counts,), both.labels)
 
 
-Align = Callable[[Ragged, Ragged, Measure, bool], Mending]
+Align = Callable[[Ragged, Ragged, Measure, bool], Mending | Edits]
 """(reference, estimate, measure, exact) -> edits: both are single rows after the convention's `clean`.
 
 If `exact`, all differences are errors; otherwise, not those within the tolerances of the measure."""

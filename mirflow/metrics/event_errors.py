@@ -33,14 +33,12 @@ Find = Callable[[Float, Int, Float, Int, float], Matching]
 
 def _window(measure: Measure, default: float) -> float:
     """The window of a measure in seconds, or a usual one for measures without."""
-    own = next(
-        (parameter for parameter in measure.metric.parameters if parameter.name == "window" and parameter.unit == "s"),
-        None,
-    )
-    return default if own is None else float(measure["window"])
+    timed = any(parameter.name == "window" and parameter.unit == "s" for parameter in measure.metric.parameters)
+    return float(measure["window"]) if timed else default
 
 
-def _matched(references: Float, estimates: Float, window: float, find: Find = match) -> tuple[Int, Int]:
+def pair_up(references: Float, estimates: Float, window: float, find: Find = match) -> tuple[Int, Int]:
+    """Match the times of a single pair: indices of the matches on both sides."""
     pairs = find(references, np.array([len(references)]), estimates, np.array([len(estimates)]), window)
     return pairs.reference, pairs.estimate
 
@@ -61,7 +59,7 @@ def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: b
     late = [times >= trim for times in every]
     references, estimates = every[0][late[0]], every[1][late[1]]
     kinds = np.full(len(references), _MISSING), np.full(len(estimates), _EXTRA)
-    hit = _matched(references, estimates, window)
+    hit = pair_up(references, estimates, window)
     for kind, indices in zip(kinds, hit, strict=True):
         kind[indices] = RIGHT
     half = 0.0  # of an interval, which a single beat does not have
@@ -69,7 +67,7 @@ def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: b
         _find_tempo(references, estimates, *kinds)
         half = float(np.median(np.diff(references))) / 2
     left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
-    near = _matched(references[left[0]], estimates[left[1]], half, match_nearest_first)
+    near = pair_up(references[left[0]], estimates[left[1]], half, match_nearest_first)
     pairs = left[0][near[0]], left[1][near[1]]
     if exact:
         pairs = np.concatenate([hit[0], pairs[0]]), np.concatenate([hit[1], pairs[1]])
@@ -146,13 +144,13 @@ def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: 
     references, estimates = reference.columns["time"], estimate.columns["time"]
     window = _window(measure, 0.05)
     own, other = np.full(len(references), missing), np.full(len(estimates), extra)
-    hit = _matched(references, estimates, window)
+    hit = pair_up(references, estimates, window)
     own[hit[0]] = other[hit[1]] = RIGHT
     if exact:
         moved = references[hit[0]] != estimates[hit[1]]
         own[hit[0][moved]] = other[hit[1][moved]] = late
     left = np.flatnonzero(own == missing), np.flatnonzero(other == extra)
-    near = _matched(references[left[0]], estimates[left[1]], _NEAR * window, match_nearest_first)
+    near = pair_up(references[left[0]], estimates[left[1]], _NEAR * window, match_nearest_first)
     own[left[0][near[0]]] = other[left[1][near[1]]] = late
     for kinds, times, lone, kind, partners in (
         (own, references, missing, merged, references[hit[0]]),
@@ -187,7 +185,7 @@ def align_hits(
                 for (_, classes), kinds, lone in zip(sides, (own, other), (missing, extra), strict=True)
             ]
             find = match if kind == RIGHT else match_nearest_first
-            pairs = _matched(sides[0][0][left[0]], sides[1][0][left[1]], reach, find)
+            pairs = pair_up(sides[0][0][left[0]], sides[1][0][left[1]], reach, find)
             own[left[0][pairs[0]]] = other[left[1][pairs[1]]] = kind
     return Edits(reference, estimate, own, other)
 

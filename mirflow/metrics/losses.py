@@ -10,9 +10,9 @@ from math import factorial
 import numpy as np
 
 from ..kernels.intervals import batches
-from ..ragged import Bool, Float, Int, Ragged, concatenate, rows_of
+from ..ragged import Bool, Float, Int, Ragged, concatenate
 from .base import Convention, Grid, Pairs, Scores
-from .edits import KIND, OF, Mending, merge_rows, number_texts
+from .edits import KIND, OF, LabelRows, merge_rows, number_texts
 from .measures import Measure, parse
 
 _ITEMS = 2**19
@@ -40,11 +40,13 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     arrays = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     wholes = [str(measure[OF]) for measure in measures]
-    for whole in dict.fromkeys(wholes):
-        loss, weight = _split(convention, pairs, parse(whole, convention.metrics), grid, refused)
-        for column, measure in enumerate(measures):
-            if wholes[column] == whole:
-                arrays[0, :, column], arrays[1, :, column] = loss[:, names.index(str(measure[KIND]))], weight
+    losses = {
+        name: _split(convention, pairs, parse(name, convention.metrics), grid, refused)
+        for name in dict.fromkeys(wholes)
+    }
+    for column, (measure, whole) in enumerate(zip(measures, wholes, strict=True)):
+        arrays[0, :, column] = losses[whole][0][:, names.index(str(measure[KIND]))]
+        arrays[1, :, column] = losses[whole][1]
     return Scores(arrays[0], arrays[1], refused=refused)
 
 
@@ -57,22 +59,10 @@ def _split(
     references, estimates = _alike(pairs.references, pairs.estimates)
     pairs = replace(pairs, references=references, estimates=estimates)
     exact = exact or not whole.metric.itemwise or whole.parameters.get("matching", "optimal") != "optimal"
-    # Numbers labels so that a metric takes intervals that meet, and have the same number, for one; None: it does not.
-    numbering: Callable[[Sequence[str]], Int] | None = None
-    written = errors.rows
-    for number_labels in () if written is None else (written.number, number_texts):
-        assert written is not None
-        respelled = number_labels is written.number and any(one != other for one, other in written.examples)
-        sides = pairs.references, pairs.estimates
-        fewer = any(
-            len(merge_rows(side, number_labels).columns["start"]) < len(side.columns["start"]) for side in sides
-        )
-        if fewer and not _tells_rows(convention, pairs, written.examples, whole, grid, respelled=respelled):
-            numbering = cache(number_labels)  # the rows of all pairs share two vocabularies
-            break
+    numbering = None if errors.rows is None else _numbering(convention, errors.rows, pairs, whole, grid)
     edits = []
-    for own, other in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True):
-        sides = references.take([own]), estimates.take([other])
+    for reference, estimate in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True):
+        sides = references.take([reference]), estimates.take([estimate])
         if errors.rows is not None and numbering is not None:
             sides = errors.rows.merge(sides, numbering)
         edits.append(errors.align(*sides, whole, exact))
@@ -84,14 +74,26 @@ def _split(
     unseen: list[int] = []
     for batch in batches(sizes, _ITEMS):
         chosen = range(*batch.indices(len(pairs)))
-        scores, rows = _score_mended(convention, pairs, edits, present, chosen, whole, grid)
-        for number, pair in enumerate(chosen):
-            own = np.flatnonzero(rows == number)
-            reasons = [scores.refused[variant] for variant in own.tolist() if variant in scores.refused]
-            if reasons:
+        parts: list[Ragged] = []
+        ends = [0]
+        for pair in chosen:
+            # No kind and all kinds give the estimate and the reference themselves, so that shares sum to their
+            # difference.
+            kinds = np.zeros((max(2 ** len(present[pair]) - 2, 0), len(errors.kinds) + 1), dtype=np.bool_)
+            kinds[:, present[pair]] = coalitions(len(present[pair]))[1:-1]
+            parts.append(estimates.take([int(pairs.estimate_row[pair])]))
+            parts += [edits[pair].mend(kinds)] if len(kinds) else []
+            parts.append(references.take([int(pairs.reference_row[pair])]))
+            ends.append(ends[-1] + len(kinds) + 2)
+        rows, row = concatenate(parts), np.arange(ends[-1], dtype=np.int64)
+        variants = np.repeat(pairs.reference_row[batch], np.diff(ends))
+        mended = replace(pairs, estimates=rows, estimate_row=row, reference_row=variants)
+        scores = convention.score(mended, [whole], grid)
+        for pair, first, stop in zip(chosen, ends, ends[1:], strict=False):
+            if reasons := [scores.refused[variant] for variant in range(first, stop) if variant in scores.refused]:
                 refused[pair] = reasons[0]
-            weight[pair] = scores.weight[own[0], 0]
-            values = scores.score[own, 0]
+            weight[pair] = scores.weight[first, 0]
+            values = scores.score[first:stop, 0]
             loss[pair] = np.nan if np.isnan(values[[0, -1]]).any() else 0.0
             # Mending that leaves nothing to measure gains nothing.
             values = np.where(np.isnan(values), values[0], values)
@@ -100,44 +102,42 @@ def _split(
             elif values[0] != values[1] and not exact:
                 unseen.append(pair)
     if unseen:  # a matching of the metric that finds less, or another tolerance
-        index = np.array(unseen, dtype=np.int64)
         again: dict[int, str] = {}
-        loss[index] = _split(convention, pairs[index], whole, grid, again, exact=True)[0]
+        loss[unseen] = _split(convention, pairs[np.array(unseen, dtype=np.int64)], whole, grid, again, exact=True)[0]
         refused |= {unseen[pair]: reason for pair, reason in again.items()}
     return loss, weight
 
 
-def _tells_rows(
-    convention: Convention,
-    pairs: Pairs,
-    examples: Sequence[tuple[str, str]],
-    whole: Measure,
-    grid: Grid,
-    *,
-    respelled: bool,
-) -> bool:
-    """Whether a metric tells one interval from several with its label that meet.
+def _numbering(
+    convention: Convention, written: LabelRows, pairs: Pairs, whole: Measure, grid: Grid
+) -> Callable[[Sequence[str]], Int] | None:
+    """Number labels so that a metric takes intervals that meet, and have the same number, for one; None: it does not.
 
-    Two sides of which both, either or none is written in shorter intervals are scored.
+    For this, two sides of which both, either or none is written in shorter intervals are scored.
     """
-    count, names = len(examples), [name for spellings in examples for name in spellings]
+    count, names = len(written.examples), [name for spellings in written.examples for name in spellings]
     within = np.array([0.0, 0.23, 0.31, 0.5, 0.86])
 
-    def written(bounds: Float, parts: int) -> Ragged:
+    def write(bounds: Float, parts: int, spellings: int) -> Ragged:
         start = (bounds[:-1, np.newaxis] + np.diff(bounds)[:, np.newaxis] * within[:parts]).ravel()
-        label = (2 * np.arange(count)[:, np.newaxis] + np.arange(parts) % (1 + respelled)).ravel()
+        label = (2 * np.arange(count)[:, np.newaxis] + np.arange(parts) % spellings).ravel()
         columns = {"start": start, "end": np.append(start[1:], bounds[-1]), "label": label}
         return Ragged(columns, (np.array([len(start)]),), tuple(names))
 
     ends: tuple[Float, Float] = np.linspace(0, 20 * count, count + 1), np.linspace(0, 20 * count, count + 1)
     ends[1][1:-1] += 6.0 - 12.0 * (np.arange(count - 1) % 2)
-    sides = [concatenate([written(bounds, parts) for parts in (1, len(within))]) for bounds in ends]
-    reference_row, estimate_row = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    every = replace(
-        pairs, references=sides[0], estimates=sides[1], reference_row=reference_row, estimate_row=estimate_row
-    )
-    score = convention.score(every, [whole], grid).score[:, 0]
-    return not np.allclose(score, score[0], rtol=0, atol=1e-9)
+    for number_labels in (written.number, number_texts):
+        sides = pairs.references, pairs.estimates
+        if all(len(merge_rows(side, number_labels).columns["start"]) == len(side.columns["start"]) for side in sides):
+            continue
+        respelled = number_labels is written.number and any(name != other for name, other in written.examples)
+        long, short = ([write(bounds, parts, 1 + respelled) for bounds in ends] for parts in (1, len(within)))
+        references, estimates = (concatenate(each) for each in zip(long, short, strict=True))
+        rows = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+        score = convention.score(Pairs(references, estimates, *rows), [whole], grid).score[:, 0]
+        if np.allclose(score, score[0], rtol=0, atol=1e-9):
+            return cache(number_labels)  # the rows of all pairs share two vocabularies
+    return None
 
 
 def _alike(*sides: Ragged) -> list[Ragged]:
@@ -153,35 +153,6 @@ def _alike(*sides: Ragged) -> list[Ragged]:
         }
         filled.append(replace(side, columns={**side.columns, **blank}))
     return filled
-
-
-def _score_mended(
-    convention: Convention,
-    pairs: Pairs,
-    edits: Sequence[Mending],
-    present: Sequence[Int],
-    chosen: Sequence[int],
-    whole: Measure,
-    grid: Grid,
-) -> tuple[Scores, Int]:
-    """Scores of the estimates of some pairs after mending all sets of kinds, and the number of the pair of each."""
-    assert convention.errors is not None
-    (references, reference_row), (estimates, estimate_row) = pairs.sides
-    parts: list[Ragged] = []
-    sizes = []
-    for pair in chosen:
-        # No kind and all kinds give the estimate and the reference themselves, so that shares sum to their difference.
-        kinds = np.zeros((max(2 ** len(present[pair]) - 2, 0), len(convention.errors.kinds)), dtype=np.bool_)
-        kinds[:, present[pair]] = coalitions(len(present[pair]))[1:-1]
-        mended = [edits[pair].mend(kinds)] if len(kinds) else []
-        parts += [estimates.take([int(estimate_row[pair])]), *mended, references.take([int(reference_row[pair])])]
-        sizes.append(len(kinds) + 2)
-    rows = concatenate(parts)
-    variants = rows_of(np.array(sizes, dtype=np.int64))
-    variant = np.array(chosen, dtype=np.int64)[variants]
-    row = np.arange(len(rows), dtype=np.int64)
-    mended_pairs = replace(pairs, estimates=rows, estimate_row=row, reference_row=reference_row[variant])
-    return convention.score(mended_pairs, [whole], grid), variants
 
 
 def coalitions(players: int) -> Bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -17,7 +17,7 @@ from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, hop_of
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
-from ..edits import RIGHT, ErrorBudget, ErrorKind, kinds_in
+from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
 from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 
@@ -30,69 +30,48 @@ _ERROR_KINDS = (
 _MISSED_VOICING, _FALSE_VOICING, _OCTAVE_ERROR, _PITCH_ERROR = range(len(_ERROR_KINDS))
 
 
-@dataclass(frozen=True)
-class MelodyEdits:
-    """Edits of a melody that is sampled at the times of the reference: mending takes voicing or pitch from there."""
-
-    times: Float
-    voicing: tuple[Float, Float]
-    frequency: tuple[Float, Float]
-    """Of the reference and of the estimate: float64 (samples,); frequencies in Hz, 0 without pitch."""
-    voicing_kind: Int
-    pitch_kind: Int
-    graded: bool
-    """Whether rows have a column of voicing; otherwise, negative frequencies are unvoiced."""
-
-    present: Int
-    size: int
-    """See `Mending`."""
-
-    def mend(self, kinds: Bool) -> Ragged:
-        """Mend sets of kinds: a row for each set."""
-        mended = np.column_stack([kinds, np.zeros(len(kinds), dtype=np.bool_)])
-        voiced = np.where(mended[:, self.voicing_kind], *self.voicing)
-        # A sample without a pitch takes that of the reference together with its voicing.
-        silent = mended[:, self.voicing_kind] & (self.frequency[1] == 0)
-        frequency = np.where(mended[:, self.pitch_kind] | silent, *self.frequency)
-        columns = {"time": np.tile(self.times, len(kinds)), "frequency": frequency.ravel()}
-        if self.graded:
-            columns["voicing"] = voiced.ravel()
-        else:
-            columns["frequency"] = np.where(voiced > 0, frequency, -frequency).ravel()
-        return Ragged(columns, (np.full(len(kinds), len(self.times), dtype=np.int64),))
-
-
-def _edits_of(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> MelodyEdits:
-    graded, nothing = "voicing" in reference.columns, np.zeros(0)
-    only, samples = np.zeros(1, dtype=np.int64), reference.counts[0][0]
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
+    """Find the edits of a melody at the times of the reference: mending takes voicing or pitch from there."""
+    graded = "voicing" in reference.columns
+    only, samples = np.zeros(1, dtype=np.int64), int(reference.counts[0][0])
     if not len(estimate.columns["time"]):  # it is silent
         blank = {name: np.zeros(min(samples, 1)) for name in estimate.columns}
         estimate = Ragged(blank, (np.array([min(samples, 1)], dtype=np.int64),))
     begins = [rows.columns["time"][0] if samples else 0.0 for rows in (reference, estimate)]
     if not samples or begins[0] < min(0.0, begins[1]):  # not scored
-        none = np.zeros(0, dtype=np.int64)
-        return MelodyEdits(nothing, (nothing, nothing), (nothing, nothing), none, none, graded, none, 0)
+        return Mending(only[:0], 0, lambda kinds: reference.take(np.zeros(len(kinds), dtype=np.int64)))
     series = kernel.series_of(reference, only, _BASE, False), kernel.series_of(estimate, only, _BASE)
     frames = kernel.on_reference(*series, only, only, str(measure.parameters.get("resampling", "linear")))
     classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
     voiced, estimated, right, chroma = (
         classes & bit > 0 for bit in (kernel.VOICED, kernel.ESTIMATED, kernel.PITCH, kernel.CHROMA)
     )
-    voicing = np.select([voiced & ~estimated, ~voiced & estimated], [_MISSED_VOICING, _FALSE_VOICING], RIGHT)
+    voicing = frames.reference_voicing, frames.estimate_voicing
+    of_voicing = np.select([voiced & ~estimated, ~voiced & estimated], [_MISSED_VOICING, _FALSE_VOICING], RIGHT)
     if graded:
-        apart = (frames.reference_voicing != frames.estimate_voicing) & (voicing == RIGHT)
-        voicing[apart] = np.where(frames.reference_voicing > frames.estimate_voicing, _MISSED_VOICING, _FALSE_VOICING)[
-            apart
-        ]
-    pitch = np.where(voiced & ~right, np.where(chroma, _OCTAVE_ERROR, _PITCH_ERROR), RIGHT)
-    pitch[voiced & ~estimated & (frames.estimate_cents == 0)] = RIGHT
+        apart = (voicing[0] != voicing[1]) & (of_voicing == RIGHT)
+        of_voicing[apart] = np.where(voicing[0] > voicing[1], _MISSED_VOICING, _FALSE_VOICING)[apart]
+    of_pitch = np.where(voiced & ~right, np.where(chroma, _OCTAVE_ERROR, _PITCH_ERROR), RIGHT)
+    of_pitch[voiced & ~estimated & (frames.estimate_cents == 0)] = RIGHT
     cents = frames.reference_cents, frames.estimate_cents
     hertz = [np.where(cent == 0, 0.0, _BASE * np.exp2(cent / 1200.0)) for cent in cents]
-    sides = (frames.reference_voicing, frames.estimate_voicing), (hertz[0], hertz[1])
-    return MelodyEdits(frames.times, *sides, voicing, pitch, graded, kinds_in(voicing, pitch), len(pitch))
+
+    def mend(kinds: Bool) -> Ragged:
+        degree = np.where(kinds[:, of_voicing], *voicing)
+        # A sample without a pitch takes that of the reference together with its voicing.
+        silent = kinds[:, of_voicing] & (hertz[1] == 0)
+        frequency = np.where(kinds[:, of_pitch] | silent, *hertz)
+        columns = {"time": np.tile(frames.times, len(kinds)), "frequency": frequency.ravel()}
+        if graded:
+            columns["voicing"] = degree.ravel()
+        else:  # negative frequencies are unvoiced
+            columns["frequency"] = np.where(degree > 0, frequency, -frequency).ravel()
+        return Ragged(columns, (np.full(len(kinds), len(frames.times), dtype=np.int64),))
+
+    return Mending(kinds_in(of_voicing, of_pitch), len(of_pitch), mend)
 
 
-MELODIES = ErrorBudget(_ERROR_KINDS, _edits_of)
+MELODIES = ErrorBudget(_ERROR_KINDS, _align)
 
 
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...kernels.ratios import Scored, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
-from ..edits import RIGHT, ErrorBudget, ErrorKind, kinds_in
+from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
 from ..frames import with_frames
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
@@ -251,32 +251,8 @@ _KINDS = (
 _OCTAVE, _MISSING, _EXTRA = range(len(_KINDS))
 
 
-@dataclass(frozen=True)
-class PitchEdits:
-    """Edits of pitches in the frames of the reference."""
-
-    time: Column
-    frame: Int
-    """Frame of each pitch, ascending."""
-    frequency: Column
-    of_reference: Bool
-    kind: Int
-
-    present: Int
-    size: int
-    """See `Mending`."""
-
-    def mend(self, kinds: Bool) -> Ragged:
-        """Mend sets of kinds: a row for each set."""
-        mended = np.column_stack([kinds, np.zeros(len(kinds), dtype=np.bool_)])
-        row, item = np.nonzero(mended[:, self.kind] == self.of_reference)
-        frames = len(self.time)
-        counts = np.bincount(row * frames + self.frame[item], minlength=len(kinds) * frames).astype(np.int64)
-        columns = {"time": np.tile(self.time, len(kinds)), "frequency": self.frequency[item]}
-        return Ragged(columns, (np.full(len(kinds), frames, dtype=np.int64), counts), depths={"time": 1})
-
-
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> PitchEdits:
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
+    """Find the edits of pitches in the frames of the reference."""
     frames = int(reference.counts[0][0])
     frame = frame_of_estimate(Pairs.in_order(reference, estimate))[:frames]
     sides = [pitches_of(reference), beside(pitches_of(estimate), frame)]
@@ -295,10 +271,16 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     hertz = [rows.columns["frequency"][item] for rows, item in zip((reference, estimate), items, strict=True)]
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
-    of_reference = np.arange(len(owner)) < len(items[0])
-    time = reference.columns["time"]
-    of_pitch = owner[order], np.concatenate(hertz)[order], of_reference[order], np.concatenate(kinds)[order]
-    return PitchEdits(time, *of_pitch, kinds_in(*kinds), len(time) + len(owner))
+    time, owner, frequency = reference.columns["time"], owner[order], np.concatenate(hertz)[order]
+    of_reference, of_pitch = order < len(items[0]), np.concatenate(kinds)[order]
+
+    def mend(sets: Bool) -> Ragged:
+        row, item = np.nonzero(sets[:, of_pitch] == of_reference)
+        counts = np.bincount(row * frames + owner[item], minlength=len(sets) * frames).astype(np.int64)
+        columns = {"time": np.tile(time, len(sets)), "frequency": frequency[item]}
+        return Ragged(columns, (np.full(len(sets), frames, dtype=np.int64), counts), depths={"time": 1})
+
+    return Mending(kinds_in(*kinds), frames + len(owner), mend)
 
 
 PITCHES = ErrorBudget(_KINDS, _align)

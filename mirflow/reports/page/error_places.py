@@ -15,9 +15,8 @@ from ...annotations.schema import KINDS
 from ...errors import MirflowError
 from ...metrics.base import Convention
 from ...metrics.cleaning import usable_pair
-from ...metrics.edits import RIGHT, Edits
+from ...metrics.edits import RIGHT, Edits, Mending
 from ...metrics.measures import Measure
-from ...metrics.segment.segment_errors import SegmentEdits
 from ...ragged import Bool, Column, Float, Ragged, offsets_of
 from ...theory.chords import QUALITIES, encode_chord
 from ...theory.harte import InvalidChordException
@@ -386,9 +385,9 @@ class ErrorFinder:
 
 def _kinds_of_items(edits: Any) -> dict[tuple[bool, float, float], int]:
     """The kind of error of each item that has one, by its side (whether the reference's), time, and pitch if any."""
-    if isinstance(edits, SegmentEdits):
-        each = zip(edits.of_reference.tolist(), edits.times.tolist(), edits.kind.tolist(), strict=True)
-        return {(own, time, 0.0): kind for own, time, kind in each if kind != RIGHT}
+    if isinstance(edits, Mending):
+        items = () if edits.items is None else zip(*(column.tolist() for column in edits.items), strict=True)
+        return {(of_reference, time, 0.0): kind for of_reference, time, kind in items if kind != RIGHT}
     if not isinstance(edits, Edits):
         return {}
     inserted, removed = edits.inserted.copy(), edits.removed.copy()
