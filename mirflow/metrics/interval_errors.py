@@ -7,9 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ragged import Float, Int, Ragged
-from ..theory.keys import FIFTH_DOWN, FIFTH_UP, PARALLEL, RELATIVE, SAME, key_codes, relation_table
-from .edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows
-from .measures import Measure
+from .edits import RIGHT, Edits
 
 Classify = Callable[[Int, Int], Int]
 """Labels of the reference and of the estimate on each piece, as codes -> kinds of errors; `RIGHT` for none."""
@@ -75,49 +73,3 @@ def align_pieces(
         kinds.append(kind[mask])
         origins.append(item[mask])
     return Edits(pieces[0], pieces[1], kinds[0], kinds[1], origin=(origins[0], origins[1]))
-
-
-_RELATIONS = (
-    ErrorKind("fifth", "the key a fifth above or below, in the same mode"),
-    ErrorKind("relative", "the relative major or minor key"),
-    ErrorKind("parallel", "the key of the same tonic in another mode"),
-    ErrorKind("other", "any other key, or none"),
-)
-_FIFTH, _RELATIVE, _PARALLEL, _OTHER = range(len(_RELATIONS))
-_BOUNDARIES = len(_RELATIONS)
-
-
-def _codes_of(rows: Ragged) -> Int:
-    """The key of each label of a row, and that of no label."""
-    return np.asarray(key_codes((*rows.labels, "X"))[np.append(rows.columns["label"], -1)])
-
-
-def _relate(reference: Int, estimate: Int) -> Int:
-    """Kinds of errors by the relation of keys."""
-    of_relation = np.full(int(relation_table().max()) + 1, _OTHER, dtype=np.int64)
-    of_relation[[SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL]] = RIGHT, _FIFTH, _FIFTH, _RELATIVE, _PARALLEL
-    kinds: Int = of_relation[relation_table()[reference, estimate]]
-    return kinds
-
-
-def _align_keys(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
-    """Find the edit of the key of a track; a key that is missing is another one."""
-    codes = _codes_of(reference), _codes_of(estimate)
-    both = len(codes[0]) > 1 and len(codes[1]) > 1
-    kind = _relate(codes[0][:1], codes[1][:1]) if both else np.array([_OTHER])
-    kinds = [np.resize(kind, len(side) - 1) for side in codes]
-    return Edits(reference, estimate, kinds[0], kinds[1], order=(np.zeros(len(kinds[0])), np.zeros(len(kinds[1]))))
-
-
-def _align_local_keys(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
-    codes = _codes_of(reference), _codes_of(estimate)
-    return align_pieces(reference, estimate, codes, _relate, _BOUNDARIES, carry=False)
-
-
-KEYS = ErrorBudget(_RELATIONS, _align_keys)
-LOCAL_KEYS = ErrorBudget(
-    (*_RELATIONS, ErrorKind("boundaries", "a change of keys that is early or late")),
-    _align_local_keys,
-    LabelRows(key_codes, (("C:maj", "C major"), ("G:maj", "G major"), ("A:min", "A minor"))),
-    version=2,
-)

@@ -55,7 +55,7 @@ from ..theory.keys import (
 )
 from .base import Convention, Doubt, Pairs, Task, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
-from .interval_errors import KEYS
+from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 
@@ -120,56 +120,61 @@ def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
     return keys.weigh({SAME: 1.0, FIFTH_UP: fifth, FIFTH_DOWN: down, RELATIVE: relative, PARALLEL: parallel})
 
 
-@family(
-    _TRACKS,
+CLASSES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         name: {"title": title, "summary": summary, "orientation": "none", "perfect": 0.0, **about}
         for name, title, summary, about in (
             (
                 "same",
                 "Same key",
-                "1 if the estimate is the key of the reference, in any spelling",
+                "the estimate is the key of the reference, in any spelling",
                 {"aliases": ("correct", "accuracy"), "orientation": "higher", "perfect": 1.0},
             ),
             (
                 "fifth",
                 "Fifth",
-                "1 if the estimate is a perfect fifth from the reference, in the same mode",
+                "the estimate is a perfect fifth from the reference, in the same mode",
                 {"parameters": (_DESCENDING,)},
             ),
-            ("relative", "Relative", "1 if the estimate is the relative major or minor of the reference", {}),
-            ("parallel", "Parallel", "1 if the estimate has the tonic of the reference in another mode", {}),
+            ("relative", "Relative", "the estimate is the relative major or minor of the reference", {}),
+            ("parallel", "Parallel", "the estimate has the tonic of the reference in another mode", {}),
             (
                 "other",
                 "Other",
-                "1 if the estimate is wrong and not related",
+                "the estimate is missing, or wrong and not related",
                 {"orientation": "lower", "parameters": (_DESCENDING,)},
             ),
             (
                 "relative_of_fifth",
                 "Relative of the fifth",
-                "1 if the estimate is the relative of the key a perfect fifth from the reference; `other` includes it",
+                "the estimate is the relative of the key a perfect fifth from the reference",
                 {"parameters": (_DESCENDING,), "literature": "a class of madmom's evaluation of keys"},
             ),
         )
-    },
-    default=False,
-    **_COMMON,
+    }
 )
-def _classes(name: str, keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
-    """1 if the keys have a relation of a class."""
-    descending = bool(measure.parameters.get("allow_descending_fifths"))
+"""Fields of the metrics of classes of estimated keys; summaries say which keys are of a class."""
+
+
+def weigh_class(other: Sequence[int], name: str, keys: Any, measure: Measure) -> Any:
+    """Share of the keys that have a relation of a class; `other` are those of that class that no fifth changes."""
+    down = bool(measure.parameters.get("allow_descending_fifths"))
     relations = {
-        "same": {SAME},
-        "fifth": {FIFTH_UP, FIFTH_DOWN} if descending else {FIFTH_UP},
-        "relative": {RELATIVE},
-        "parallel": {PARALLEL},
-        "other": {OTHER, RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN} | (set() if descending else {FIFTH_DOWN}),
-        "relative_of_fifth": {RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN} if descending else {RELATIVE_OF_FIFTH_UP},
+        "same": (SAME,),
+        "fifth": (FIFTH_UP, FIFTH_DOWN) if down else (FIFTH_UP,),
+        "relative": (RELATIVE,),
+        "parallel": (PARALLEL,),
+        "other": other if down else (*other, FIFTH_DOWN, RELATIVE_OF_FIFTH_DOWN),
+        "relative_of_fifth": (RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN) if down else (RELATIVE_OF_FIFTH_UP,),
     }
     return keys.weigh(dict.fromkeys(relations[name], 1.0))
 
 
+_classes = family(
+    _TRACKS,
+    {name: {**_COMMON, **about, "summary": f"1 if {about['summary']}"} for name, about in CLASSES.items()},
+    default=False,
+)(partial(weigh_class, (OTHER, RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN)))
 METRICS = metrics_in(globals())
 _score = partial(score_by, KeyPairs.of)
 
@@ -345,44 +350,59 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {name: np.array([text], dtype=str) for name, text in columns.items()}
 
 
-def _mirex(name: str, summary: str, descending: bool, literature: str) -> Convention:
-    """Make a convention of MIREX, with the shares of all classes."""
-    metrics = (
-        replace(metric.with_defaults(allow_descending_fifths=descending), default=metric.name != "relative_of_fifth")
-        for metric in METRICS
+_SHARES = tuple(replace(record, default=record.name != "relative_of_fifth") for record in METRICS)
+_IN_BOTH_DIRECTIONS = tuple(record.with_defaults(allow_descending_fifths=True) for record in _SHARES)
+_CONVENTIONS = tuple(
+    Convention(name, summary, metrics, clean, _score, explain=evidence, literature=literature)
+    for name, summary, metrics, literature in (
+        ("mir_eval", "mir_eval 0.8.2: only the ascending fifth earns points", METRICS, "@raffel2014"),
+        ("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", _SHARES, "@downie2010"),
+        ("mirex2017", "MIREX since 2017: fifths in both directions earn points", _IN_BOTH_DIRECTIONS, "@downie2010"),
+        (
+            "madmom",
+            "madmom's evaluation: fifths in both directions earn points, as in MIREX since 2017",
+            _IN_BOTH_DIRECTIONS,
+            "@bock2016madmom",
+        ),
     )
-    return Convention(name, summary, tuple(metrics), clean, _score, explain=evidence, literature=literature)
-
-
-_CONVENTIONS = (
-    Convention(
-        "mir_eval",
-        "mir_eval 0.8.2: only the ascending fifth earns points",
-        METRICS,
-        clean,
-        _score,
-        explain=evidence,
-        literature="@raffel2014",
-    ),
-    _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False, "@downie2010"),
-    _mirex("mirex2017", "MIREX since 2017: fifths in both directions earn points", True, "@downie2010"),
-    _mirex(
-        "madmom",
-        "madmom's evaluation: fifths in both directions earn points, as in MIREX since 2017",
-        True,
-        "@bock2016madmom",
-    ),
 )
-
-
-def doubt_case(annotation: Annotation) -> str:
-    """Report a lower-case letter without a mode, which means minor in classical notation."""
-    return next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), "")
 
 
 LOWER_CASE = Doubt(
-    "key_case", "a key is a lower-case letter without a mode, such as `a`, which is read as A major", of_side=doubt_case
+    "key_case",
+    "a key is a lower-case letter without a mode, such as `a`, which is read as A major",  # minor in classical notation
+    of_side=lambda annotation: next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), ""),
 )
+
+ERRORS = (
+    ErrorKind("fifth", "the key a fifth above or below, in the same mode"),
+    ErrorKind("relative", "the relative major or minor key"),
+    ErrorKind("parallel", "the key of the same tonic in another mode"),
+    ErrorKind("other", "any other key, or none"),
+)
+
+
+def codes_of(rows: Ragged) -> Int:
+    """The key of each item of a row, and that of no item."""
+    return np.asarray(key_codes((*rows.labels, "X"))[np.append(rows.columns["label"], -1)])
+
+
+def errors_of(reference: Int, estimate: Int) -> Int:
+    """Kinds of errors, as indices into `ERRORS`, by the relation of keys."""
+    fifth, relative, parallel, other = range(len(ERRORS))
+    of_relation = np.full(len(RELATIONS), other, dtype=np.int64)
+    of_relation[[SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL]] = RIGHT, fifth, fifth, relative, parallel
+    return np.asarray(of_relation[relation_table()[reference, estimate]])
+
+
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the edit of the key of a track; a key that is missing is another one."""
+    codes = codes_of(reference), codes_of(estimate)
+    both = len(codes[0]) > 1 and len(codes[1]) > 1
+    kind = errors_of(codes[0][:1], codes[1][:1]) if both else np.array([len(ERRORS) - 1])
+    kinds = [np.resize(kind, len(side) - 1) for side in codes]
+    return Edits(reference, estimate, kinds[0], kinds[1], order=(np.zeros(len(kinds[0])), np.zeros(len(kinds[1]))))
+
 
 TASK = Task(
     "key",
@@ -390,7 +410,7 @@ TASK = Task(
     MappingProxyType({rules.name: rules for rules in _CONVENTIONS}),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
-    errors=KEYS,
+    errors=ErrorBudget(ERRORS, _align),
 )
 
 globals().update(_scores.functions("Keys in mir_eval's syntax."))

@@ -24,7 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,24 +38,15 @@ from ..kernels.intervals import batches, merge, rank, steps_between
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged
-from ..theory.keys import (
-    FIFTH_DOWN,
-    OTHER,
-    RELATIONS,
-    RELATIVE_OF_FIFTH_DOWN,
-    SAME,
-    key_codes,
-    not_a_key,
-    parse_key,
-    relation_table,
-)
+from ..theory.keys import OTHER, RELATIONS, SAME, key_codes, not_a_key, parse_key, relation_table
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
+from .edits import Edits, ErrorBudget, ErrorKind, LabelRows
 from .frames import GRIDS, with_frames
-from .interval_errors import LOCAL_KEYS
-from .key import LOWER_CASE
+from .interval_errors import align_pieces
+from .key import CLASSES, ERRORS, LOWER_CASE, codes_of, errors_of, weigh_class
 from .key import METRICS as OF_TRACKS
-from .measures import Measure, Metric, Weight, metric, metrics_in
+from .measures import Measure, Weight, family
 from .pair import PairFunctions, row_of_intervals
 
 __all__ = ["TASK"]
@@ -62,8 +55,7 @@ _BATCH = 2**14
 """Intervals of both sides processed at once, so that results fit into the cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyStretches:
+class KeyStretches(NamedTuple):
     """Stretches of time in which the reference has a key and neither side changes, of many pairs."""
 
     start: Float
@@ -76,35 +68,25 @@ class KeyStretches:
     """int64 (stretches,): index in `RELATIONS`; other without an estimate."""
     pair: Int
     """int64 (stretches,)"""
-    pairs: int
 
-    @classmethod
-    def of(cls, references: Ragged, estimates: Ragged) -> KeyStretches:
-        """Make stretches from clean rows, one row per pair on each side."""
-        common = np.full(len(references), np.inf)
-        for rows in (references, estimates):
-            filled = rows.counts[0] > 0
-            begins = rows.columns["start"][rows.offsets[:-1][filled]]
-            common[filled] = np.minimum(common[filled], begins)
-        common[np.isinf(common)] = 0.0
-        (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
-        times, (left, right) = rank(own, others)
-        line = merge(left, counts, right, other_counts)
-        chosen = np.flatnonzero((steps_between(times[line.rank], line.counts) > 0) & (items[line.left] >= 0))
-        reference, estimate = items[line.left[chosen]], other_items[line.right[chosen]]
-        codes = [
-            key_codes((*side.labels, "X"))[np.append(side.columns["label"], -1)] for side in (references, estimates)
-        ]
-        relation = relation_table()[codes[0][reference], codes[1][estimate]].astype(np.int64)
-        relation[estimate < 0] = OTHER
-        time = times[line.rank]
-        return cls(time[chosen], time[chosen + 1], reference, estimate, relation, line.pair[chosen], len(line.counts))
 
-    @property
-    def totals(self) -> Float:
-        """Seconds of each relation: float64 (pairs, relations)."""
-        index = self.pair * len(RELATIONS) + self.relation
-        return sum_by(index, self.end - self.start, self.pairs * len(RELATIONS)).reshape(-1, len(RELATIONS))
+def find_stretches(references: Ragged, estimates: Ragged) -> KeyStretches:
+    """Find the stretches of clean rows, one row per pair on each side."""
+    common = np.full(len(references), np.inf)
+    for rows in (references, estimates):
+        filled = rows.counts[0] > 0
+        begins = rows.columns["start"][rows.offsets[:-1][filled]]
+        common[filled] = np.minimum(common[filled], begins)
+    common[np.isinf(common)] = 0.0
+    (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
+    times, (left, right) = rank(own, others)
+    line = merge(left, counts, right, other_counts)
+    time = times[line.rank]
+    chosen = np.flatnonzero((steps_between(time, line.counts) > 0) & (items[line.left] >= 0))
+    reference, estimate = items[line.left[chosen]], other_items[line.right[chosen]]
+    relation = relation_table()[codes_of(references)[reference], codes_of(estimates)[estimate]].astype(np.int64)
+    relation[estimate < 0] = OTHER
+    return KeyStretches(time[chosen], time[chosen + 1], reference, estimate, relation, line.pair[chosen])
 
 
 def _steps(rows: Ragged, start: Float) -> tuple[Float, Int, Int]:
@@ -132,40 +114,30 @@ class KeySeconds:
         return divide(scored, seconds, np.nan), seconds
 
 
-_WEIGHT = Weight("seconds with a key in the reference", "s")
 _LITERATURE = "equation 3 of @downie2010, over time as in @schreiber2020key"
-
-
-_SHARED: dict[str, Metric] = {}
-for _record in OF_TRACKS:
-    _summary = _record.summary.removeprefix("1 if ").removesuffix("; `other` includes it")
-    if _record.name == "weighted_score":
-        _summary = "mean over the time of the points of a key"
-    elif _summary != _record.summary:
-        _summary = f"share of the time in which {_summary}"
-    if _record.name != "other":
-        _SHARED[_record.name] = replace(
-            _record,
-            summary=_summary,
-            key="",
-            mir_eval="",
-            weight=_WEIGHT.words,
-            weight_unit=_WEIGHT.unit,
-            pooling="exact",
-            default=True,
-            literature=_LITERATURE,
-        ).with_defaults(allow_descending_fifths=True)
-_DESCENDING = _SHARED["fifth"].parameters
-
-
-@metric("Other", _WEIGHT, orientation="lower", perfect=0.0, parameters=_DESCENDING, literature=_LITERATURE)
-def _other(keys: KeySeconds, measure: Measure) -> tuple[Float, Float]:
-    """Share of the time in which the estimate belongs to no other class or is missing."""
-    down = float(not measure["allow_descending_fifths"])
-    return keys.weigh({OTHER: 1.0, FIFTH_DOWN: down, RELATIVE_OF_FIFTH_DOWN: down})
-
-
-METRICS = (*_SHARED.values(), *metrics_in({"_other": _other}))
+_SECONDS = Weight("seconds with a key in the reference", "s")
+_points = replace(
+    OF_TRACKS[0],
+    summary="mean over the time of the points of a key",
+    weight=_SECONDS.words,
+    weight_unit=_SECONDS.unit,
+    pooling="exact",
+    key="",
+    mir_eval="",
+    literature=_LITERATURE,
+)
+_classes = family(
+    _SECONDS,
+    {
+        name: {
+            **CLASSES[name],
+            "summary": f"share of the time in which {CLASSES[name]['summary']}",
+            "literature": _LITERATURE,
+        }
+        for name in sorted(CLASSES, key="other".__eq__)  # the others before it
+    },
+)(partial(weigh_class, (OTHER,)))
+METRICS = tuple(record.with_defaults(allow_descending_fifths=True) for record in (_points, *_classes))
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -192,7 +164,9 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """
     totals = np.zeros((len(pairs), len(RELATIONS)))
     for part in batches(pairs.sizes, _BATCH):
-        totals[part] = KeyStretches.of(*pairs[part].lay_out()).totals
+        stretches = find_stretches(*pairs[part].lay_out())
+        index = stretches.pair * len(RELATIONS) + stretches.relation
+        totals[part] = sum_by(index, stretches.end - stretches.start, totals[part].size).reshape(-1, len(RELATIONS))
     return read_scores(measures, KeySeconds(totals), len(pairs))
 
 
@@ -203,7 +177,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ``verdict`` (``right`` or ``wrong``) and ``relation``, one of `mirflow.theory.keys.RELATIONS`.
     """
     rows = usable_pair(reference, estimate, clean, filled=1)
-    stretches = KeyStretches.of(*rows)
+    stretches = find_stretches(*rows)
     names = [
         np.array([*(side.labels[code] for code in side.columns["label"].tolist()), ""], dtype=str) for side in rows
     ]
@@ -215,6 +189,11 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         "verdict": np.where(stretches.relation == SAME, "right", "wrong"),
         "relation": np.array(RELATIONS, dtype=str)[stretches.relation],
     }
+
+
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    codes = codes_of(reference), codes_of(estimate)
+    return align_pieces(reference, estimate, codes, errors_of, len(ERRORS), carry=False)
 
 
 MIREX2017 = Convention(
@@ -232,7 +211,6 @@ MIREX2005 = replace(
     name="mirex2005",
     summary="MIREX until 2016, over time: only the ascending fifth earns points",
     metrics=tuple(record.with_defaults(allow_descending_fifths=False) for record in METRICS),
-    literature="@downie2010",
 )
 
 TASK = Task(
@@ -241,7 +219,12 @@ TASK = Task(
     MappingProxyType({rules.name: rules for rules in (MIREX2017, MIREX2005)}),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
-    errors=LOCAL_KEYS,
+    errors=ErrorBudget(
+        (*ERRORS, ErrorKind("boundaries", "a change of keys that is early or late")),
+        _align,
+        LabelRows(key_codes, (("C:maj", "C major"), ("G:maj", "G major"), ("A:min", "A minor"))),
+        version=2,
+    ),
 )
 
 
