@@ -165,6 +165,8 @@ class Cause:
     """Tracks of which the system has an estimate."""
     sampled: bool = False
     """Whether `out_of` counts the estimates that were looked at alone."""
+    affected: tuple[str, ...] = ()
+    """Names of the systems with the cause."""
 
     @property
     def sentence(self) -> str:
@@ -509,7 +511,10 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
                 change, would_be = other, better
             single = board.judge.task in ("key", "tempo")
             if not single or (change.cause == "transposition" and abs(change.amount) == 1):
-                made.append(Cause(board.evaluation, track, ALL, change, metric, score, would_be, len(group), count))
+                has_cause = {every[place][0].system for place in group}
+                affected = tuple(system for system in board.systems if system in has_cause)
+                counted = len(group), count, 1, 1, False, affected
+                made.append(Cause(board.evaluation, track, ALL, change, metric, score, would_be, *counted))
             left -= set(group)
     for system, estimates in board.estimates.items():
         count = 0
@@ -523,15 +528,16 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
             if enough and tracks >= MOST * max(min(count, looked), 1):
                 out_of = count if low is None else looked
                 change, score, would_be = _middle(every, group)
-                counted = 1, 1, len({every[place][0].track for place in group}), out_of, out_of < count
+                tracks = len({every[place][0].track for place in group})
+                counted = 1, 1, tracks, out_of, out_of < count, (system,)
                 made.append(Cause(board.evaluation, ALL, system, change, metric, score, would_be, *counted))
                 left -= set(group)
     for place in sorted(left - weak):
         cell, step = every[place]
         change, score, would_be = cell.steps[step]
         if not needs_company(change, board.judge.task):
-            of = systems_of[cell.track]
-            made.append(Cause(board.evaluation, cell.track, cell.system, change, metric, score, would_be, 1, of))
+            counted = 1, systems_of[cell.track], 1, 1, False, (cell.system,)
+            made.append(Cause(board.evaluation, cell.track, cell.system, change, metric, score, would_be, *counted))
     order = {(True, False): 0, (False, True): 1, (False, False): 2}
     return sorted(
         made,

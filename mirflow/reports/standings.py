@@ -246,7 +246,7 @@ class Standings:
             about = f"Lines: {100 * self.level:g} % intervals{gap}."
         words = "How often it is the best of all where the tracks are drawn anew"
         known = any(row.first and row.relation in (LEADER, ALIKE) for row in self.rows[:most])
-        first = [node("span", "First in", kind="often", title=words)] if known else []
+        first = [node("span", "Chance to lead", kind="often", title=words)] if known else []
         heads = [
             node("th", node("span", "#", kind="unseen"), scope="col", kind="number rank"),
             node("th", node("span", "System", kind="unseen"), scope="col", kind="who"),

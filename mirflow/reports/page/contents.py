@@ -195,7 +195,7 @@ def add_causes(contents: dict[str, Any], diagnoses: Sequence[Diagnosis]) -> None
 
     `contents`: as `describe_page` gives it; the key ``causes`` of evaluations is added: how many references are
     ``suspect``, and ``rows`` of track and system (``*``: all), the side, what it is in words, the score, what this
-    would be, the name of the cause, and its amount.
+    would be, the name of the cause, its amount if that is finite, the systems with it, and how many have the track.
     """
     for evaluation, diagnosis in zip(contents["evaluations"], diagnoses, strict=False):
         findings = diagnosis.findings
@@ -203,8 +203,10 @@ def add_causes(contents: dict[str, Any], diagnoses: Sequence[Diagnosis]) -> None
             continue
         suspect = sum(one.change.side == "reference" and one.track != "*" for one in findings)
         rows = [
-            [one.track, one.system, one.change.side, one.statement, one.score, one.would_be, one.change.cause]
-            + ([one.change.amount] if isfinite(one.change.amount) else [])
+            [
+                *(one.track, one.system, one.change.side, one.statement, one.score, one.would_be, one.change.cause),
+                *(one.change.amount if isfinite(one.change.amount) else None, one.affected, one.of),
+            ]
             for one in findings
         ]
         evaluation["causes"] = {"suspect": suspect, "rows": rows}

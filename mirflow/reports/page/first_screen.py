@@ -50,7 +50,7 @@ class FirstScreen:
     """As the page describes it."""
     by_track: bool = True
     causes: Sequence[Sequence[Any]] = ()
-    """Track, system, side, and what is the matter."""
+    """As the page lists them."""
     errors: Sequence[Mapping[str, Any]] = ()
     """Of each metric that judges, as the page lists them, the usual one first."""
     timelines: Collection[str] = field(default_factory=frozenset)
@@ -71,7 +71,9 @@ class FirstScreen:
             alone = self._costs(metric, *leading[:1]) if self.by_track and leading else []
             listen = self._listen(metric, standings) if self.by_track else []
             return {**found, "standings": standings.nodes(most=MOST), "beside": alone, "listen": listen}
-        nodes = standings.nodes(lambda system, other: self._link(metric, "compare", gains=system, against=other), MOST)
+        nodes = standings.nodes(
+            lambda system, other: self._link(metric, "compare", gains=system, against=other, wrong=system), MOST
+        )
         rivals = [row.system for row in standings.rows[1:] if not math.isnan(row.value)]
         pair = _Pair.of(self._numbers, self.scores, metric, standings, rivals[0])
         # Two that are equal everywhere are nothing to listen to.
@@ -115,14 +117,15 @@ class FirstScreen:
 
     def _why(self, track: str) -> list[Node | str]:
         """What is known of the low scores of a track in few words; the title has the sentence."""
-        own = [(system, words) for name, system, _, words, *_ in self.causes if name == track]
+        own = [row for row in self.causes if row[0] == track]
         if not own:
             return []
-        systems = ", ".join(self._systems.get(system, system) for system, _ in own if system != "*")
-        words = own[0][1]
+        _, system, _, words, score, better, *_ = own[0]
+        names = [self._systems.get(name, name) for row in own for name in row[8]]
         few = words.removeprefix("the estimate is ").replace("the reference (or the recording) is ", "reference ")
-        whole, short = (f"{systems}: {text}" if systems else text for text in (words, few))
-        return [node("small", short, kind="cause", title=whole)]
+        short = few if system == "*" else f"{', '.join(names)}: {few}"
+        gain = f" ({score:.2f}→{better:.2f})" if better > score else ""
+        return [node("small", short.replace(" too ", " ") + gain, kind="cause", title=f"{', '.join(names)}: {words}")]
 
     def _pair(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:
         first, second, *_ = standings.rows
@@ -136,12 +139,11 @@ class FirstScreen:
         verdict = f" {told}" if told else ""
         better, worse = int((pair.gains > 0).sum()), int((pair.gains < 0).sum())
         enough = len(pair.gains) >= FEWEST
-        counts = f"{verdict}{':' if told else ''} better on {better:,}, worse on {worse:,}" if enough else verdict
         oracle: list[Node | str] = []
         if enough and not math.isnan(pair.oracle):
             score = standings.show(pair.oracle)
             words = f"Picking the best system for each track would score {score}."
-            oracle = [" · ", node("span", f"per-track best {score}", title=words)]
+            oracle = [" · ", node("span", f"each track's best: {score}", title=words)]
         gap = node("b", standings.show_signed(standings.sign * (first.value - second.value)))
         extremes = []
         for at, kind in ((0, "link good"), (-1, "link bad")) if len(pair.gains) > 1 else ():
@@ -150,11 +152,15 @@ class FirstScreen:
                 words = f"{self._tracks[track]} {standings.show_signed(gain)}"
                 link = node("a", words, href=self._track(metric, pair, at), kind=kind, title=track)
                 extremes.append(node("span", link, *self._why(track)))
-        names = " and ".join(self._systems[one.system] for one in (first, second))
+        names = [self._systems[one.system] for one in (first, second)]
+        sides = [
+            node("span", f"{names[0]} better on {counted(better, 'track')}", kind="good"),
+            node("span", f"{names[1]} better on {worse:,}", kind="bad"),
+        ]
         return [
-            node("h2", "Compare ", node("a", names, kind="link", href=compare)),
-            node("p", gap, counts, *oracle, kind="difference", **({"title": interval} if interval else {})),
-            *([pair.chart()] if enough else []),
+            node("h2", node("a", " against ".join(names), kind="link", href=compare)),
+            node("p", gap, verdict, *oracle, kind="difference", **({"title": interval} if interval else {})),
+            *([node("p", *sides, kind="sides"), pair.chart()] if enough else []),
             *([node("p", *extremes, kind="extremes")] if extremes else []),
         ]
 
@@ -224,19 +230,19 @@ class FirstScreen:
         )
         if pair and able:
             at = max(able, key=lambda one: abs(pair.gains[one]))
-            track, other, title = pair.tracks[at], pair.second, "Listen to the largest disagreement"
+            track, other, title = pair.tracks[at], pair.second, "Largest disagreement"
             link = self._track(metric, pair, at)
         elif leader is not None:
             own = self.scores["score"].isel(metric=metric).sel(system=leader).values * (standings.sign or 1)
             known = [at for at, name in enumerate(self._tracks) if name in self.timelines and own[at] == own[at]]
             if not known:
                 return []
-            track, other, title = list(self._tracks)[min(known, key=own.__getitem__)], "", "Listen to the worst track"
+            track, other, title = list(self._tracks)[min(known, key=own.__getitem__)], "", "Worst track"
             link = self._link(metric, track=track, ear=leader)
         else:
             return []
         if self.evaluation["trackCount"] == 1:
-            title = "Listen to the track"
+            title = "The track"
         why = self._why(track)
         why = [] if text_of(why) in said else why
         count = len(self._systems)

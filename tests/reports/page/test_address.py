@@ -43,7 +43,7 @@ def wait_for_state(page: Any, name: str, value: str | None) -> None:
 
 
 def filter_by_text(page: Any, text: str) -> None:
-    page.get_by_role("button", name="Filter …").click()
+    page.locator("[name='add filter']").click()
     page.get_by_label("Contains").fill(text)
     page.get_by_label("Contains").press("Enter")
     page.wait_for_selector("#filter li")
@@ -154,7 +154,7 @@ def test_a_text_that_tracks_have_is_one_step_back(store_page, visit):
 def test_the_link_can_be_copied(store_page, visit):
     page = visit(store_page, permissions=["clipboard-read", "clipboard-write"])
     choose(page, "metric", "1")
-    page.locator("#tabs").get_by_role("button", name="Copy link").click()
+    page.locator("#tabs").get_by_role("button", name="Share").click()
     page.get_by_text("Copied").wait_for()
     assert page.evaluate("() => navigator.clipboard.readText()") == page.url
     page.locator("#tracks button.link").first.click()
@@ -167,7 +167,7 @@ def test_where_nothing_can_be_copied_the_link_is_there_to_be_taken(store_page, v
     page = visit(store_page)
     page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     choose(page, "metric", "1")
-    page.locator("#tabs").get_by_role("button", name="Copy link").click()
+    page.locator("#tabs").get_by_role("button", name="Share").click()
     assert page.locator("#tabs").get_by_label("Link").input_value() == page.url
 
 

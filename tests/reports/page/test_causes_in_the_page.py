@@ -94,8 +94,20 @@ def test_causes_are_where_people_look(store, tmp_path, visit):
     page = visit(tmp_path / "page.html")
     page.locator("#tabs button", has_text="1 suspect").click()
     rows = page.locator("#caused tbody tr")
-    assert [text.split("\t")[:2] for text in rows.all_inner_texts()] == [["b", "most systems"], ["c", "bob"]]
-    assert "5 s late" in rows.first.inner_text()
+    assert [text.split("\t")[:2] for text in rows.all_inner_texts()] == [
+        ["b", "the reference (or the recording) is 5 s late"],
+        ["c", "the estimate is 1 semitone too low"],
+    ]
+    assert rows.locator("td:nth-child(3)").all_inner_texts() == ["3 of 3 ada, bob, cleo", "bob"]
+    fine = rows.first.get_by_role("button", name="fine")
+    fine.click()
+    assert fine.get_attribute("aria-pressed") == "true"
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export verdicts").click()
+    assert "b,fine,," in Path(download.value.path()).read_text()
+    page.reload()
+    page.wait_for_selector("html[data-loaded]", state="attached")
+    assert fine.get_attribute("aria-pressed") == "true", "verdicts are kept"
     assert page.locator("#tracks small.cause").count() == 2
     page.select_option("#gains select[name=of]", label="bob")
     page.wait_for_selector("#gains small.cause")
@@ -104,7 +116,9 @@ def test_causes_are_where_people_look(store, tmp_path, visit):
     page.locator("#caused tbody tr").nth(1).locator("button").click()
     page.wait_for_selector("dialog[open] canvas[tabindex]")
     assert "ear=bob" in page.url
-    page.get_by_label("Draw without the cause").check()
+    box = page.get_by_label("Draw without the cause")
+    box.check()
+    assert re.search(r"0\.\d\d\d → 1\.000", page.locator("label", has=box).inner_text())
     let_draw(page)
     first = [
         page.locator("dialog .lanename", has_text=name).locator(".value").first.inner_text()

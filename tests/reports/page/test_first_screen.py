@@ -58,10 +58,10 @@ def test_it_is_there_without_scripts(report: Any, browser: Any) -> None:
     assert "leads with" in page.inner_text("h1")
     assert page.locator(".forest tbody tr").count() == 4
     assert page.locator(".forest tbody b").count() == 0, "names are text"
-    assert re.match(
-        r"\+0\.0\d\d not told apart: better on \d+, worse on \d+ · per-track best 0\.\d\d\d",
-        page.inner_text("#second .difference"),
-    )
+    told = page.inner_text("#second .difference")
+    assert re.match(r"\+0\.0\d\d not told apart · each track's best: 0\.\d\d\d", told)
+    sides = re.findall(r"(\w+) better on (\d+)", page.inner_text("#second .sides"))
+    assert ({name for name, _ in sides}, sum(int(number) for _, number in sides)) == ({"oak", "elm"}, 60)
     assert page.locator("#second .gains").is_visible()
     assert page.locator("#second .extremes a").count() == 2
     context.close()
@@ -165,6 +165,7 @@ def test_a_system_of_the_chart_is_compared_with_the_leader(report: Any, visit: A
     assert text.endswith("those of all pairs of systems together.")
     assert "gains=fir" in page.url
     assert page.locator("#gains canvas.waterfall").is_visible()
+    assert "wrong=fir" in page.url, "its errors are one click away"
 
 
 def test_the_pair_is_shown_by_group(report: Any, visit: Any) -> None:

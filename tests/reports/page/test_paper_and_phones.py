@@ -71,7 +71,7 @@ class TestPrint:
         assert page.locator("#heatmap .legend").is_visible()
         assert "Tracks by name." in page.locator("#heatmap").inner_text()
         assert not page.get_by_label("Sort tracks by").is_visible()
-        assert not page.get_by_role("button", name="Copy link").is_visible()
+        assert not page.get_by_role("button", name="Share").is_visible()
 
     def test_an_open_timeline_is_printed_whole(self, wide, visit):
         page = visit(wide)

@@ -81,7 +81,7 @@ def test_it_needs_no_scripts_and_leads_to_evaluations(report: Any, visit: Any, b
     context.close()
     page = visit(report[1])
     page.locator(".scorecard td[data-system=elm] a").nth(1).press("Enter")
-    page.wait_for_function("() => document.querySelector('#controls .size').title === '3 systems'")
+    page.wait_for_function("() => document.querySelector('#controls [name=evaluation]').value === '1'")
     page.get_by_label("Differences to").select_option("oak")
     page.wait_for_function("() => location.hash.includes('baseline=oak')")
     assert page.locator(".scorecard caption").inner_text().count("the gap to oak") == 1

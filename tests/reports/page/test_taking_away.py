@@ -156,7 +156,7 @@ def test_each_click_says_what_happened_and_links_of_files_what_they_need(page: A
         assert status.inner_text().startswith(said)
     saved(page, "standings", "SVG")
     assert status.inner_text() == "Saved chord-standings.svg"
-    page.locator("#tabs").get_by_role("button", name="Copy link").click()
+    page.locator("#tabs").get_by_role("button", name="Share").click()
     assert page.locator("#tabs .copy .status").inner_text().endswith("send the file, too.")
 
 

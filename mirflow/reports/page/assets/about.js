@@ -3,6 +3,7 @@
 import { readJson } from "./data.js";
 import { el, named, section, table, th, tr, warningsOf } from "./dom.js";
 import { count } from "./numbers.js";
+import { FETCHED } from "./source.js";
 import { NEEDS } from "./state.js";
 
 /** Cells of a reason that are listed, and those up to which there is nothing to search. */
@@ -91,7 +92,7 @@ export function drawProvenance(state) {
   const several = contents.stores.length > 1;
   const facts = [["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
     ["Several references", now.combine],
-    ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`], ["Title", contents.title]];
+    ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}${FETCHED ? "" : ". The file holds everything that it shows; it loads nothing."}`], ["Title", contents.title]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
   const heads = ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => th(text));
   const body = now.metrics.map((metric) => tr(metric.name, [metric.parameters.map((pair) => pair.join(" ")).join(", "),

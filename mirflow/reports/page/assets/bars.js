@@ -8,7 +8,8 @@ import { count, titleOf } from "./numbers.js";
 import { LISTED, TABS } from "./state.js";
 
 /** The tab that has a section: why nothing was scored comes first. */
-const tabOf = (id, failed = false) => (failed && id === "coverage" ? "ranking" : TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about");
+const tabOf = (id, { failed, contents }) => (failed && id === "coverage" ? "ranking" : id === "overview" && contents.evaluations.length < LISTED ? "about" :
+  TABS.find(([, , parts]) => parts.includes(id))?.[0] ?? "about");
 
 /** Two views of the same scores, one of which is shown. */
 const SPREADS = ["heatmap", "distributions"];
@@ -17,7 +18,7 @@ const NAMED = new Set(["coverage", "provenance", "overview"]);
 
 /** Show the sections of the chosen tab, in the order of their tab, and the bar with the tabs that have any. */
 export function showTab(state, parts) {
-  const tab = ({ id }) => tabOf(id, state.failed);
+  const tab = ({ id }) => tabOf(id, state);
   const names = new Set(parts.filter(({ id }) => !state.failed || NAMED.has(id)).map(tab));
   const chosen = names.has(state.tab) ? state.tab : "ranking";
   const both = SPREADS.every((id) => parts.some((part) => part.id === id));
@@ -32,12 +33,10 @@ export function showTab(state, parts) {
   const bar = document.getElementById("tabs");
   const active = bar.contains(document.activeElement) && document.activeElement.getAttribute("name");
   const show = (tab) => state.change((now) => { now.tab = tab; }).then(() => scrollTo(0, 0));
-  // Of a few evaluations each is looked at by itself.
-  const order = state.contents.evaluations.length < LISTED ? [...TABS.slice(1, -1), TABS[0], TABS.at(-1)] : TABS;
-  const tabs = order.filter(([name]) => names.has(name)).map(([name, title]) => el("button", { type: "button", name: `tab ${name}`,
+  const tabs = TABS.filter(([name]) => names.has(name)).map(([name, title]) => el("button", { type: "button", name: `tab ${name}`,
     "aria-current": name === chosen ? "page" : null, onclick: () => show(name) }, title,
-    name === "references" && state.now.causes?.suspect ? el("small", { class: "bad" }, ` ${state.now.causes.suspect} suspect`) : null));
-  const copy = copyButton("Copy link", () => linkTo(state));
+    name === "references" && state.now.causes?.suspect ? el("small", { class: "bad" }, ` ${state.now.causes.suspect}`, el("span", {}, " suspect")) : null));
+  const copy = copyButton("Share", () => linkTo(state), "Copy the address of what is shown. Whoever opens it needs this file, too");
   copy.querySelector("button").setAttribute("name", "copy");
   bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.called), el("div", {}, tabs), copy);
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
@@ -50,7 +49,7 @@ export function showTab(state, parts) {
 export async function goTo(state, id, action) {
   await state.change((now) => {
     action(now);
-    now.tab = tabOf(id);
+    now.tab = tabOf(id, now);
   });
   const part = document.getElementById(id);
   part?.scrollIntoView();
@@ -78,13 +77,12 @@ export function drawControls(state) {
       add("missing", "Missing scores", same(state.policies), state.missing, (now, value) => { now.asked = value; }),
       el("label", { class: "choice tick" }, box, el("span", {}, "Percent"))];
   }
-  const filter = state.now.tracks.length && state.metric >= 0 ? drawFilter(state) : null;
-  const { systems, trackCount, lacking } = state.now;
-  const size = el("span", { class: "size", title: count(systems.length, "system") }, count(trackCount, "track"));
-  const words = lacking ? `${count(lacking, "score")} missing: ${{ common: "only tracks that all have", skip: "left out", zero: "counted as 0" }[state.missing]}` : "nothing is missing";
+  const { trackCount, lacking } = state.now;
+  const filter = state.now.tracks.length && state.metric >= 0 ? drawFilter(state) : el("span", { class: "size" }, count(trackCount, "track"));
+  const words = lacking ? `${count(lacking, "score")} missing: ${{ common: "only tracks that all have", skip: "left out", zero: "counted as 0" }[state.missing]}` : "none missing";
   const box = ways.length ? el("details", { class: "counted", open: counted.open, ontoggle: () => { counted.open = box.open; } },
     el("summary", { title: "How it is counted" }, words), el("div", {}, ways)) : null;
-  bar.replaceChildren(...[...parts, size, box, filter].filter(Boolean));
+  bar.replaceChildren(...[...parts, filter, box].filter(Boolean));
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }

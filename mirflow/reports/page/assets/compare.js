@@ -44,8 +44,7 @@ export async function drawGains(state, open) {
   const choose = (name, label, chosen) => choice(label, options, chosen, (picked) => state.change((now) => { now.pair = { of, against, [name]: Number(picked) }; }), name);
   const look = (track) => open(track, "tracks", { ear: of, beside: against });
   const same = changed.length - better.length - worse.length;
-  const note = of === against ? "Choose two systems." : `${titleOf(state.about)} of ${systems[of]} against that of ${systems[against]}: ` +
-    `better on ${better.length}, worse on ${worse.length}${same ? `, equal on ${same}` : ""} of ${count(changed.length, "track")}.`;
+  const note = of === against ? "Choose two systems." : `${titleOf(state.about)} of ${systems[of]} against that of ${systems[against]} on ${count(changed.length, "track")}${same ? `, equal on ${same}` : ""}.`;
   const write = formatter(state.about, state.percent);
   const heads = () => [th("Track", "who"), ["Gain", named(state.now, "systems", of), named(state.now, "systems", against)].map((text) => th(text, "number"))];
   const list = (title, rows) => el("div", {}, el("h3", {}, title), rows.length ? table(heads(),
@@ -53,8 +52,10 @@ export async function drawGains(state, open) {
       el("th", { scope: "row" }, opener(named(state.now, "tracks", track), tracks[track], () => look(track)), becauseOf(state, tracks[track])),
       [[gain, signed(write)], [value[of * tracks.length + track], write], [value[against * tracks.length + track], write]]
         .map(([exact, show]) => el("td", { class: "number", "data-value": exact }, show(exact)))))) : el("p", { class: "note" }, "None."));
-  return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against)),
-    of === against ? null : [testOf(state, of, against), waterfall(state, changed, look), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
+  return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against), state.now.errors && [of, against].map((system) =>
+      opener(`Errors of ${shortName(state.now, "systems", system)}`, `What ${systems[system]} does wrong`, () => goTo(state, "errors", (now) => { now.wrong = { ...now.wrong, of: system }; })))),
+    of === against ? null : [testOf(state, of, against), el("p", { class: "sides" }, [[of, better, "good"], [against, worse, "bad"]].map(([system, won, kind]) =>
+      el("span", { class: kind }, `${shortName(state.now, "systems", system)} better on ${won.length.toLocaleString("en")}`))), waterfall(state, changed, look), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
 }
 
 const signed = (write) => (value) => (value > 0 ? `+${write(value)}` : write(value));

@@ -87,7 +87,7 @@ export function notice() {
 export const linkNote = () => (location.protocol === "file:" ? ". The link works where this file lies: send the file, too." : "");
 
 /** A button that copies a link; where the browser does not let it, the text stands there to be copied. */
-export function copyButton(label, textOf) {
+export function copyButton(label, textOf, title = "The address of what is shown") {
   const { node, say } = notice();
   const copy = async () => {
     const text = textOf();
@@ -100,7 +100,7 @@ export function copyButton(label, textOf) {
       field.select();
     }
   };
-  return el("span", { class: "copy" }, el("button", { type: "button", onclick: copy }, label), node);
+  return el("span", { class: "copy" }, el("button", { type: "button", title, onclick: copy }, label), node);
 }
 
 /** Sentences, those of which that say what can be done with a pointer are left out on paper and in pictures. */

@@ -193,7 +193,7 @@ export function drawFilter(state) {
   const without = state.dropped.length ? ` Without ${state.dropped.join("; ")}: this evaluation has no such tracks or systems.` : "";
   const words = state.shown ? `${shownOf(state)} shown. The numbers below are of ${state.shown.tracks.length === 1 ? "this track" : "these tracks"}.${state.now.errors?.some(([, , byTrack]) => !byTrack) ? " The totals of errors are of all tracks." : ""}` : "";
   holder.append(...[chips.length ? el("ul", { class: "filters", "aria-label": "Filters" }, chips) : null,
-    el("button", { type: "button", name: "add filter", "aria-expanded": String(draft.open), onclick: () => toggle(!draft.open) }, "Filter …"),
+    el("button", { type: "button", name: "add filter", class: "size", title: "Filter the tracks and systems", "aria-expanded": String(draft.open), onclick: () => toggle(!draft.open) }, count(state.now.trackCount, "track")),
     chips.length > 1 ? el("button", { type: "button", onclick: () => change((now) => { now.filter = []; }) }, "Remove all") : null,
     el("span", { class: "status", role: "status" }, `${words}${without}`.trim()),
     draft.open ? formOf(state, toggle, change) : null].filter(Boolean));

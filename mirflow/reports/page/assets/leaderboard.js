@@ -76,7 +76,7 @@ export async function drawLeaderboard(state, again) {
   if (standings && state.percent && about.unit === "" && !state.shown) writePercent(standings, about);
   if (standings && !state.shown) pinIn(state, standings);
   // The table is folded until it is asked for.
-  const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } }, el("summary", {}, "All systems and metrics"));
+  const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } }, el("summary", {}, "All metrics"));
   if (standings && !state.shown) box.append(...parts.filter(Boolean));
   const more = !state.shown && inference ? [["second", inference.beside], ["listens", inference.listen]] : [];
   const title = `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`;

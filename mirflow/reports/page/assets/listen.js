@@ -37,6 +37,8 @@ export async function drawListen(state) {
   const wrong = lanes.find(({ system }) => system === timeline.ear);
   const worst = wrong && worstOf(evidenceOf(chosen, wrong.evidence));
   timeline.time = worst ? Math.max(0, worst.time) : 0;
+  // Where it is worst is what the link leads to.
+  timeline.loop = worst && [worst.time, worst.end];
   const from = Math.max(0, Math.min(timeline.time - BEFORE, whole - SEEN));
   const view = new LanesView(lanes, null, whole, state.now.timeline.form === "patterns" ? "quarter notes" : "", "", chosen, {
     aside: true, keys: new Map(), mark: () => {}, announce: () => {}, say: () => {}, toggle: () => stage.toggle(),
@@ -45,7 +47,10 @@ export async function drawListen(state) {
     sought: () => stage.restart(),
   });
   const link = copyButton("", () => linkTo(own));
-  const name = () => { link.querySelector("button").textContent = `Link to ${clock(timeline.time)}`; };
+  const name = () => {
+    const times = worst?.time === timeline.time ? [worst.time, worst.end] : [timeline.time];
+    link.querySelector("button").textContent = `Link to ${times.map((time) => clock(time)).join("–")}`;
+  };
   name();
   box.querySelector(".bar").prepend(playButton(stage, view), link);
   box.append(el("div", { class: "lanebox" }, view.node));

@@ -142,6 +142,4 @@ toTracks.addEventListener("click", (event) => {
   event.preventDefault();
   state.change((now) => { now.tab = "tracks"; }).then(() => document.querySelector("#tracks button.link")?.focus());
 });
-document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
-  (FETCHED ? "" : "This file holds everything that it shows; it loads nothing.")));
 state.notify().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });

@@ -4,19 +4,27 @@ import { readJson } from "./data.js";
 import { el, moreButton, named, onRequest, opener, save, section, table, th } from "./dom.js";
 import { clock, count, formatter } from "./numbers.js";
 import { FETCHED } from "./source.js";
+import { quotedCsv } from "./take.js";
 
 const ALL = "*";
-const VERDICTS = [["", "–"], ["wrong", "wrong reference"], ["other", "other recording"], ["fine", "fine"]];
+const VERDICTS = [["wrong", "wrong reference"], ["other", "other recording"], ["fine", "fine"]];
 
 const rowsOf = ({ now }) => now.causes?.rows ?? [];
 const shownNames = ({ now, shownTracks }) => new Set(shownTracks.map((track) => now.tracks[track]));
+
+/** How strong a cause is: the score as it is and without the cause, and in how many systems. */
+export function strengthOf(state, [, system, , , score, better, , , names, of]) {
+  const write = formatter({ unit: "" }, state.percent);
+  return [better > score ? `${write(score)} → ${write(better)}` : "", system === ALL ? `in ${names.length} of ${count(of, "system")}` : ""].filter(Boolean).join(" ");
+}
 
 /** What is known of the scores of a track, in small letters; nothing of most. */
 export function becauseOf(state, track) {
   const own = rowsOf(state).filter(([name]) => name === track);
   if (!own.length) return null;
-  const [[, system, , statement]] = own;
-  return el("small", { class: "cause" }, `${system === ALL ? "" : `${own.map(([, name]) => name).join(", ")}: `}${statement}`);
+  const [first] = own;
+  const names = own.flatMap((row) => row[8]).join(", ");
+  return el("small", { class: "cause", title: names }, `${first[1] === ALL ? "" : `${names}: `}${first[3]} (${strengthOf(state, first)})`);
 }
 
 /** Whether a whole reference seems wrong: its places are not worth a look one by one. */
@@ -29,19 +37,26 @@ export function drawCauses(state, open) {
   if (!rows.length) return null;
   const { systems, tracks, trackCount } = state.now;
   const write = formatter({ unit: "" }, state.percent);
-  const body = rows.map(([track, system, side, statement, score, better]) => {
+  const body = rows.map(([track, system, side, statement, score, better, , , affected, of]) => {
     const place = tracks.indexOf(track);
     const ear = systems.indexOf(system);
-    const judged = side === "reference" ? verdictOn(`reference of ${track}`, `Verdict on the reference of ${track}`, VERDICTS) : el("td", {});
+    const judged = side === "reference" ? verdictOn(keyOfTrack(track), `Verdict on the reference of ${track}`, VERDICTS) : el("td", {});
     return el("tr", {}, el("th", { scope: "row" }, place < 0 ? `all (${trackCount})` : opener(named(state.now, "tracks", place), track,
-      () => open(place, "tracks", ear < 0 ? {} : { ear }))), el("td", {}, system === ALL ? "most systems" : named(state.now, "systems", ear)),
-      el("td", { class: "prose" }, statement),
+      () => open(place, "tracks", ear < 0 ? {} : { ear }))), el("td", { class: "prose" }, statement),
+      el("td", { class: "prose" }, system === ALL ? [`${affected.length} of ${of}`, el("small", { class: "quiet" }, " ", affected.join(", "))] : named(state.now, "systems", ear)),
       [score, better].map((value) => el("td", { class: "number", "data-value": value }, write(value))), judged);
   });
+  const judged = () => rows.filter(([track, , side]) => side === "reference" && kept.verdicts[keyOfTrack(track)])
+    .map(([track]) => [track, kept.verdicts[keyOfTrack(track)], kept.author, today()].map(quotedCsv).join(","));
+  const exported = rows.some(([, , side]) => side === "reference") ? el("button", { type: "button", class: "verdicts",
+    onclick: () => save(["track,verdict,author,date", ...judged()].join("\n"), "verdicts.csv", "text/csv") }, "Export verdicts") : null;
   return section("causes", "Why scores are low", `${count(rows.length, "cause")} that would explain low scores: a side displaced, transposed, ` +
-    "in another unit or of another track. The score is what it is, and what it would be without the cause; nothing was changed.",
-    table([th("Track", "who"), th("System"), th("Cause"), th("Score", "number"), th("Would be", "number"), th("Verdict")], body, { id: "caused" }));
+    "in another unit or of another track. The score is what it is, and what it would be without the cause; nothing was changed. Verdicts are kept in this browser.",
+    table([th("Track", "who"), th("Cause"), th("Systems"), th("Score", "number"), th("Without it", "number"), th("Verdict")], body, { id: "caused" }), exported);
 }
+
+const keyOfTrack = (track) => `reference of ${track}`;
+const today = () => new Date().toISOString().slice(0, 10);
 
 const STORED = "mirflow verdicts";
 
@@ -60,21 +75,24 @@ function keep() {
   }
 }
 
-/** A choice of a verdict, by the key of what it is about; its cell copies as what is chosen. */
+/** Buttons for verdicts, by the key of what they are about, a second press takes one back; their cell copies as what is chosen. */
 function verdictOn(key, label, options) {
-  const chosen = kept.verdicts[key] || "";
-  const cell = el("td", { "data-name": chosen && options.find(([value]) => value === chosen)?.[1] });
-  const select = el("select", { "aria-label": label, onchange: () => {
-    kept.verdicts[key] = select.value;
-    cell.dataset.name = select.value && select.selectedOptions[0].textContent;
-    keep();
-  } }, options.map(([value, text]) => el("option", { value, selected: value === chosen }, text)));
-  cell.append(select);
+  const cell = el("td", {}, el("span", { class: "verdicts", role: "group", "aria-label": label }, options.map(([value, text]) =>
+    el("button", { type: "button", value, onclick: () => {
+      kept.verdicts[key] = kept.verdicts[key] === value ? "" : value;
+      keep();
+      show();
+    } }, text))));
+  const show = () => {
+    for (const button of cell.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.value === kept.verdicts[key]));
+    cell.dataset.name = cell.querySelector("[aria-pressed=true]")?.textContent ?? "";
+  };
+  show();
   return cell;
 }
 
 const shown = { most: 10 };
-const PLACE_VERDICTS = [["", "–"], ["reference", "reference right"], ["consensus", "consensus right"], ["unclear", "unclear"]];
+const PLACE_VERDICTS = [["reference", "reference right"], ["consensus", "consensus right"], ["unclear", "unclear"]];
 /** Seconds that are seen before and after a place. */
 const AROUND = 4;
 /** A place is the same in another report if the file of the reference and the consensus are the same. */
@@ -151,12 +169,11 @@ function placesTable(state, { rows, total, left }, open, redraw) {
 /** A patch, null without any correction, and how many places have to be edited by hand. */
 function mend(task, rows, author) {
   const able = rows.filter(({ old }) => old);
-  const date = new Date().toISOString().slice(0, 10);
   const tracks = [...Map.groupBy(able, ({ track, annotator }) => JSON.stringify([track, annotator])).values()].map((own) => {
     const [{ track, annotator, digest }] = own;
     const said = own.map(({ systems, of, reference, consensus, start }) => `${systems} of ${of} systems agree on ${consensus || "nothing"}, ` +
       `not ${reference || "nothing"}${start === null ? "" : `, at ${start.toFixed(2)} s`}`);
-    return { track, digest, rows: editsOf(own), author, reason: said.join("; "), date, ...(annotator && { annotator }) };
+    return { track, digest, rows: editsOf(own), author, reason: said.join("; "), date: today(), ...(annotator && { annotator }) };
   });
   return { patch: tracks.length ? { task, tracks } : null, left: rows.length - able.length };
 }

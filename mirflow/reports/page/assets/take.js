@@ -25,7 +25,7 @@ function cellRows(table, exact = false) {
   return rows.map((row, place) => (place ? row : row.map(([cell, text]) => [cell, text.replace(/ [↑↓]$/, "")])));
 }
 
-const quotedCsv = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+export const quotedCsv = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
 /** The ends of an interval have a column each. */
 function csv(table) {
@@ -93,7 +93,7 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     frame && copies("Embed", frame, "Copy HTML that shows it inside of another page", `Copied as HTML${linkNote()}`),
     command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it", "Copied the command"),
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX", "Copied as BibTeX")];
-  return el("details", { class: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } }, el("summary", { title: "Copy or save" }, el("span", { class: "unseen" }, "Copy or save"), el("span", { "aria-hidden": "true" }, "⤓")), el("span", { class: "bar" }, items.filter(Boolean), status), field);
+  return el("details", { class: "take", name: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } }, el("summary", { title: "Copy or save" }, el("span", { class: "unseen" }, "Copy or save"), el("span", { "aria-hidden": "true" }, "⤓")), el("span", { class: "bar" }, items.filter(Boolean), status), field);
 }
 
 const SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json";

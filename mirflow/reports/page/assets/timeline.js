@@ -9,6 +9,7 @@ import { LanesView } from "./lanesview.js";
 import { byNumber, clock, formatter, shortName, titleOf } from "./numbers.js";
 import { timelineMenu } from "./offers.js";
 import { recordingOf } from "./recording.js";
+import { strengthOf } from "./references.js";
 import { player } from "./sound.js";
 import { FETCHED } from "./source.js";
 import { BEGINNING } from "./state.js";
@@ -232,7 +233,7 @@ function drawLanes(stage) {
       drawLanes(stage);
       content.querySelector("[name=corrected]").focus();
     } });
-    content.querySelector(".marks").before(el("label", { class: "choice tick" }, box, el("span", {}, `Draw without the cause: ${causes[0][3]}`)));
+    content.querySelector(".marks").before(el("label", { class: "choice tick" }, box, el("span", {}, `Draw without the cause: ${causes[0][3]}, ${strengthOf(state, causes[0])}`)));
   }
   acceptFiles(stage, content);
   stage.renew = () => {
