@@ -4,5 +4,4 @@ from functools import partial
 
 import click
 
-default_option = partial(click.option, show_default=True)
-"""An option whose default the help shows."""
+default_option = partial(click.option, show_default=True)  # an option whose default the help shows

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 _FILE = LocalPath(exists=True, dir_okay=False)
 _OUT = LocalPath(dir_okay=False)
 _SEED = 2**63
-_NAMED = 5
-"""Number of short lists to report by name."""
+_NAMED = 5  # number of short lists to report by name
 
 
 @click.group(
@@ -507,8 +506,7 @@ def groups_command(
         )
 
 
-_PLAIN = frozenset({"n", "mean", "median", "lowest", "highest", "q1", "q3"})
-"""Columns that need no explanation."""
+_PLAIN = frozenset({"n", "mean", "median", "lowest", "highest", "q1", "q3"})  # columns that need no explanation
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from ..server.service import Service
 
 _START = "start"
+# Modules of the extra `serve`.
 _PACKAGES = (
     *("alembic", "jinja2", "markdown_it", "prometheus_client", "pyloudnorm", "python_multipart", "sqlalchemy"),
     *("standardwebhooks", "starlette", "uvicorn"),
 )
-"""Modules of the extra `serve`."""
 
 
 class _Serve(CommandFamily):

@@ -33,15 +33,13 @@ from ...errors import MirflowError, clean_text, counted, warn_caller
 if TYPE_CHECKING:
     from ...reports.tables import Entry, Table
 
-SECONDS = 60.0
-"""Seconds without data after which a request fails."""
+SECONDS = 60.0  # seconds without data after which a request fails
 _PIECE = 256 * 1024
 _LARGEST = 50_000_000
-_PAUSES = (0.5, 1.0, 2.0, 3.0)
-"""Seconds between requests while waiting; the last value repeats."""
+_PAUSES = (0.5, 1.0, 2.0, 3.0)  # seconds between requests while waiting; the last value repeats
 _LOST = 300.0
+# Seconds that a server may be unavailable while waiting for a submission.
 _AWAY = {"open": True, "words": "the server does not answer", "done": 0, "total": 0, "before": 0}
-"""Seconds that a server may be unavailable while waiting for a submission."""
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 Advance = Callable[[int, int], None]
 
@@ -70,8 +68,7 @@ class _NoRedirect(HTTPRedirectHandler):
 class Client:
     """Requests to a server on behalf of an account."""
 
-    url: str
-    """Address of the server."""
+    url: str  # address of the server
     token: str = field(repr=False)
 
     def __post_init__(self) -> None:
@@ -252,8 +249,7 @@ def find_token(url: str, given: str | None) -> str:
     return entry[2]
 
 
-_LONG, _BETWEEN = 30.0, 180.0
-"""Seconds of waiting before the first line in a log, and between further lines."""
+_LONG, _BETWEEN = 30.0, 180.0  # seconds of waiting before the first line in a log, and between further lines
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 
 

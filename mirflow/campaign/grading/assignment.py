@@ -18,8 +18,7 @@ from ...ragged import Bool, Int
 from .query_draw import read_table, write_table
 
 By = Literal["query", "pair"]
-APART = 10
-"""Least number of judgements between a judgement and its repeat, if the grader has as many."""
+APART = 10  # least number of judgements between a judgement and its repeat, if the grader has as many
 _COLUMNS = ("grader", "place", "query", "candidate", "repeat")
 
 
@@ -178,8 +177,8 @@ class _Grader:
 class Plan:
     """Assignments of a whole round, made in advance."""
 
+    # Graders and their pairs in the order of turns; counts differ by at most one after each turn.
     given: tuple[tuple[str, Assignment], ...]
-    """Graders and their pairs in the order of turns; counts differ by at most one after each turn."""
     graders: tuple[str, ...]
     graders_per_pair: int
     seed: int
@@ -276,21 +275,16 @@ class PlanSummary:
     """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours."""
 
     queries: int
-    pairs: int
-    """Unique ones."""
+    pairs: int  # unique ones
     graders: int
     graders_per_pair: int
     judgements: int
-    repeats: int
-    """Judgements that count, and repeats."""
+    repeats: int  # judgements that count, and repeats
     queries_per_grader: tuple[int, float, int]
-    pairs_per_grader: tuple[int, float, int]
-    """Least, mean and most pairs per grader, without repeats."""
+    pairs_per_grader: tuple[int, float, int]  # least, mean and most pairs per grader, without repeats
     hours: float
-    most_hours: float
-    """Hours of all graders together, and of the busiest one, with repeats."""
-    feasible: bool
-    """Whether the busiest grader needs at most `limit` minutes."""
+    most_hours: float  # hours of all graders together, and of the busiest one, with repeats
+    feasible: bool  # whether the busiest grader needs at most `limit` minutes
     limit: float
 
 

@@ -23,11 +23,10 @@ from .query_draw import read_table, write_table
 
 Known = Literal["keep", "leave out"]
 Unjudged = Literal["refuse", "zero", "skip"]
+# Columns of a table of raw judgements; only the first three and one of broad and fine are required.
 COLUMNS = ("grader", "query", "candidate", "repeat", "broad", "fine", "cannot_hear", "known", "time", "heard")
-"""Columns of a table of raw judgements; only the first three and one of broad and fine are required."""
 _CLOSED = ("query", "candidate", "grader", "broad", "fine")
-_SUMS = ("psum", "wcsum", "sdsum", "greater0", "greater1")
-"""Metrics for broad judgements, of table 4."""
+_SUMS = ("psum", "wcsum", "sdsum", "greater0", "greater1")  # metrics for broad judgements, of table 4
 _PIPELINE = """\
 name: {name}
 evaluations:
@@ -48,20 +47,13 @@ class GraderJudgement:
     grader: str
     query: str
     candidate: str
-    broad: str = ""
-    """NS, SS or VS; empty if not judged (yet)."""
-    fine: float | None = None
-    """None if not judged (yet)."""
-    repeat: bool = False
-    """Whether this is a hidden repeat of another assignment."""
-    cannot_hear: bool = False
-    """Whether the recording could not be played."""
-    known: bool = False
-    """Whether the grader recognised the piece."""
-    time: datetime | None = None
-    """Time of the judgement, with its zone."""
-    heard: float | None = None
-    """Share of the candidate's recording played by then, from 0 to 1; None if unknown."""
+    broad: str = ""  # NS, SS or VS; empty if not judged (yet)
+    fine: float | None = None  # None if not judged (yet)
+    repeat: bool = False  # whether this is a hidden repeat of another assignment
+    cannot_hear: bool = False  # whether the recording could not be played
+    known: bool = False  # whether the grader recognised the piece
+    time: datetime | None = None  # time of the judgement, with its zone
+    heard: float | None = None  # share of the candidate's recording played by then, from 0 to 1; None if unknown
 
     @property
     def pair(self) -> Pair:
@@ -173,11 +165,9 @@ class GradingEvent:
 
     time: datetime
     grader: str
-    event: str
-    """Kind of the event, such as came, went, played, paused, judged."""
+    event: str  # kind of the event, such as came, went, played, paused, judged
     query: str = ""
-    candidate: str = ""
-    """Empty if the event concerns no candidate."""
+    candidate: str = ""  # empty if the event concerns no candidate
 
 
 def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
@@ -212,14 +202,11 @@ def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[d
 class Closed:
     """The judgements of a closed round."""
 
+    # One judgement per grader and pair, with names of pieces instead of ids; copied for queries judged as others.
     judgements: tuple[GraderJudgement, ...]
-    """One judgement per grader and pair, with names of pieces instead of ids; copied for queries judged as others."""
-    counts: Mapping[str, int]
-    """Numbers of judgements, graders and pairs, and of excluded judgements by reason."""
-    unjudged: tuple[Pair, ...]
-    """Pairs of the pool without a judgement, with names of pieces instead of ids."""
-    called: Mapping[str, str]
-    """Names of graders in the tables; empty for those who withdrew."""
+    counts: Mapping[str, int]  # numbers of judgements, graders and pairs, and of excluded judgements by reason
+    unjudged: tuple[Pair, ...]  # pairs of the pool without a judgement, with names of pieces instead of ids
+    called: Mapping[str, str]  # names of graders in the tables; empty for those who withdrew
 
 
 def close(

@@ -25,14 +25,11 @@ from .query_draw import FORMULA, CsvTable, PieceTable, read_table, write_table
 SYSTEM = "system"
 _POOL = ("query", "candidate")
 _KEY = ("query", "candidate", "piece", "system", "rank")
-JUDGED_AS = "judged_as"
-"""Column of keys and closed judgements for queries that are judged as others."""
+JUDGED_AS = "judged_as"  # column of keys and closed judgements for queries that are judged as others
 _LEFT_OUT = "left out, "
-_LETTERS = 8
-"""Length of an id: 40 bits."""
+_LETTERS = 8  # length of an id: 40 bits
 
-Rankings = Mapping[str, Mapping[str, Sequence[str]]]
-"""Pieces in the order of rank, by system and query."""
+Rankings = Mapping[str, Mapping[str, Sequence[str]]]  # pieces in the order of rank, by system and query
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +57,9 @@ class Pool:
     """Candidates to judge, and the key: piece, system and rank of each."""
 
     queries: tuple[str, ...]
-    returned: tuple[Returned, ...]
-    """Returned pieces by query, system and rank."""
-    seed: str
-    """Secret for the ids; together with the collection it reveals the pieces behind the ids."""
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    """Number of returned pieces that were skipped, by reason."""
+    returned: tuple[Returned, ...]  # returned pieces by query, system and rank
+    seed: str  # secret for the ids; together with the collection it reveals the pieces behind the ids
+    left_out: Mapping[str, int] = field(default_factory=dict)  # number of returned pieces that were skipped, by reason
 
     @property
     def pairs(self) -> list[Pair]:

@@ -22,23 +22,19 @@ from ...readers.delimited import find_separator
 from ...readers.options import MAX_BYTES, DelimitedOptions
 
 COMMENT = "#"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of texts that spreadsheets interpret as formulas."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # first characters of texts that spreadsheets interpret as formulas
 
 
 @dataclass(frozen=True, slots=True)
 class CsvTable:
     """Rows of texts with named columns."""
 
-    name: str
-    """Name of the file for messages."""
+    name: str  # name of the file for messages
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    """Rows with a field for every column, stripped of whitespace."""
-    lines: tuple[int, ...]
-    """Line numbers of the rows in the file, from 1."""
+    rows: tuple[tuple[str, ...], ...]  # rows with a field for every column, stripped of whitespace
+    lines: tuple[int, ...]  # line numbers of the rows in the file, from 1
+    # Contents of the comments above the header, such as ``# seed: 7``.
     notes: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Contents of the comments above the header, such as ``# seed: 7``."""
 
     def column(self, name: str) -> list[str]:
         """Return the fields of a column, one per row."""
@@ -124,8 +120,8 @@ def write_table(
     new.replace(place)
 
 
+# Possible names of the column with pieces, most likely first.
 NAMES = ("piece", "track", "track_id", "item", "query", "candidate", "song", "file", "path", "id")
-"""Possible names of the column with pieces, most likely first."""
 _COUNT = re.compile(r"0*[1-9][0-9]{0,8}")
 
 
@@ -134,8 +130,7 @@ class PieceTable:
     """The pieces of a collection with their metadata."""
 
     table: CsvTable
-    key: str
-    """Column with the names of the pieces."""
+    key: str  # column with the names of the pieces
 
     @property
     def names(self) -> list[str]:
@@ -298,8 +293,7 @@ def read_names(path: str | os.PathLike[str]) -> list[str]:
     return read_pieces(path).names
 
 
-_BLOCK = 65536
-"""Frames to copy at a time."""
+_BLOCK = 65536  # frames to copy at a time
 
 
 def clip(recording: Path, output: Path, seconds: float) -> float:

@@ -29,16 +29,14 @@ if TYPE_CHECKING:
     import xarray as xr
 
 REPLICATES = 1000
-IDLE = 120.0
-"""Seconds without an event after which a grader counts as absent."""
+IDLE = 120.0  # seconds without an event after which a grader counts as absent
 
 
 class _Measure(NamedTuple):
     of: str
     about: str
     sums: Callable[[Ratings, Any], Sums]
-    kind: str
-    """Of weights, of the scale, or of ICC."""
+    kind: str  # of weights, of the scale, or of ICC
 
 
 def _kappa(ratings: Ratings, weights: Weights) -> Sums:
@@ -46,6 +44,7 @@ def _kappa(ratings: Ratings, weights: Weights) -> Sums:
 
 
 _BOTH = "where all graders judged all pairs"
+# Measures of agreement in addition to Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`.
 MEASURES: Mapping[str, _Measure] = {
     "cohen_kappa": _Measure(
         "broad", "mean of Cohen's kappa over the pairs of graders, by how much both judged", _kappa, "nominal"
@@ -62,9 +61,8 @@ MEASURES: Mapping[str, _Measure] = {
     "icc2": _Measure("fine", f"ICC(2,1): one judgement, absolute agreement, {_BOTH}", intraclass_sums, "2,1"),
     "icc3": _Measure("fine", f"ICC(3,1): one judgement, consistency, {_BOTH}", intraclass_sums, "3,1"),
 }
-"""Measures of agreement in addition to Fleiss's kappa, see :func:`mirflow.analysis.judgements.grader_agreement`."""
+# Measures that need to know the grader of each judgement.
 _NAMED = frozenset({"cohen_kappa", "weighted_kappa", "quadratic_kappa", "icc2", "icc3"})
-"""Measures that need to know the grader of each judgement."""
 
 
 def reliability(judgements: Judgements, level: float | None = None, *, seed: int = 0) -> xr.Dataset:
@@ -164,16 +162,11 @@ def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
 class SelfAgreement:
     """Agreement of a grader's judgements with those on hidden repeats."""
 
-    grader: str
-    """Empty: all graders together."""
-    repeats: int
-    """Number of pairs judged twice."""
-    same: float
-    """Share of pairs with the same broad category both times; NaN without any."""
-    weighted_kappa: float
-    """Cohen's kappa between first and second judgements, with linear weights."""
-    difference: float
-    """Mean absolute difference of the fine judgements."""
+    grader: str  # empty: all graders together
+    repeats: int  # number of pairs judged twice
+    same: float  # share of pairs with the same broad category both times; NaN without any
+    weighted_kappa: float  # Cohen's kappa between first and second judgements, with linear weights
+    difference: float  # mean absolute difference of the fine judgements
 
 
 def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
@@ -237,15 +230,11 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
 class GraderWork:
     """Amount and consistency of a grader's work."""
 
-    judged: int
-    """Pairs with a valid judgement, without repeats."""
+    judged: int  # pairs with a valid judgement, without repeats
     agreement: SelfAgreement
-    median_seconds: float
-    """Median time per pair; NaN without events."""
-    total_seconds: float
-    """Time on all pairs."""
-    median_heard: float
-    """Median share of a recording played before its judgement, from 0 to 1; NaN if unknown."""
+    median_seconds: float  # median time per pair; NaN without events
+    total_seconds: float  # time on all pairs
+    median_heard: float  # median share of a recording played before its judgement, from 0 to 1; NaN if unknown
 
 
 def grader_work(
@@ -290,17 +279,14 @@ class RoundProgress:
     """Progress of a round."""
 
     pairs: int
-    graders: int
-    """Number of pairs in the pool, and of graders with a judgement."""
+    graders: int  # number of pairs in the pool, and of graders with a judgement
     wanted: int
-    judged: int
-    """Number of required judgements, and of valid judgements that count towards them."""
+    judged: int  # number of required judgements, and of valid judgements that count towards them
+    # Number of pairs with 0, 1, 2, ... judgements.
     by_count: Mapping[int, int]
-    """Number of pairs with 0, 1, 2, ... judgements."""
     cannot_hear: int
     known: int
-    repeats: int
-    """Number of failed judgements, of those on known pieces, and of hidden repeats."""
+    repeats: int  # number of failed judgements, of those on known pieces, and of hidden repeats
 
     @property
     def share(self) -> float:
@@ -333,13 +319,13 @@ def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], grade
     )
 
 
+# Weights of the categories, as in PSum, Greater0 and Greater1; judgements with weight NaN are left out.
 _SCHEMES: Mapping[str, tuple[float, float, float]] = {
     "NS, SS, VS": (0.0, 0.5, 1.0),
     "SS as VS": (0.0, 1.0, 1.0),
     "SS as NS": (0.0, 0.0, 1.0),
     "without SS": (0.0, float("nan"), 1.0),
 }
-"""Weights of the categories, as in PSum, Greater0 and Greater1; judgements with weight NaN are left out."""
 
 
 def without_middle(judgements: Iterable[GraderJudgement], key: Pool) -> xr.Dataset:
@@ -398,24 +384,19 @@ class GroupedCandidate:
 
     query: str
     candidate: str
-    group: int
-    """Number of the group from 1, the most similar; 0: not similar, and in no group."""
+    group: int  # number of the group from 1, the most similar; 0: not similar, and in no group
+    # Grade, larger for more similar candidates: the number of groups from this one to the last; 0: not similar.
     grade: int
-    """Grade, larger for more similar candidates: the number of groups from this one to the last; 0: not similar."""
-    median: float
-    """Median of the compared judgements."""
-    graders: int
-    """Number of graders."""
+    median: float  # median of the compared judgements
+    graders: int  # number of graders
 
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
     """Groups of equally similar candidates for each query."""
 
-    candidates: tuple[GroupedCandidate, ...]
-    """Candidates by query, most similar first."""
-    undecided: tuple[str, ...]
-    """Queries with too few judgements for a test to distinguish two candidates."""
+    candidates: tuple[GroupedCandidate, ...]  # candidates by query, most similar first
+    undecided: tuple[str, ...]  # queries with too few judgements for a test to distinguish two candidates
 
     def groups(self, query: str) -> list[list[str]]:
         """Return the groups of a query, most similar first."""
@@ -515,8 +496,7 @@ def _group(
     return candidates
 
 
-_ByGrader = dict[str, dict[str, float]]
-"""Judgements of a query by candidate and grader."""
+_ByGrader = dict[str, dict[str, float]]  # judgements of a query by candidate and grader
 
 
 def _by_query(collection: Collection, by: By) -> tuple[dict[str, _ByGrader], dict[str, dict[str, list[float]]]]:

@@ -39,10 +39,8 @@ from .submissions.notifications import announce, change_mail, forget_mail
 from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
 from .viewer_pages import PRIVATE, error_answer, page, wants_json, whole_number
 
-MOST_DAYS = 366
-"""Longest lifetime of a token, in days."""
-MOST_TOKENS = 50
-"""Most links, sessions and tokens of an account at a time."""
+MOST_DAYS = 366  # longest lifetime of a token, in days
+MOST_TOKENS = 50  # most links, sessions and tokens of an account at a time
 _WHAT = {"link": "personal link", "session": "session", "token": "token"}
 
 
@@ -238,10 +236,9 @@ def _of(request: Request) -> tuple[Service, Database, Any]:
     return service, service.database, request.state.viewer
 
 
-EVERY = 6 * 3600.0
-"""Seconds between two searches for old addresses."""
+EVERY = 6 * 3600.0  # seconds between two searches for old addresses
+# Text that replaces the reason for a disqualification; the disqualification itself stays.
 _FORGOTTEN = "the reason was deleted with the account"
-"""Text that replaces the reason for a disqualification; the disqualification itself stays."""
 _LOG = logging.getLogger("mirflow.server")
 
 

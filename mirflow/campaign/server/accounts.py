@@ -24,20 +24,18 @@ from ...errors import MirflowError, shorten, suggest
 from .database import Token, User
 
 Role = Literal["reader", "submitter", "grader", "organiser"]
+# The roles whose pages each role may see.
 ROLES: dict[Role, frozenset[Role]] = {
     "reader": frozenset({"reader"}),
     "submitter": frozenset({"reader", "submitter"}),
     "grader": frozenset({"reader", "grader"}),
     "organiser": frozenset({"reader", "submitter", "grader", "organiser"}),
 }
-"""The roles whose pages each role may see."""
+# Login methods: a personal link opens a session, programs use a token, and a proxy may authenticate users itself.
 Kind = Literal["link", "token", "session", "proxy"]
-"""Login methods: a personal link opens a session, programs use a token, and a proxy may authenticate users itself."""
 BITS = 128
-_LAB = "lab "
-"""Prefix for the names of teams that are labs."""
-DELETED = "deleted account "
-"""Prefix for the names of deleted accounts."""
+_LAB = "lab "  # prefix for the names of teams that are labs
+DELETED = "deleted account "  # prefix for the names of deleted accounts
 LIFETIMES: Mapping[Kind, dt.timedelta] = {
     "link": dt.timedelta(days=365),
     "token": dt.timedelta(days=365),
@@ -53,14 +51,11 @@ class AccountError(MirflowError):
 class Viewer:
     """The person who requests a page."""
 
-    user: int
-    """Id of the account."""
+    user: int  # id of the account
     name: str
     role: Role
-    token: int
-    """Id of the token or session used; 0 for a viewer authenticated by a proxy."""
-    team: str = ""
-    """Name of the team, see :func:`team_of`."""
+    token: int  # id of the token or session used; 0 for a viewer authenticated by a proxy
+    team: str = ""  # name of the team, see :func:`team_of`
 
     def may(self, role: Role) -> bool:
         """True if the viewer has the rights of a role."""
@@ -206,8 +201,7 @@ def revoke(session: Session, user: User, now: dt.datetime) -> None:
         token.revoked = token.revoked or now
 
 
-LONGEST = 300
-"""Longest value in characters; longer ones are truncated."""
+LONGEST = 300  # longest value in characters; longer ones are truncated
 
 
 class AuditError(MirflowError):

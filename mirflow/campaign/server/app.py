@@ -53,8 +53,8 @@ from .views import Views
 
 __all__ = ["create_app", "listen", "local_address", "make_server", "serve"]
 
+# Errors whose messages are shown to the client; others may name files and go to the server's log.
 _SHOWN = (AccountError, MetricError, QueryError, SubmissionError, UnknownNameError)
-"""Errors whose messages are shown to the client; others may name files and go to the server's log."""
 _LOG = logging.getLogger("mirflow.server")
 _WORDS = {404: "Page not found.", 405: "This page does not support the method."}
 _SECTIONS = ("description", "data", "baseline", "terms", "licence", "contact")
@@ -298,10 +298,9 @@ def serve(
         server.run(sockets=None if listening is None else list(listening))
 
 
-CONNECTIONS = 1000
-"""Most connections at a time; requests of further ones are answered by 503."""
+CONNECTIONS = 1000  # most connections at a time; requests of further ones are answered by 503
+# Longest incomplete request line with headers, in bytes; one that arrives at once may be as long as a read.
 HEAD_BYTES = 32 * 1024
-"""Longest incomplete request line with headers, in bytes; one that arrives at once may be as long as a read."""
 
 
 def make_server(app: Starlette, host: str = HOST, port: int = PORT) -> uvicorn.Server:
@@ -338,10 +337,8 @@ def networks(texts: Sequence[str]) -> list[Network]:
     return parsed
 
 
-SILENT = dt.timedelta(minutes=5)
-"""Time without a report after which a worker counts as stopped."""
-CHECKED = 5.0
-"""Seconds for which the result of a health check is reused."""
+SILENT = dt.timedelta(minutes=5)  # time without a report after which a worker counts as stopped
+CHECKED = 5.0  # seconds for which the result of a health check is reused
 _WAIT = 1.0
 
 

@@ -29,12 +29,10 @@ from .service import FOLDERS, Service
 from .submissions.submission_tables import CLOSED
 from .submissions.uploads import NAMES
 
-FORMAT = 1
-"""Version of the layout of backups."""
+FORMAT = 1  # version of the layout of backups
 DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
 _TRIES = 5
-_GRADING = ("grading", "closed")
-"""Folders of rounds that were planned and of rounds that were closed on the pages."""
+_GRADING = ("grading", "closed")  # folders of rounds that were planned and of rounds that were closed on the pages
 
 
 class BackupError(MirflowError):

@@ -44,26 +44,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _ROOT = "zarr.json"
+# Variables kept in memory for each evaluation; a later run may remove the files of the others.
 _LOADED = ("score", "weight", "status", "duration", "message")
-"""Variables kept in memory for each evaluation; a later run may remove the files of the others."""
-SCORES_BYTES = 1_000_000_000
-"""Limit for the scores in memory, all stores together."""
+SCORES_BYTES = 1_000_000_000  # limit for the scores in memory, all stores together
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
     """A store at one generation."""
 
-    name: str
-    """Name of the store in addresses."""
-    folder: Path
-    """Folder of the generation, or of a store without generations."""
-    number: int
-    """Number of the generation; 0 without generations."""
-    token: str
-    """Identifies the generation, even if the store was removed and created again: ``12-9f3c01ab``."""
-    quotes: bool = True
-    """Whether messages and warnings may quote references; otherwise they are replaced."""
+    name: str  # name of the store in addresses
+    folder: Path  # folder of the generation, or of a store without generations
+    number: int  # number of the generation; 0 without generations
+    token: str  # identifies the generation, even if the store was removed and created again: ``12-9f3c01ab``
+    quotes: bool = True  # whether messages and warnings may quote references; otherwise they are replaced
     _making: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock), repr=False)
 
     @cached_property
@@ -222,20 +216,14 @@ def _signature(file: str | Path) -> tuple[int, ...] | None:
     return stat.st_dev, stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
-MOST_BYTES = 64_000_000
-"""Size of all cached responses together, in bytes."""
+MOST_BYTES = 64_000_000  # size of all cached responses together, in bytes
+# Header for data that scripts on other sites may read; browsers send no cookies with such requests.
 CORS = {"Access-Control-Allow-Origin": "*"}
-"""Header for data that scripts on other sites may read; browsers send no cookies with such requests."""
-LARGEST = 8_000_000
-"""Largest response that is cached, in bytes."""
-AT_ONCE = 2
-"""Responses computed concurrently; as many again to freely chosen queries."""
-MOST_ADDRESSES = 20_000
-"""Addresses for which the cached response is looked up before routing."""
-LONGEST_ADDRESS = 1_000
-"""Longest such address, in bytes; longer ones are routed first."""
-WAITING = 400
-"""Requests that may wait for a response to be computed; further ones are refused."""
+LARGEST = 8_000_000  # largest response that is cached, in bytes
+AT_ONCE = 2  # responses computed concurrently; as many again to freely chosen queries
+MOST_ADDRESSES = 20_000  # addresses for which the cached response is looked up before routing
+LONGEST_ADDRESS = 1_000  # longest such address, in bytes; longer ones are routed first
+WAITING = 400  # requests that may wait for a response to be computed; further ones are refused
 _COMPRESSED = ("text/", "application/json", "application/problem+json", "application/atom+xml", "image/svg+xml")
 _LEAST_COMPRESSED = 1_000
 
@@ -450,10 +438,8 @@ def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, st
     return Kept(content.status, headers, content.body, packed, etag)
 
 
-PICTURE_BYTES = 200_000_000
-"""Size of all pictures that are kept, in bytes."""
-WAITING_PICTURES = 20
-"""Pictures that may wait to be drawn; further ones are refused."""
+PICTURE_BYTES = 200_000_000  # size of all pictures that are kept, in bytes
+WAITING_PICTURES = 20  # pictures that may wait to be drawn; further ones are refused
 
 
 class Pictures:
@@ -519,12 +505,11 @@ class Pictures:
 
 
 _ELEMENT = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')
+# Parts of a header between commas, and of such a part between semicolons; both may stand in quotes.
 _PART = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*")+')
-"""Parts of a header between commas, and of such a part between semicolons; both may stand in quotes."""
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _RANGE = re.compile(rf"{_TOKEN}(?:/{_TOKEN})?")
-_MOST = 2000
-"""Characters of a header that are looked at: quotes that do not close take time."""
+_MOST = 2000  # characters of a header that are looked at: quotes that do not close take time
 _WEIGHT = re.compile(r"(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)")
 
 

@@ -40,24 +40,19 @@ from ...errors import MirflowError
 
 __all__ = ["UNSEEN", "Base", "Database", "DatabaseError", "PageState", "Session", "Token", "User", "revisions"]
 
-WAIT = 30.0
-"""Seconds to wait for another writer."""
-SILENCE = 60.0
-"""Seconds after which PostgreSQL aborts the transaction of an idle writer."""
-_TABLES = (".submissions.submission_tables", ".graders.grading_tables")
-"""Modules that declare tables."""
+WAIT = 30.0  # seconds to wait for another writer
+SILENCE = 60.0  # seconds after which PostgreSQL aborts the transaction of an idle writer
+_TABLES = (".submissions.submission_tables", ".graders.grading_tables")  # modules that declare tables
 REVISIONS = Path(__file__).with_name("revisions")
 """Revisions of the tables, which Alembic applies without its command line; a changed table needs a new module there.
 
 ``tests/campaign/server/test_migrations.py`` compares the result with the declarations.
 """
+# Arguments for tables that change often and whose rows are not shown on pages of results.
 UNSEEN: dict[str, Any] = {"info": {"unseen": True}}
-"""Arguments for tables that change often and whose rows are not shown on pages of results."""
-_WRITERS = 0x6D697266
-"""Key of the advisory lock for writers on PostgreSQL."""
+_WRITERS = 0x6D697266  # key of the advisory lock for writers on PostgreSQL
 _EXAMPLE = "postgresql+psycopg://mirflow@localhost/chords"
-_DRIVERS = {"psycopg": "psycopg[binary]"}
-"""Requirement that installs a driver, where it differs from the driver's name."""
+_DRIVERS = {"psycopg": "psycopg[binary]"}  # requirement that installs a driver, where it differs from the driver's name
 
 
 class DatabaseError(MirflowError):

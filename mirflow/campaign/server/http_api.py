@@ -55,18 +55,14 @@ if TYPE_CHECKING:
 
 
 BASE = "/api/v1"
-LONGEST = 2_000
-"""Longest value of a parameter, in characters."""
-MANY = 200
-"""Most values of a parameter that may be repeated."""
+LONGEST = 2_000  # longest value of a parameter, in characters
+MANY = 200  # most values of a parameter that may be repeated
+# Most rows of a response by format.
 ROWS = MappingProxyType({"json": 200_000, "csv": 500_000, "arrow": 2_000_000, "parquet": 2_000_000})
-"""Most rows of a response by format."""
+# Parameters that select, divide or list tracks.
 _CHOOSE_TRACKS = frozenset({"annotator", "by", "cluster", "missing", "system", "track", "undefined", "unit", "where"})
-"""Parameters that select, divide or list tracks."""
-TRIALS = 5
-"""Attempts at a response if stores are published meanwhile."""
-SECONDS = 10.0
-"""Longest computation in seconds, estimated beforehand."""
+TRIALS = 5  # attempts at a response if stores are published meanwhile
+SECONDS = 10.0  # longest computation in seconds, estimated beforehand
 
 _MEDIA = {
     "json": "application/json",
@@ -159,10 +155,8 @@ def _describe(name: str, option: QueryOption) -> dict[str, Any]:
 class Operation:
     """An operation of the API."""
 
-    name: str
-    """In OpenAPI; that of the question it answers, if it answers one."""
-    path: str
-    """Below the base path, with ``{store}`` and ``{evaluation}``."""
+    name: str  # in OpenAPI; that of the question it answers, if it answers one
+    path: str  # below the base path, with ``{store}`` and ``{evaluation}``
     answer: Callable[..., Any]
     """Takes the service, the snapshot of the store (`SeenStores` if the path names none) and the parameters; returns
     JSON data, or a table.
@@ -170,8 +164,7 @@ class Operation:
     summary: str
     parameters: Mapping[str, QueryOption] = field(default_factory=dict)
     formats: tuple[str, ...] = ("json",)
-    by_track: bool = False
-    """Whether the response reveals single tracks."""
+    by_track: bool = False  # whether the response reveals single tracks
 
 
 _FORMAT = {"format": QueryOption("Format of the table; default: chosen by the Accept header.", choices=lambda: _TABLES)}
@@ -190,10 +183,8 @@ class SeenStores:
     """The stores as a request sees them."""
 
     views: Views
-    viewer: Viewer | None
-    """Who asks."""
-    tokens: Mapping[str, str] | None
-    """Cache key of the viewer's permissions, by store; None for anonymous viewers."""
+    viewer: Viewer | None  # who asks
+    tokens: Mapping[str, str] | None  # cache key of the viewer's permissions, by store; None for anonymous viewers
 
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
         """Apply a function to the visible part of a store."""
@@ -356,6 +347,7 @@ def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, inter
 
 
 _OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"
+# All operations; routes and the OpenAPI description are generated from them.
 OPERATIONS = (
     Operation(
         "index",
@@ -411,7 +403,6 @@ OPERATIONS = (
         {"evaluation": SHARED["group"], "intervals": QueryOption("false: omit intervals and comparisons.", kind=bool)},
     ),
 )
-"""All operations; routes and the OpenAPI description are generated from them."""
 
 
 def openapi(title: str, root: str = "") -> dict[str, Any]:
@@ -586,8 +577,7 @@ def _problem(status: int, text: str) -> Content:
 
 _METADATA = "zarr.json"
 _TOKEN = re.compile(r"\d{1,10}-[0-9a-f]{8}")
-_PRIVATE = ("root",)
-"""Attributes that are withheld: a path on the server."""
+_PRIVATE = ("root",)  # attributes that are withheld: a path on the server
 _ENCODINGS = (("default", "/"), ("default", "."), ("v2", "."))
 """Chunk key encodings, used by generations in turn.
 
@@ -596,12 +586,12 @@ generations use different chunk keys, the key identifies the generation of the c
 chunk of that generation, or an error if it is gone, but never a chunk of another generation.
 """
 _INDEX = r"(?:0|[1-9]\d{0,9})"
+# Patterns of chunk keys in these encodings.
 _NAMED = (
     re.compile(rf"(?P<array>.+)/c(?P<place>(?:/{_INDEX})*)"),
     re.compile(rf"(?P<array>.+)/c\.(?P<place>{_INDEX}(?:\.{_INDEX})*)"),
     re.compile(rf"(?P<array>.+)/(?P<place>{_INDEX}(?:\.{_INDEX})*)"),
 )
-"""Patterns of chunk keys in these encodings."""
 
 
 class GoneError(StoreError):

@@ -16,20 +16,16 @@ from starlette.types import Message, Receive, Scope
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-KEPT = 20_000
-"""Most accounts and addresses that are tracked; the least recently active are forgotten first."""
-IDLE = 20.0
-"""Longest pause within a body, in seconds."""
-SLOWEST = 8 * 1024
-"""Minimum average speed of a long body, in bytes per second."""
-PATIENCE = 30.0
-"""Seconds allowed for any body, however short."""
-SMALL = 64 * 1024
-"""Default limit for the body of a request, in bytes."""
+KEPT = 20_000  # most accounts and addresses that are tracked; the least recently active are forgotten first
+IDLE = 20.0  # longest pause within a body, in seconds
+SLOWEST = 8 * 1024  # minimum average speed of a long body, in bytes per second
+PATIENCE = 30.0  # seconds allowed for any body, however short
+SMALL = 64 * 1024  # default limit for the body of a request, in bytes
 _CLOSE = {"Connection": "close"}
 
 
 Rates = Mapping[str, tuple[float, float]]
+# Requests at once, and per second in the long run, by name; plain pages are not limited.
 RATES: Rates = MappingProxyType(
     {
         "login": (20, 0.2),  # per address, against guessing of links and tokens
@@ -38,7 +34,6 @@ RATES: Rates = MappingProxyType(
         "query": (120, 20.0),  # computed tables
     }
 )
-"""Requests at once, and per second in the long run, by name; plain pages are not limited."""
 
 
 class RateLimits:

@@ -25,6 +25,7 @@ from ...readers.patterns import Pattern
 from ..file import Audience, Campaign
 from .accounts import Role, Viewer
 
+# Media types by suffix; other files are not served.
 TYPES: Mapping[str, str] = MappingProxyType(
     {
         **{f".{kind}": f"audio/{kind}" for kind in ("aac", "flac", "ogg", "wav", "webm")},
@@ -34,9 +35,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
         ".opus": "audio/ogg",
     }
 )
-"""Media types by suffix; other files are not served."""
-LOOK_AGAIN = 10.0
-"""Seconds after which folders may be searched again for an unknown recording."""
+LOOK_AGAIN = 10.0  # seconds after which folders may be searched again for an unknown recording
 _WHO: Mapping[Audience, Role | None] = MappingProxyType({"organiser": "organiser", "members": "reader", "public": None})
 
 
@@ -45,8 +44,7 @@ class ServedRecording:
     """A file that may be played."""
 
     path: Path
-    role: Role | None
-    """Role that is required to listen; None: public."""
+    role: Role | None  # role that is required to listen; None: public
 
     def may_hear(self, viewer: Viewer | None) -> bool:
         """True if a viewer may listen to it."""
@@ -142,10 +140,9 @@ def _duration(path: str, size: int, modified: int) -> float | None:
     return signal.frames / signal.rate
 
 
+# Steps of a waveform, each with its lowest and its highest sample in a byte: as many as a screen has pixels.
 PEAKS = 4000
-"""Steps of a waveform, each with its lowest and its highest sample in a byte: as many as a screen has pixels."""
-_BLOCK = 2**18
-"""Samples that are read at a time."""
+_BLOCK = 2**18  # samples that are read at a time
 
 
 def find_peaks(path: Path) -> bytes:

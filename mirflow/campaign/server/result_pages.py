@@ -44,8 +44,7 @@ from .views import Views, seen_as
 
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
-_REPORT_BYTES = 32_000_000
-"""Size of the cached numbers and timelines of reports."""
+_REPORT_BYTES = 32_000_000  # size of the cached numbers and timelines of reports
 
 
 def routes(service: Service, views: Views) -> list[BaseRoute]:
@@ -300,8 +299,7 @@ def _report_track(visit: Visit, store: str, track: str) -> Content:
     return Content(timeline, _JSON)
 
 
-Picture = tuple[str, Callable[[], bytes | None]]
-"""What a picture depends on, and a function that draws it."""
+Picture = tuple[str, Callable[[], bytes | None]]  # what a picture depends on, and a function that draws it
 
 
 def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> GuardedRoute:

@@ -31,12 +31,12 @@ from .service import Service
 from .viewer_pages import error_answer
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Host names of a server on the local machine."""
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})  # host names of a server on the local machine
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
     "media-src 'self' blob:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
+# Default headers of every response.
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": POLICY,
     # Not no-referrer: browsers would send forms of our own pages with the origin "null", as for other sites.
@@ -46,30 +46,25 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 }
-"""Default headers of every response."""
 _RAW_HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
-LATER = {"Retry-After": "10"}
-"""Header of responses when the disk or the database is temporarily unavailable."""
-FIELDS = 500
-"""Most fields of a form."""
+LATER = {"Retry-After": "10"}  # header of responses when the disk or the database is temporarily unavailable
+FIELDS = 500  # most fields of a form
 
+# Convertors of placeholders in addresses.
 _CONVERTORS: Mapping[str, str] = {
     **dict.fromkeys(("store", "evaluation", "system", "track", "split", "other"), "name"),
     **dict.fromkeys(("page", "assignment"), "int"),
 }
-"""Convertors of placeholders in addresses."""
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _LOG = logging.getLogger("mirflow.server")
 _ACCESS = logging.getLogger("mirflow.access")
 _USED_SECONDS = 3600.0
-_USED_WAIT = 0.2
-"""Seconds that a request waits to record when its token was used."""
+_USED_WAIT = 0.2  # seconds that a request waits to record when its token was used
 _USED_KEPT = 10_000
 Endpoint = Callable[[Request], Awaitable[Response] | Response]
 
 
-_LARGEST = 2**63 - 1
-"""Largest number that databases hold."""
+_LARGEST = 2**63 - 1  # largest number that databases hold
 
 
 class GuardedRoute(Route):

@@ -25,8 +25,8 @@ from .limits import Network, RateLimits
 from .recordings import Recordings
 
 _FIRST_SEGMENTS = {path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"}
+# First path segments used by the server itself.
 OWN_PATHS = frozenset({"api", "health", "login", "metrics", *_FIRST_SEGMENTS})
-"""First path segments used by the server itself."""
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 PORT = 8765
 HOST = "127.0.0.1"
@@ -37,10 +37,8 @@ _ADDRESS = "server.address"
 class Disclosure:
     """The public parts of a store."""
 
-    references: bool = True
-    """References, and messages that may quote them."""
-    by_track: bool = True
-    """Scores and names of single tracks."""
+    references: bool = True  # references, and messages that may quote them
+    by_track: bool = True  # scores and names of single tracks
 
     @property
     def everything(self) -> bool:
@@ -53,34 +51,23 @@ class Service:
     """State of a server; without a campaign it has no database and is read-only."""
 
     title: str
-    stores: dict[str, Path]
-    """Stores to browse, by name."""
+    stores: dict[str, Path]  # stores to browse, by name
     campaign: Campaign | None = None
-    path: Path | None = None
-    """The campaign file."""
-    folder: Path | None = None
-    """State folder with accounts, submissions and stores."""
+    path: Path | None = None  # the campaign file
+    folder: Path | None = None  # state folder with accounts, submissions and stores
     database: Database | None = None
-    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
-    """Key for signatures."""
-    base_url: str = ""
-    """Public address of the server; empty: the address that it listens on."""
-    clock: Callable[[], dt.datetime] = field(default=lambda: dt.datetime.now(dt.UTC))
-    """Returns the time in UTC."""
-    proxies: Sequence[Network] = ()
-    """Addresses of proxies that are trusted to report the client's address."""
-    user_header: str = ""
-    """Header in which a proxy names the authenticated user; empty: disabled."""
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)  # key for signatures
+    base_url: str = ""  # public address of the server; empty: the address that it listens on
+    clock: Callable[[], dt.datetime] = field(default=lambda: dt.datetime.now(dt.UTC))  # returns the time in UTC
+    proxies: Sequence[Network] = ()  # addresses of proxies that are trusted to report the client's address
+    user_header: str = ""  # header in which a proxy names the authenticated user; empty: disabled
     rates: RateLimits = field(default_factory=RateLimits)
     without_references: bool = False
-    only_aggregates: bool = False
-    """Restrictions for all stores, in addition to those of the campaign."""
-    archive: Path | None = None
-    """A table of past years."""
-    cors: bool = False
-    """Whether scripts on other sites may read public data."""
+    only_aggregates: bool = False  # restrictions for all stores, in addition to those of the campaign
+    archive: Path | None = None  # a table of past years
+    cors: bool = False  # whether scripts on other sites may read public data
+    # Folders with the annotations for timelines, by store, where they differ from the folder used by its run.
     roots: Mapping[str, Path] = field(default_factory=dict)
-    """Folders with the annotations for timelines, by store, where they differ from the folder used by its run."""
     _years: dict[str, bool] = field(default_factory=dict, repr=False)
     _table: tuple[str, Archive] | None = field(default=None, repr=False)
 
@@ -208,6 +195,7 @@ def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Pa
     return dict(zip(stores, [*roots] * len(stores) if len(roots) == 1 else roots, strict=False))
 
 
+# Subfolders of the state folder of a campaign.
 FOLDERS = (
     "submissions",  # unchecked uploads, by id
     "systems",  # the files of accepted submissions: SYSTEM/file
@@ -215,7 +203,6 @@ FOLDERS = (
     "stores",  # the full stores of the splits, which are never served
     "public",  # the public copies of the splits' stores
 )
-"""Subfolders of the state folder of a campaign."""
 
 
 def open_service(paths: Sequence[str | Path], base_url: str = "", *, any_revision: bool = False) -> Service:

@@ -64,13 +64,10 @@ from .submissions.uploads import Fields, Upload, UploadError, receive, to_its_en
 from .viewer_pages import PRIVATE, error_answer, page, wants_json
 from .views import Views, title_of
 
-MOST_LISTED = 500
-"""Most submissions in the list, and most findings on a page."""
-WATCHED = 6
-"""Most progress streams of an account or address at a time."""
+MOST_LISTED = 500  # most submissions in the list, and most findings on a page
+WATCHED = 6  # most progress streams of an account or address at a time
 LOOK_SECONDS = 1.0
-WATCH_SECONDS = 600.0
-"""Seconds after which a progress stream ends and the browser reconnects."""
+WATCH_SECONDS = 600.0  # seconds after which a progress stream ends and the browser reconnects
 _FORM_BYTES = 2**20
 VISIBILITIES: Mapping[str, str] = {
     "private": "only you and the organisers",
@@ -103,8 +100,8 @@ _REACHED = {
     "scored": 4,
 }
 
+# Changes of a submission, and who may ask for them.
 _CHANGES: Mapping[str, Role] = {"visibility": "submitter", "withdraw": "submitter", "disqualify": "organiser"}
-"""Changes of a submission, and who may ask for them."""
 _ABOUT = ("description", "paper", "code", "runtime")
 
 _watched: Counter[str] = Counter()

@@ -15,8 +15,7 @@ from .accounts import Viewer
 from .cache import weight_of, weights_of
 from .service import Service
 
-PRIVATE = {"Cache-Control": "private, no-store"}
-"""Header of responses that only the viewer's browser may use."""
+PRIVATE = {"Cache-Control": "private, no-store"}  # header of responses that only the viewer's browser may use
 _KINDS = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",

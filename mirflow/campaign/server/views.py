@@ -57,14 +57,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Marks = Mapping[str, Mapping[str, str]]
 
-MOST_VIEWS = 16
-"""Most views that are cached for logged-in viewers."""
-MOST_READERS = 1_000
-"""Most viewers whose permissions are cached until the database changes."""
-LOOKED_AT = 200
-"""Most submissions to search for news; a viewer may see few of them."""
-SEEN_BY = "seen_by"
-"""Coordinate of systems that are not public: who can see them."""
+MOST_VIEWS = 16  # most views that are cached for logged-in viewers
+MOST_READERS = 1_000  # most viewers whose permissions are cached until the database changes
+LOOKED_AT = 200  # most submissions to search for news; a viewer may see few of them
+SEEN_BY = "seen_by"  # coordinate of systems that are not public: who can see them
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +68,8 @@ class View(Snapshot):
     """Some systems of a store at one generation, with additional coordinates."""
 
     whole: Snapshot | None = None
-    marks: Marks = field(default_factory=dict)
-    """Additional coordinates by name of the system."""
-    pipeline: str = ""
-    """Text of the pipeline for these systems only."""
+    marks: Marks = field(default_factory=dict)  # additional coordinates by name of the system
+    pipeline: str = ""  # text of the pipeline for these systems only
 
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:

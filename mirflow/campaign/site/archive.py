@@ -35,13 +35,12 @@ from ...store.format import REFERENCES_DIFFER
 from ...store.read import read_scores
 from .pages import show_number
 
+# Columns of a table of years.
 COLUMNS = (
     *("year", "store", "evaluation", "task", "name", "category", "part", "metric", "runs", "best", "system"),
     *("individuals", "countries"),
 )
-"""Columns of a table of years."""
-YEAR = "year"
-"""The coordinate of systems with their year of participation."""
+YEAR = "year"  # the coordinate of systems with their year of participation
 _MAX_BYTES = 2**20
 _YEAR = re.compile(r"\d{4}(\.0)?")
 
@@ -51,39 +50,25 @@ class YearOfTask:
     """A task, or a part of one, in one year."""
 
     year: int
-    task: str
-    """A key, such as ``ACD``."""
-    part: str
-    """Key of the task or of a subtask, such as ``ACD2``."""
-    name: str = ""
-    """Title of the task."""
-    metric: str = ""
-    """Title of the primary metric."""
-    runs: int | None = None
-    """Number of participating systems; None if counted with another part."""
-    best: float | None = None
-    """The best value."""
-    system: str = ""
-    """The best system; empty if unknown."""
-    lower: bool = False
-    """Whether lower values are better."""
+    task: str  # a key, such as ``ACD``
+    part: str  # key of the task or of a subtask, such as ``ACD2``
+    name: str = ""  # title of the task
+    metric: str = ""  # title of the primary metric
+    runs: int | None = None  # number of participating systems; None if counted with another part
+    best: float | None = None  # the best value
+    system: str = ""  # the best system; empty if unknown
+    lower: bool = False  # whether lower values are better
     store: str = ""
-    evaluation: str = ""
-    """Origin of the values; empty for results published elsewhere."""
-    written: str = ""
-    """The best value as published elsewhere."""
-    category: str = ""
-    """Category of the task, such as search; empty if none was given."""
-    n: int | None = None
-    """Number of tracks that count; None of results published elsewhere."""
+    evaluation: str = ""  # origin of the values; empty for results published elsewhere
+    written: str = ""  # the best value as published elsewhere
+    category: str = ""  # category of the task, such as search; empty if none was given
+    n: int | None = None  # number of tracks that count; None of results published elsewhere
     low: float | None = None
-    high: float | None = None
-    """Ends of the 95 % interval of the best value; None where there is none."""
+    high: float | None = None  # ends of the 95 % interval of the best value; None where there is none
     source: Path | None = None
-    measure: str = ""
-    """Path of the store, and the identity of the metric."""
+    measure: str = ""  # path of the store, and the identity of the metric
+    # The difference to the best system of the year before with interval and p-value, or why there is none.
     change: str = ""
-    """The difference to the best system of the year before with interval and p-value, or why there is none."""
 
     @property
     def shown(self) -> str:
@@ -123,10 +108,8 @@ class YearsLine:
 
     part: str
     metric: str
-    points: list[Point]
-    """Two or more points, by year."""
-    scale: YearsScale
-    """From 0 to 1 if all values lie between, so that slopes can be compared."""
+    points: list[Point]  # two or more points, by year
+    scale: YearsScale  # from 0 to 1 if all values lie between, so that slopes can be compared
 
     @property
     def paths(self) -> list[str]:
@@ -149,10 +132,8 @@ class YearsLine:
         return ", ".join(f"{point.entry.year}: {point.entry.shown}" for point in self.points)
 
 
-WIDTH, HEIGHT = 320.0, 130.0
-"""Size of a line chart in pixels."""
-LABEL_WIDTH = 44.0
-"""Width of a value such as 0.1234, in pixels."""
+WIDTH, HEIGHT = 320.0, 130.0  # size of a line chart in pixels
+LABEL_WIDTH = 44.0  # width of a value such as 0.1234, in pixels
 _MARGIN = 34.0
 _SHARE = "share: of all runs, in %"
 
@@ -162,8 +143,8 @@ class Archive:
     """Years of a campaign."""
 
     entries: Sequence[YearOfTask]
+    # Numbers of ``individuals`` and ``countries`` for some years.
     counts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
-    """Numbers of ``individuals`` and ``countries`` for some years."""
 
     @cached_property
     def years(self) -> list[int]:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -30,26 +31,20 @@ from ...store.read import read_scores
 from . import page_contents
 from .archive import has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
-from .front_page import SearchIndex, WorthListening, entries_of, front, news_of, worth_listening
-from .page_contents import StoreContents, TrackPage
+from .front_page import SearchIndex, entries_of, front, news_of, worth_listening
+from .page_contents import StoreContents
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, is_web_address, read_asset, twins
 
-RECORD = "site.json"
-"""File that identifies a folder as a site and records its changes."""
-MISSING = "404.html"
-"""Page that hosts serve for addresses without a file."""
+RECORD = "site.json"  # file that identifies a folder as a site and records its changes
+MISSING = "404.html"  # page that hosts serve for addresses without a file
+# Names used by a site in its folder; all other files belong to the user and are kept.
 OWN = frozenset(
     {"index.html", RECORD, "feed.xml", "archive", "archive.json", "stores", "static", "all", "search.js", MISSING}
 )
-"""Names used by a site in its folder; all other files belong to the user and are kept."""
-KEPT = 500
-"""Number of changes that a site records."""
-LINKED = 4
-"""Most evaluations of a store that its report links."""
-Drawn = tuple[bytes | None, float | None]
-"""The picture of a track, and a second to listen to; None where there is none."""
-NEWS = 12
-"""Number of changes on the front page."""
+KEPT = 500  # number of changes that a site records
+LINKED = 4  # most evaluations of a store that its report links
+Drawn = tuple[bytes | None, float | None]  # the picture of a track, and a second to listen to; None where there is none
+NEWS = 12  # number of changes on the front page
 
 
 class SiteRecord(msgspec.Struct, frozen=True):
@@ -70,14 +65,10 @@ class SiteReport:
     """Result of writing a site; it may be used as the folder's path."""
 
     path: Path
-    pages: int
-    """Number of HTML files."""
-    size: int
-    """Bytes of all files."""
-    changes: list[Change]
-    """Changes since the previous site; empty for the first one."""
-    notes: tuple[str, ...]
-    """Parts that were left out."""
+    pages: int  # number of HTML files
+    size: int  # bytes of all files
+    changes: list[Change]  # changes since the previous site; empty for the first one
+    notes: tuple[str, ...]  # parts that were left out
 
     def __fspath__(self) -> str:
         return str(self.path)
@@ -176,7 +167,7 @@ def write_site(
         pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note, home=home)
         settings: dict[str, Any] = {"level": level, "timelines": timelines, "references": references}
         written: list[StoreContents] = []
-        listening: list[WorthListening] = []
+        listening: list[SimpleNamespace] = []
         index = SearchIndex()
         notes: list[str] = []
         with progress or Progress() as shown:
@@ -252,7 +243,7 @@ def _write_store(
     first = next(iter(contents.datasets.values()), None)
     pipeline = None if first is None else StoredPipeline.of(first, root)
 
-    def draw(evaluation: str, track: TrackPage) -> Drawn:
+    def draw(evaluation: str, track: SimpleNamespace) -> Drawn:
         ds, worst = contents.datasets[evaluation], track.worst
         if (evaluation, track.track) not in pictured:
             return None, None
@@ -266,7 +257,11 @@ def _write_store(
 
 
 def write_store_pages(
-    folder: Folder, pages: Pages, contents: StoreContents, draw: Callable[[str, TrackPage], Drawn], progress: Progress
+    folder: Folder,
+    pages: Pages,
+    contents: StoreContents,
+    draw: Callable[[str, SimpleNamespace], Drawn],
+    progress: Progress,
 ) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 
@@ -317,7 +312,7 @@ def write_front(
     pages: Pages,
     stores: Sequence[StoreContents],
     record: SiteRecord,
-    listening: Sequence[WorthListening] = (),
+    listening: Sequence[SimpleNamespace] = (),
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
     page = front(stores, news_of(record.changes, stores)[:NEWS], listening=listening)

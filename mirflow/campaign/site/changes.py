@@ -19,14 +19,10 @@ from .pages import show_gain, show_number
 if TYPE_CHECKING:
     import xarray as xr
 
-LONGEST = 12
-"""Most lines of a change; the rest is counted."""
-ENTRIES = 50
-"""Most entries of a feed; the newest are kept."""
-CHANGES = "changes"
-"""Attribute of a store with changes of removed generations, as far as they are still public."""
-LONG_AGO = "1970-01-01T00:00:00+00:00"
-"""Time of scores without a date."""
+LONGEST = 12  # most lines of a change; the rest is counted
+ENTRIES = 50  # most entries of a feed; the newest are kept
+CHANGES = "changes"  # attribute of a store with changes of removed generations, as far as they are still public
+LONG_AGO = "1970-01-01T00:00:00+00:00"  # time of scores without a date
 _ATOM = "http://www.w3.org/2005/Atom"
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field
+from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,33 +18,24 @@ from ...reports.scorecard import scorecard
 from ...reports.standings import to_html
 from ...reports.tables import plain_entry
 from .changes import Change
-from .page_contents import EvaluationPage, ListedTrack, StoreContents, evaluation, list_track, show_key
+from .page_contents import EvaluationPage, StoreContents, evaluation, list_track, show_key
 from .pages import Links
 
-LISTED = 3
-"""Tracks to list for each reason and evaluation."""
-WIDE = 10
-"""Most columns of a scorecard; of more, each task has its own."""
-TOGETHER = 3
-"""Most changes of a store by one run that are an item of news each."""
-ENOUGH = 8
-"""Least number of tracks to look for outliers."""
+LISTED = 3  # tracks to list for each reason and evaluation
+WIDE = 10  # most columns of a scorecard; of more, each task has its own
+TOGETHER = 3  # most changes of a store by one run that are an item of news each
+ENOUGH = 8  # least number of tracks to look for outliers
 
 
 @dataclass(frozen=True)
 class NewsItem:
     """An event of the campaign."""
 
-    time: str
-    """ISO 8601."""
-    title: str
-    """Title in one line."""
-    details: Sequence[str] = ()
-    """Details, one line each."""
-    page: str = ""
-    """Name of the page to link, among the addresses; empty: none."""
-    parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    """Parts of its address."""
+    time: str  # ISO 8601
+    title: str  # title in one line
+    details: Sequence[str] = ()  # details, one line each
+    page: str = ""  # name of the page to link, among the addresses; empty: none
+    parts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))  # parts of its address
 
 
 def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[NewsItem]:
@@ -69,24 +60,11 @@ def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[
     return items
 
 
-@dataclass(frozen=True)
-class WorthListening:
-    """Tracks of an evaluation that are worth listening to."""
+def worth_listening(contents: StoreContents) -> list[SimpleNamespace]:
+    """Find tracks of a store that are worth listening to, by evaluation; empty if only aggregates are shown.
 
-    store: str
-    evaluation: str
-    suspects: list[ListedTrack]
-    """Possibly wrong references: tracks on which even the best system is far worse than elsewhere, with its score,
-    lowest first.
-    """
-    disputed: list[ListedTrack]
-    """Tracks on which systems disagree most, largest spread first."""
-    same: Sequence[str] = ()
-    """Further evaluations of the store with the same tracks."""
-
-
-def worth_listening(contents: StoreContents) -> list[WorthListening]:
-    """Find tracks of a store that are worth listening to; empty if only aggregates are shown.
+    Returns: ``suspects``, whose references may be wrong, with the score of the best system, lowest first; ``disputed``,
+      on which systems disagree most, largest spread first; further evaluations with the ``same`` tracks, so far none.
 
     A reference is suspect if the score of the best system on the track is an outlier among the tracks (below the first
     quartile by more than 1.5 times the interquartile range: Tukey, Exploratory Data Analysis, 1977, section 2C) and
@@ -111,7 +89,8 @@ def worth_listening(contents: StoreContents) -> list[WorthListening]:
             [list_track(scores, row, scores.best) for row in rows[:LISTED]] for rows in (suspects, disputed)
         )
         if doubted or spread_out:
-            listed.append(WorthListening(contents.name, name, doubted, spread_out))
+            tracks = {"suspects": doubted, "disputed": spread_out}
+            listed.append(SimpleNamespace(store=contents.name, evaluation=name, same=[], **tracks))
     return listed
 
 
@@ -119,15 +98,11 @@ def worth_listening(contents: StoreContents) -> list[WorthListening]:
 class FrontPage:
     """The front page."""
 
-    stores: list[StoreContents]
-    """Stores, in the order of their declaration."""
-    evaluations: list[EvaluationPage]
-    """All evaluations, grouped by store."""
-    news: Sequence[NewsItem]
-    """News, newest first."""
-    listening: list[WorthListening]
-    splits: Collection[str] = ()
-    """Stores that are splits of one campaign, in which a name is one submission."""
+    stores: list[StoreContents]  # stores, in the order of their declaration
+    evaluations: list[EvaluationPage]  # all evaluations, grouped by store
+    news: Sequence[NewsItem]  # news, newest first
+    listening: list[SimpleNamespace]
+    splits: Collection[str] = ()  # stores that are splits of one campaign, in which a name is one submission
 
     @property
     def _named(self) -> set[tuple[str, str]]:
@@ -192,7 +167,7 @@ def front(
     news: Sequence[NewsItem] = (),
     *,
     own: Mapping[str, Collection[str]] = MappingProxyType({}),
-    listening: Sequence[WorthListening] | None = None,
+    listening: Sequence[SimpleNamespace] | None = None,
     splits: Collection[str] = (),
 ) -> FrontPage:
     """Collect every evaluation with its leaders, and all systems by the headline metrics. `news`: news, newest first.
@@ -203,18 +178,20 @@ def front(
     if listening is None:
         listening = [worth for store in stores for worth in worth_listening(store)]
     # Evaluations that name the same tracks, such as those of one task by several rules, are joined.
-    joined: dict[tuple[str, ...], WorthListening] = {}
+    joined: dict[tuple[str, ...], SimpleNamespace] = {}
     for worth in listening:
         key = (worth.store, *(track.name for track in worth.suspects), "", *(track.name for track in worth.disputed))
-        first = joined.get(key)
-        joined[key] = worth if first is None else replace(first, same=[*first.same, worth.evaluation])
+        if key in joined:
+            joined[key].same.append(worth.evaluation)
+        else:
+            joined[key] = SimpleNamespace(**{**vars(worth), "same": []})
     return FrontPage([*stores], pages, news, [*joined.values()], splits)
 
 
+# Most names of a kind; an index of so many takes about 1 MB.
 MOST: Mapping[str, int] = {"evaluation": 2_000, "system": 5_000, "track": 20_000}
-"""Most names of a kind; an index of so many takes about 1 MB."""
+# Coordinates of tracks by which they are found, beside their names.
 TITLES = ("title", "name", "artist", "composer", "album")
-"""Coordinates of tracks by which they are found, beside their names."""
 
 
 class Entry(NamedTuple):
@@ -270,8 +247,7 @@ class SearchIndex:
     groups: dict[tuple[str, str, str, str], list[str | Sequence[str]]] = field(default_factory=dict)
     """Names by kind, place, and the parts of their addresses before and after them. A name is alone if its address has
     the same form, else with that form, and perhaps with further words."""
-    counts: dict[str, int] = field(default_factory=dict)
-    """Pages of each kind, with those that are left out."""
+    counts: dict[str, int] = field(default_factory=dict)  # pages of each kind, with those that are left out
 
     def add(self, entries: Iterable[Entry]) -> None:
         """Add pages; what exceeds the most of its kind is only counted."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -24,57 +25,32 @@ from ...metrics.measures import SIGN_OF
 from ...ragged import Float
 from ...reports.captions import task_title
 from ...reports.inference_tables import show_ranks
-from ...reports.leaderboard import (
-    AggregatedScore,
-    Leaderboard,
-    RankedEvaluation,
-    RankedMetric,
-    RankedSystem,
-    leaderboard,
-    standings_of,
-)
+from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedMetric, leaderboard, standings_of
 from ...reports.page.data import LONGEST_MESSAGE
 from ...reports.standings import Standing, Standings, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
-from .archive import YEAR, YearsLine, join_years, years_of
-from .pages import RUNTIME, RuntimeChart, runtimes_of
+from .archive import YEAR, join_years, years_of
+from .pages import RUNTIME, runtimes_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
 K = TypeVar("K")
+_TITLES, _ARTISTS = ("title", "name"), ("artist", "composer")  # coordinates of tracks that say what is heard
+# Coordinates of systems that a profile begins with, in this order.
 FACTS = ("title", "name", "authors", "team", "affiliation", "year", "description", "paper", "code", "license", RUNTIME)
-"""Coordinates of systems that a profile begins with, in this order."""
 
 
-@dataclass(frozen=True)
-class Gap:
-    """A system beside the leader of an evaluation."""
-
-    evaluation: str
-    metric: RankedMetric
-    """The headline."""
-    rank: int | None
-    systems: int
-    leader: str
-    """The best system, or the next one if it is this system; empty without ranks."""
-    value: Any
-    difference: float | None
-    """The system's value minus the leader's."""
-    low: float | None
-    high: float | None
-    """Ends of its interval, over paired tracks."""
-    verdict: str
-    """In words; empty where that was not tested."""
-
-
-def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Gap]:
+def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, SimpleNamespace]:
     """Compare each system of an evaluation with the leader, and the leader with the second, by the headline metric.
 
     `ds`: scores of the evaluation; None, if only aggregates may be shown: without intervals.
+    Returns: for each system its ``rank`` of so many ``systems``; the ``leader``, or the next one if it leads (empty
+      without ranks); the ``difference`` of its ``value`` to that one's, with ``low`` and ``high`` over paired tracks;
+      and the ``verdict`` in words (empty where that was not tested).
     """
     rows = {row.system: row for row in standings_of(ranked).rows}
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
@@ -96,65 +72,54 @@ def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Gap]:
         # Where this system leads, the verdict on the second is that on the two.
         verdict = rows[other if system.rank == 1 and other else name].relation
         gap, low, high = (end if math.isfinite(end) else None for end in ends)
-        value, count = system.scores[headline.name].value, len(ranked.systems)
-        gaps[name] = Gap(ranked.name, headline, system.rank, count, other, value, gap, low, high, verdict)
+        gaps[name] = SimpleNamespace(
+            evaluation=ranked.name,
+            metric=headline,
+            rank=system.rank,
+            systems=len(ranked.systems),
+            leader=other,
+            value=system.scores[headline.name].value,
+            difference=gap,
+            low=low,
+            high=high,
+            verdict=verdict,
+        )
     return gaps
 
 
-@dataclass(frozen=True)
-class YearsOfEvaluation:
-    """The best of each year in an evaluation, and a system among them."""
-
-    line: YearsLine
-    year: int | None
-    x: float
-    y: float
-    """Place of the system in the chart."""
-
-
-def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, system: str) -> YearsOfEvaluation | None:
+def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, system: str) -> SimpleNamespace | None:
     """Return the best of each year by the headline metric, with a system on the same scale; None without two years."""
     entries = [entry for entry in years_of(store, board) if entry.evaluation == ranked.name]
     line = next(iter(join_years(entries).lines()), None)
     shown = next(other for other in ranked.systems if other.name == system)
-    value, year = shown.scores[ranked.headline].value, str(shown.metadata.get(YEAR, ""))
-    if line is None or not isinstance(value, float) or not year:
+    value, text = shown.scores[ranked.headline].value, str(shown.metadata.get(YEAR, ""))
+    if line is None or not isinstance(value, float) or not text:
         return None
-    return YearsOfEvaluation(line, int(float(year)), *line.scale.place(int(float(year)), value))
+    year = int(float(text))
+    x, y = line.scale.place(year, value)
+    return SimpleNamespace(line=line, year=year, x=x, y=y)
 
 
-MAIN = 7
-"""Most metrics in the table of an evaluation."""
-LEADERS = 12
-"""Most systems of an evaluation on the front page, besides the viewer's own."""
-WORST = 20
-"""Most tracks on the page of a system."""
+MAIN = 7  # most metrics in the table of an evaluation
+LEADERS = 12  # most systems of an evaluation on the front page, besides the viewer's own
+WORST = 20  # most tracks on the page of a system
 
 
 @dataclass(frozen=True)
 class StoreContents:
     """A store as shown on its pages."""
 
-    name: str
-    """In addresses."""
-    board: Leaderboard
-    """Leaderboard of the evaluations that have a metric with one value per track."""
-    datasets: Mapping[str, xr.Dataset]
-    """Scores by evaluation; empty if only aggregates may be shown."""
-    references: bool = True
-    """Whether to show messages that may quote a reference."""
-    title: str = ""
-    """Displayed title; empty: the name."""
-    has_report: bool = True
-    """Whether to link a report of the store."""
-    by_track: bool = False
-    """Whether there are pages of tracks."""
-    timelines: frozenset[str] | None = None
-    """Tracks with a timeline in the report; None: all of them."""
-    decimals: int | None = None
-    """Decimals of rounded scores; None: not rounded."""
+    name: str  # in addresses
+    board: Leaderboard  # leaderboard of the evaluations that have a metric with one value per track
+    datasets: Mapping[str, xr.Dataset]  # scores by evaluation; empty if only aggregates may be shown
+    references: bool = True  # whether to show messages that may quote a reference
+    title: str = ""  # displayed title; empty: the name
+    has_report: bool = True  # whether to link a report of the store
+    by_track: bool = False  # whether there are pages of tracks
+    timelines: frozenset[str] | None = None  # tracks with a timeline in the report; None: all of them
+    decimals: int | None = None  # decimals of rounded scores; None: not rounded
     _scores: dict[str, TrackScores] = field(default_factory=dict, init=False, repr=False)
-    _gaps: dict[str, dict[str, Gap]] = field(default_factory=dict, init=False, repr=False)
+    _gaps: dict[str, dict[str, SimpleNamespace]] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
     def ranked(self) -> dict[str, RankedEvaluation]:
@@ -176,7 +141,7 @@ class StoreContents:
         times = (evaluation.final for evaluation in self.board.evaluations)
         return max((time for time in times if isinstance(time, str)), default="")
 
-    def gaps(self, name: str) -> dict[str, Gap]:
+    def gaps(self, name: str) -> dict[str, SimpleNamespace]:
         """Return the systems of an evaluation beside its leader, by name."""
         if name not in self._gaps:
             self._gaps[name] = gaps_of(self.evaluation(name), self.datasets.get(name))
@@ -237,14 +202,11 @@ class TrackScores:
     score: Float
     status: Any
     coords: Mapping[str, Any]
-    headline: int
-    """Position of the headline metric."""
-    lower: bool
-    """Whether lower values of it are better."""
+    headline: int  # position of the headline metric
+    lower: bool  # whether lower values of it are better
     mean: Float
     spread: Float
-    best: Float
-    """Mean, spread (best minus worst) and best of the headline metric over the systems; NaN without scores."""
+    best: Float  # mean, spread (best minus worst) and best of the headline metric over the systems; NaN without scores
 
     @classmethod
     def of(cls, ds: xr.Dataset, headline: str) -> TrackScores:
@@ -282,43 +244,20 @@ class TrackScores:
 
 
 @dataclass(frozen=True)
-class SystemRow:
-    """A system in the table of an evaluation."""
-
-    system: RankedSystem
-    score: AggregatedScore
-    """By the headline metric."""
-
-    @property
-    def ranks(self) -> str:
-        """The ranks that the comparison of the systems does not exclude, or the rank by the value alone."""
-        if self.system.rank_low is None or self.system.rank_high is None:
-            return str(self.system.rank or "-")
-        return show_ranks(self.system.rank_low, self.system.rank_high)
-
-
-@dataclass(frozen=True)
 class EvaluationPage:
     """The table of an evaluation."""
 
     store: StoreContents
     evaluation: RankedEvaluation
-    task: str
-    """The task in words."""
+    task: str  # the task in words
     headline: RankedMetric
-    rows: list[SystemRow]
-    """From the best system to the worst."""
-    main: list[RankedMetric]
-    """Metrics beside the headline in the table of systems."""
-    facts: list[str]
-    """Coordinates of systems that have values: the column of each."""
-    like_best: list[str]
-    """Systems that do not differ significantly from the leader, except the leader."""
-    has_tracks: bool
-    """Whether pages of tracks exist."""
+    rows: list[SimpleNamespace]  # from the best ``system`` to the worst, with its headline ``score`` and ``ranks``
+    main: list[RankedMetric]  # metrics beside the headline in the table of systems
+    facts: list[str]  # coordinates of systems that have values: the column of each
+    like_best: list[str]  # systems that do not differ significantly from the leader, except the leader
+    has_tracks: bool  # whether pages of tracks exist
     warnings: list[str]
-    own: frozenset[str] = frozenset()
-    """The viewer's own systems."""
+    own: frozenset[str] = frozenset()  # the viewer's own systems
 
     @property
     def heading(self) -> str:
@@ -333,7 +272,7 @@ class EvaluationPage:
         return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
 
     @property
-    def leader(self) -> SystemRow | None:
+    def leader(self) -> SimpleNamespace | None:
         """The best system; None if the systems are not ranked."""
         return self.rows[0] if self.rows and self.rows[0].system.rank else None
 
@@ -359,7 +298,7 @@ class EvaluationPage:
         return to_html(replace(standings, rows=rows).nodes(lambda system, rival: of_system(system=system))[1:])
 
     @cached_property
-    def runtimes(self) -> RuntimeChart | None:
+    def runtimes(self) -> SimpleNamespace | None:
         """The systems by run time; None if fewer than two have one."""
         return runtimes_of(self.evaluation)
 
@@ -392,7 +331,12 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         for key in dict.fromkeys(key for system in ranked.systems for key in system.metadata)
         if any(system.metadata.get(key) not in ("", None) for system in ranked.systems)
     ]
-    rows = [SystemRow(system, system.scores[ranked.headline]) for system in ranked.systems]
+    rows = []
+    for system in ranked.systems:
+        # The ranks that the comparison of the systems does not exclude, or the rank by the value alone.
+        low, high = system.rank_low, system.rank_high
+        ranks = str(system.rank or "-") if low is None or high is None else show_ranks(low, high)
+        rows.append(SimpleNamespace(system=system, score=system.scores[ranked.headline], ranks=ranks))
     return EvaluationPage(
         store=contents,
         evaluation=ranked,
@@ -414,62 +358,12 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
     )
 
 
-@dataclass(frozen=True)
-class MetricRow:
-    """A system by one metric."""
-
-    metric: RankedMetric
-    score: AggregatedScore
-    rank: int | None
-    """Rank by this metric."""
-    best: str
-    """The best system by this metric; empty if this one is the best."""
-    best_score: AggregatedScore | None
-
-
-@dataclass(frozen=True)
-class ListedTrack:
-    """A track with the headline score of one system or of all."""
-
-    name: str
-    score: float | None
-    mean: float | None
-    spread: float | None
-    """Score of the system (None if missing), mean over the systems, and best minus worst."""
-
-
-@dataclass(frozen=True)
-class SystemPage:
-    """A system in an evaluation."""
-
-    store: StoreContents
-    evaluation: RankedEvaluation
-    task: str
-    """The task in words."""
-    system: RankedSystem
-    metrics: list[MetricRow]
-    tracks: list[ListedTrack]
-    """The worst tracks by the headline metric; empty if only aggregates are shown."""
-    problems: list[CellProblem]
-    gaps: list[Gap]
-    """The system beside the leader, in each evaluation of the store that has it, this one first."""
-    years: YearsOfEvaluation | None
-    """The best of each year; None if systems have no years."""
-
-    @property
-    def facts(self) -> list[tuple[str, Any]]:
-        """Metadata of the system that is known: who made it, when, where it is described, and the rest."""
-        order = {key: index for index, key in enumerate(FACTS)}
-        facts = [(show_key(key), value) for key, value in self.system.metadata.items() if value not in ("", None)]
-        return sorted(facts, key=lambda fact: order.get(fact[0].casefold(), len(order)))
-
-
 def ranks_of(gains: Mapping[K, float]) -> dict[K, int]:
     """Return the ranks of values, of which the largest is the first; equal ones share a rank."""
     return {key: 1 + sum(other > gain for other in gains.values()) for key, gain in gains.items()}
 
 
-def system(contents: StoreContents, name: str, system: str) -> SystemPage:
+def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
     """Scores of a system over all metrics of an evaluation, and its worst tracks. `name`: name of the evaluation."""
     ranked = contents.evaluation(name)
     by_name = {ranked_system.name: ranked_system for ranked_system in ranked.systems}
@@ -479,13 +373,12 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
     for metric in sorted(ranked.metrics, key=lambda metric: metric.name != ranked.headline):
         values = {key: other.scores[metric.name].value for key, other in by_name.items()}
         score, sign = by_name[system].scores[metric.name], SIGN_OF.get(metric.orientation, 0)
-        gains = {key: sign * float(value) for key, value in values.items() if value is not None}
-        if not sign or not gains:
-            metrics.append(MetricRow(metric, score, None, "", None))
-            continue
-        best = max(gains, key=gains.__getitem__)
-        metrics.append(MetricRow(metric, score, ranks_of(gains).get(system), best, by_name[best].scores[metric.name]))
-    tracks: list[ListedTrack] = []
+        gains = {key: sign * float(value) for key, value in values.items() if value is not None and sign}
+        best = max(gains, key=gains.__getitem__, default="")
+        best_score = by_name[best].scores[metric.name] if gains else None
+        rank = ranks_of(gains).get(system)
+        metrics.append(SimpleNamespace(metric=metric, score=score, rank=rank, best=best, best_score=best_score))
+    tracks: list[SimpleNamespace] = []
     problems: list[CellProblem] = []
     if name in contents.datasets:
         scores = contents.scores(name)
@@ -498,14 +391,19 @@ def system(contents: StoreContents, name: str, system: str) -> SystemPage:
             if problem.kind in ("reason", "warning"):
                 text = "" if quotes else shorten(problem.message, LONGEST_MESSAGE)
                 problems.append(replace(problem, message=text))
-    return SystemPage(
+    # What is known of the system: who made it, when, where it is described, and the rest.
+    order = {key: index for index, key in enumerate(FACTS)}
+    facts = [(show_key(key), value) for key, value in by_name[system].metadata.items() if value not in ("", None)]
+    return SimpleNamespace(
         store=contents,
         evaluation=ranked,
         task=task_title(ranked.task),
         system=by_name[system],
+        facts=sorted(facts, key=lambda fact: order.get(fact[0].casefold(), len(order))),
         metrics=metrics,
         tracks=tracks,
         problems=problems,
+        # Beside the leader of each evaluation of the store that has the system, this one first.
         gaps=[gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps],
         years=years_beside(contents.name, contents.board, ranked, system),
     )
@@ -515,10 +413,11 @@ def _known(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def list_track(scores: TrackScores, index: int, values: Float | None = None) -> ListedTrack:
-    """A track at a place of the scores, with one of some values."""
-    score = None if values is None else _known(values[index])
-    return ListedTrack(scores.tracks[index], score, _known(scores.mean[index]), _known(scores.spread[index]))
+def list_track(scores: TrackScores, index: int, values: Float | None = None) -> SimpleNamespace:
+    """A track at a place of the scores, with one of some values, and mean and spread over the systems."""
+    numbers = {"score": values, "mean": scores.mean, "spread": scores.spread}
+    shown = {key: None if row is None else _known(row[index]) for key, row in numbers.items()}
+    return SimpleNamespace(name=scores.tracks[index], **shown)
 
 
 def tracks(contents: StoreContents, name: str) -> dict[str, Any]:
@@ -526,17 +425,6 @@ def tracks(contents: StoreContents, name: str) -> dict[str, Any]:
     scores = contents.scores(name)
     listed = [list_track(scores, index) for index in scores.order(scores.mean)]
     return {"store": contents, "evaluation": contents.evaluation(name), "tracks": listed}
-
-
-@dataclass(frozen=True)
-class TrackRow:
-    """A system on a track."""
-
-    system: str
-    scores: list[float | None]
-    """By the shown metrics."""
-    status: str
-    """Status in words; empty for a normal score."""
 
 
 def show_key(key: str) -> str:
@@ -550,64 +438,7 @@ def show_key(key: str) -> str:
     return key.removeprefix("meta_").replace("_", " ")
 
 
-_TITLES = ("title", "name")
-_ARTISTS = ("artist", "composer")
-"""Coordinates of tracks that say what is heard."""
-
-
-@dataclass(frozen=True)
-class TrackPage:
-    """The scores of all systems on a track."""
-
-    store: StoreContents
-    evaluation: RankedEvaluation
-    track: str
-    facts: list[tuple[str, str]]
-    """Coordinates of the track."""
-    metrics: list[RankedMetric]
-    """The shown ones, the headline first."""
-    rows: list[TrackRow]
-    """The best system first."""
-    mean: float | None
-    spread: float | None
-    """Of the headline over the systems."""
-    place: int
-    """Counted from 1, the worst track first."""
-    of: int
-    before: str | None
-    after: str | None
-    """Neighbours in the list of tracks, the worst track first."""
-    others: list[str]
-    """Other evaluations of the store with the track."""
-
-    @property
-    def has_status(self) -> bool:
-        """True if there is something to say of any system."""
-        return any(row.status for row in self.rows)
-
-    @property
-    def worst(self) -> str | None:
-        """The system with the lowest score; None without scores."""
-        return next((row.system for row in reversed(self.rows) if row.scores[0] is not None), None)
-
-    @property
-    def heard(self) -> str:
-        """Title and artist of the recording; empty if unknown."""
-        facts = {key.casefold(): text for key, text in self.facts}  # as `show_key` writes them
-        title, artist = (next((facts[key] for key in keys if key in facts), "") for keys in (_TITLES, _ARTISTS))
-        return ", ".join(filter(None, [title, artist]))
-
-    @property
-    def forest(self) -> str:
-        """The scores of the systems as a chart, in HTML."""
-        headline, nowhere = self.metrics[0], math.nan
-        values = [(row.system, nowhere if row.scores[0] is None else row.scores[0]) for row in self.rows]
-        rows = [Standing(system, value, nowhere, nowhere, "") for system, value in values]
-        sign = SIGN_OF.get(headline.orientation, 0)
-        return to_html(Standings(rows, headline.unit, sign, nowhere, 0, 0, tested=False).nodes()[1:])
-
-
-def track(contents: StoreContents, name: str, track: str) -> TrackPage:
+def track(contents: StoreContents, name: str, track: str) -> SimpleNamespace:
     """Scores of all systems on a track by the main metrics. `name`: name of the evaluation."""
     scores = contents.scores(name)
     if track not in scores.places:
@@ -616,7 +447,7 @@ def track(contents: StoreContents, name: str, track: str) -> TrackPage:
     return _track(contents, evaluation(contents, name), order.index(scores.places[track]), order)
 
 
-def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackPage]:
+def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[SimpleNamespace]:
     """The pages of all tracks of an evaluation, the worst first."""
     scores = contents.scores(page.evaluation.name)
     order = scores.order(scores.mean)
@@ -624,7 +455,7 @@ def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackP
         yield _track(contents, page, place, order)
 
 
-def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
+def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> SimpleNamespace:
     index = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]
@@ -634,20 +465,35 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
     for row in scores.order(values[:, 0]):
         status = Status(scores.status[row, index])
         words = "" if status == Status.ok else status.name.replace("_", " ")
-        rows.append(TrackRow(scores.systems[row], [_known(value) for value in values[row].tolist()], words))
+        numbers = [_known(value) for value in values[row].tolist()]
+        rows.append(SimpleNamespace(system=scores.systems[row], scores=numbers, status=words))
     # The best first, and those without a score last.
-    scored = [row for row in rows if row.scores[0] is not None]
-    facts = [(key, str(plain_entry(column[index]))) for key, column in scores.coords.items()]
-    return TrackPage(
+    scored = [row for row in reversed(rows) if row.scores[0] is not None]
+    rows = [*scored, *(row for row in rows if row.scores[0] is None)]
+    coords = [(show_key(key), str(plain_entry(column[index]))) for key, column in scores.coords.items()]
+    facts = [(key, text) for key, text in coords if text not in ("", "None", "nan")]
+    by_key = {key.casefold(): text for key, text in facts}
+    # Title and artist of the recording.
+    heard = [next((by_key[key] for key in keys if key in by_key), "") for keys in (_TITLES, _ARTISTS)]
+    nowhere, sign = math.nan, SIGN_OF.get(page.headline.orientation, 0)
+    bars = [
+        Standing(row.system, nowhere if row.scores[0] is None else row.scores[0], nowhere, nowhere, "") for row in rows
+    ]
+    standings = Standings(bars, page.headline.unit, sign, nowhere, 0, 0, tested=False)
+    return SimpleNamespace(
         store=contents,
         evaluation=ranked,
         track=scores.tracks[index],
-        facts=[(show_key(key), text) for key, text in facts if text not in ("", "None", "nan")],
+        facts=facts,
+        heard=", ".join(filter(None, heard)),
         metrics=metrics,
-        rows=[*reversed(scored), *(row for row in rows if row.scores[0] is None)],
+        rows=rows,
+        worst=scored[-1].system if scored else None,
+        has_status=any(row.status for row in rows),
+        forest=to_html(standings.nodes()[1:]),
         mean=_known(scores.mean[index]),
         spread=_known(scores.spread[index]),
-        place=place + 1,
+        place=place + 1,  # the worst is the first
         of=len(scores.tracks),
         before=scores.tracks[order[place - 1]] if place else None,
         after=scores.tracks[order[place + 1]] if place + 1 < len(order) else None,

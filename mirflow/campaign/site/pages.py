@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+# Addresses of pages by name; a placeholder in braces is one segment of the path.
 ADDRESSES: Mapping[str, str] = MappingProxyType(
     {
         "front": "/",
@@ -92,7 +93,6 @@ ADDRESSES: Mapping[str, str] = MappingProxyType(
         "logout": "/logout",
     }
 )
-"""Addresses of pages by name; a placeholder in braces is one segment of the path."""
 
 _IMPORT = re.compile(rb'(\bfrom "\./)([\w.-]+\.js)(";)')
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
@@ -137,16 +137,15 @@ def twins(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name in distinct if counts[name.casefold()] > 1)
 
 
+# Names that differ from another one only in case: by store, and under ``""`` those of stores.
 Twins = Mapping[str, frozenset[str]]
-"""Names that differ from another one only in case: by store, and under ``""`` those of stores."""
 
 
 @dataclass(frozen=True)
 class LiveLinks:
     """Links on a server: paths from its root, names percent-encoded."""
 
-    root: str = ""
-    """Prefix of all paths, if a proxy serves the site below it: ``/results``."""
+    root: str = ""  # prefix of all paths, if a proxy serves the site below it: ``/results``
 
     def url(self, page: str, /, **parts: str) -> str:
         """Return the address of a page, relative to the host."""
@@ -170,12 +169,9 @@ def file_of(page: str, /, twins: Twins = MappingProxyType({}), **parts: str) -> 
 class DiskLinks:
     """Relative links to files, so that a site works from disk and below any address."""
 
-    here: str
-    """File of the page with the links."""
-    twins: Twins = field(default_factory=dict)
-    """See :data:`Twins`."""
-    root: str = ""
-    """Path of the site on its host, for a page that is served at any address; empty: links are relative."""
+    here: str  # file of the page with the links
+    twins: Twins = field(default_factory=dict)  # see :data:`Twins`
+    root: str = ""  # path of the site on its host, for a page that is served at any address; empty: links are relative
 
     def url(self, page: str, /, **parts: str) -> str:
         """Return the address of a page, relative to the current one or to the host."""
@@ -222,8 +218,7 @@ def asset_name(name: str) -> str:
     return f"{stem}.{hashlib.sha256(read_asset(name)).hexdigest()[:12]}{dot}{suffix}"
 
 
-Links = LiveLinks | DiskLinks
-"""Addresses of pages as a page names them."""
+Links = LiveLinks | DiskLinks  # addresses of pages as a page names them
 
 
 @dataclass(frozen=True)
@@ -232,14 +227,11 @@ class Pages:
 
     links: Links
     title: str
-    live: bool = False
-    """Whether the pages come from a server."""
+    live: bool = False  # whether the pages come from a server
+    # Pages in the navigation, with the texts of their links.
     navigation: Sequence[tuple[str, str]] = (("front", "Results"),)
-    """Pages in the navigation, with the texts of their links."""
-    note: str = ""
-    """Footer of every page, such as the licence of the data."""
-    home: str = ""
-    """Full address of the site, for previews of links; empty: unknown."""
+    note: str = ""  # footer of every page, such as the licence of the data
+    home: str = ""  # full address of the site, for previews of links; empty: unknown
 
     def absolute(self, page: str, /, **parts: str) -> str:
         """Return the full address of a page; empty if that of the site is unknown."""
@@ -408,13 +400,11 @@ def show_day(time: str) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
-RUNTIME = "runtime"
-"""Coordinate of systems: seconds that each took for all tracks."""
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 548.0, 26.0, 218.0
-"""Edges of the room for points in a chart of 560 by 250 pixels."""
-_LETTER, _LINE, _DOT = 8.0, 12.0, 5.0
-"""Width of a letter, height of a line and radius of a point, in pixels."""
+RUNTIME = "runtime"  # coordinate of systems: seconds that each took for all tracks
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 548.0, 26.0, 218.0  # edges of the room for points in a chart of 560 by 250 pixels
+_LETTER, _LINE, _DOT = 8.0, 12.0, 5.0  # width of a letter, height of a line and radius of a point, in pixels
 _MOST_TICKS = 7
+# Seconds that are ticks of a logarithmic axis, and their texts.
 _ROUND_TIMES = (
     *((scale * step, f"{scale * step:g} s") for scale in (1e-3, 1e-2, 0.1, 1.0) for step in (1, 2, 5)),
     *((step, f"{step} s") for step in (10, 20)),
@@ -422,7 +412,6 @@ _ROUND_TIMES = (
     *((3600 * step, f"{step} h") for step in (1, 2, 5, 10)),
     *((86400 * scale * step, f"{scale * step} d") for scale in (1, 10, 100) for step in (1, 2, 5)),
 )
-"""Seconds that are ticks of a logarithmic axis, and their texts."""
 
 
 def seconds_of(value: Any) -> float | None:
@@ -456,41 +445,13 @@ def show_seconds(seconds: float) -> str:
     return f"{seconds:.0f} s ({clock})"
 
 
-@dataclass(frozen=True)
-class RuntimePoint:
-    """A system by its run time and its score, at a place in pixels from the left and the top."""
+def runtimes_of(ranked: RankedEvaluation) -> SimpleNamespace | None:
+    """Return the systems of an evaluation by run time and headline metric; None if fewer than two have both.
 
-    system: str
-    seconds: float
-    value: float
-    x: float
-    y: float
-    best: bool
-    """Whether no other system is both better and faster."""
-    label: tuple[float, float] | None
-    """Middle and base line of its name, in pixels from the left and the top; None without room for it."""
-
-
-@dataclass(frozen=True)
-class RuntimeChart:
-    """The systems of an evaluation by run time and headline metric."""
-
-    points: Sequence[RuntimePoint]
-    """From the fastest to the slowest."""
-    times: Sequence[tuple[float, str]]
-    values: Sequence[tuple[float, str]]
-    """Ticks of the axes: pixels from the left or the top, and texts."""
-    left_out: int
-    """Number of systems without a run time or a score."""
-
-    @property
-    def best(self) -> list[str]:
-        """Systems than which no other is both better and faster, the fastest first."""
-        return [point.system for point in self.points if point.best]
-
-
-def runtimes_of(ranked: RankedEvaluation) -> RuntimeChart | None:
-    """Return the systems of an evaluation by run time and headline metric; None if fewer than two have both."""
+    Returns: ``points`` from the fastest system to the slowest, in pixels from the left and the top: each is ``best`` if
+      no other is both better and faster, and has the middle and base line of its name as ``label``, None without room;
+      ticks of the axes, ``times`` and ``values``; the names of the ``best``; and how many were ``left_out``.
+    """
     headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
     sign = SIGN_OF.get(headline.orientation, 0)
     timed = []
@@ -524,11 +485,12 @@ def runtimes_of(ranked: RankedEvaluation) -> RuntimeChart | None:
             best[name] = sign * value
     labels = _labels({name: places[name] for name in [*best, *places]})
     points = [
-        RuntimePoint(name, seconds, value, *places[name], name in best, labels.get(name))
-        for seconds, value, name in timed
+        SimpleNamespace(system=name, seconds=seconds, value=value, x=x, y=y, best=name in best, label=labels.get(name))
+        for (seconds, value, name), (x, y) in zip(timed, places.values(), strict=True)
     ]
     values = [(upwards(value), f"{value:.{decimals}f}") for value in marks]
-    return RuntimeChart(points, times, values, len(ranked.systems) - len(timed))
+    left_out = len(ranked.systems) - len(timed)
+    return SimpleNamespace(points=points, times=times, values=values, best=[*best], left_out=left_out)
 
 
 def _labels(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:

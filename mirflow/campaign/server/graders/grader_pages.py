@@ -57,8 +57,7 @@ from .rounds import (
     withdraw,
 )
 
-FORM = "form"
-"""Name of the window for forms sent without scripts."""
+FORM = "form"  # name of the window for forms sent without scripts
 
 
 def letter(place: int) -> str:
@@ -376,10 +375,8 @@ def _recording(opened: OpenRound, piece: str) -> Response:
     return FileResponse(path, media_type=TYPES.get(path.suffix.lower()), headers=headers)
 
 
-TARGET = -23.0
-"""Target in LUFS, as in EBU R 128."""
-_SHORTEST = 0.4
-"""Length of a block in seconds, the minimum for a measurement."""
+TARGET = -23.0  # target in LUFS, as in EBU R 128
+_SHORTEST = 0.4  # length of a block in seconds, the minimum for a measurement
 _MOST_BYTES = 500 * 2**20
 
 

@@ -20,8 +20,7 @@ class Round(Base):
     name: Mapped[str] = mapped_column(unique=True)
     opened: Mapped[dt.datetime]
     closed: Mapped[dt.datetime | None]
-    deleted: Mapped[int] = mapped_column(default=0)
-    """Number of graders who withdrew and had their data deleted."""
+    deleted: Mapped[int] = mapped_column(default=0)  # number of graders who withdrew and had their data deleted
 
 
 class ConsentText(Base):
@@ -46,14 +45,11 @@ class StoredPair(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"), index=True)
     query: Mapped[str]
-    candidate: Mapped[str]
-    """Anonymised."""
+    candidate: Mapped[str]  # anonymised
     query_piece: Mapped[str]
-    piece: Mapped[str]
-    """The recording to play."""
+    piece: Mapped[str]  # the recording to play
     training: Mapped[bool] = mapped_column(default=False)
-    anchor_broad: Mapped[str | None]
-    """The organiser's judgement, shown during training."""
+    anchor_broad: Mapped[str | None]  # the organiser's judgement, shown during training
     anchor_fine: Mapped[float | None]
 
 
@@ -66,12 +62,9 @@ class Participation(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     round_id: Mapped[int] = mapped_column(ForeignKey("grading_round.id"), index=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("user.id"))
-    seed: Mapped[int]
-    """Seed for the order of candidates."""
-    code: Mapped[int]
-    """Random number; sorting by it numbers graders independently of their order of arrival."""
-    consent: Mapped[str]
-    """Version of the text that the grader agreed to."""
+    seed: Mapped[int]  # seed for the order of candidates
+    code: Mapped[int]  # random number; sorting by it numbers graders independently of their order of arrival
+    consent: Mapped[str]  # version of the text that the grader agreed to
     consented: Mapped[dt.datetime]
     withdrawn: Mapped[dt.datetime | None]
     assignments: Mapped[list[StoredAssignment]] = relationship(
@@ -91,21 +84,15 @@ class StoredAssignment(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
     pair_id: Mapped[int] = mapped_column(ForeignKey("grading_pair.id"), index=True)
-    repeat: Mapped[bool] = mapped_column(default=False)
-    """Whether this is a hidden repeat of an earlier pair."""
-    page: Mapped[int]
-    """Number of the page, from 1; a page has a single query."""
-    place: Mapped[int]
-    """Position on the page, from 0, in the shuffled order."""
+    repeat: Mapped[bool] = mapped_column(default=False)  # whether this is a hidden repeat of an earlier pair
+    page: Mapped[int]  # number of the page, from 1; a page has a single query
+    place: Mapped[int]  # position on the page, from 0, in the shuffled order
     made: Mapped[dt.datetime]
     broad: Mapped[str | None]
     fine: Mapped[float | None]
-    unplayable: Mapped[bool] = mapped_column(default=False)
-    """The grader cannot hear the candidate."""
-    known: Mapped[bool] = mapped_column(default=False)
-    """The grader knows the piece."""
-    heard: Mapped[float | None]
-    """Seconds of the candidate that were played, at least; None if the page could not tell."""
+    unplayable: Mapped[bool] = mapped_column(default=False)  # the grader cannot hear the candidate
+    known: Mapped[bool] = mapped_column(default=False)  # the grader knows the piece
+    heard: Mapped[float | None]  # seconds of the candidate that were played, at least; None if the page could not tell
     saved: Mapped[dt.datetime | None]
     pair: Mapped[StoredPair] = relationship()
     participation: Mapped[Participation] = relationship(back_populates="assignments")
@@ -122,10 +109,8 @@ class StoredJudgement(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     assignment_id: Mapped[int] = mapped_column(ForeignKey("grading_assignment.id"), index=True)
-    client: Mapped[str]
-    """The window that sent it."""
-    number: Mapped[int]
-    """Number of the change in that window."""
+    client: Mapped[str]  # the window that sent it
+    number: Mapped[int]  # number of the change in that window
     received: Mapped[dt.datetime]
     values: Mapped[dict[str, Any]] = mapped_column(JSON)
     heard: Mapped[float | None]
@@ -139,15 +124,14 @@ class StoredEvent(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     participation_id: Mapped[int] = mapped_column(ForeignKey("grading_participation.id"), index=True)
+    # The candidate; None for the query and the page.
     assignment_id: Mapped[int | None] = mapped_column(ForeignKey("grading_assignment.id"), index=True)
-    """The candidate; None for the query and the page."""
     page: Mapped[int | None]
     client: Mapped[str]
     number: Mapped[int]
     kind: Mapped[str]
     received: Mapped[dt.datetime]
-    position: Mapped[float | None]
-    """Seconds in the recording."""
+    position: Mapped[float | None]  # seconds in the recording
 
 
 class Loudness(Base):
@@ -158,7 +142,5 @@ class Loudness(Base):
 
     path: Mapped[str] = mapped_column(primary_key=True)
     size: Mapped[int]
-    modified: Mapped[int]
-    """Nanoseconds."""
-    lufs: Mapped[float | None]
-    """None: too quiet or too short to measure, or unreadable."""
+    modified: Mapped[int]  # nanoseconds
+    lufs: Mapped[float | None]  # None: too quiet or too short to measure, or unreadable

@@ -17,20 +17,14 @@ from ....errors import GradingError
 from ....metrics.similarity import BROAD
 from .grading_tables import Participation, StoredAssignment, StoredEvent, StoredJudgement
 
-KINDS = ("came", "went", "played", "paused", "seeked")
-"""Events sent by pages; judgements are stored separately."""
-BATCH = 100
-"""Most events in a request."""
-MOST_EVENTS = 50_000
-"""Most events stored per grader and round; in MIREX 2006 a grader had about 1,600."""
+KINDS = ("came", "went", "played", "paused", "seeked")  # events sent by pages; judgements are stored separately
+BATCH = 100  # most events in a request
+MOST_EVENTS = 50_000  # most events stored per grader and round; in MIREX 2006 a grader had about 1,600
 _LONGEST_AGO = 86_400.0
-LARGEST = 10.0
-"""Largest fine judgement."""
+LARGEST = 10.0  # largest fine judgement
 STEP = 0.1
-MOST_CHANGES = 2000
-"""Most changes stored for a judgement; a page that sends more is broken or hostile."""
-_ENOUGH = 3
-"""Least number of judgements to define a range."""
+MOST_CHANGES = 2000  # most changes stored for a judgement; a page that sends more is broken or hostile
+_ENOUGH = 3  # least number of judgements to define a range
 _CLIENT = re.compile(r"[0-9A-Za-z-]{8,64}")
 _LARGEST_WHOLE = 2**31
 FIELDS = ("broad", "fine", "unplayable", "known")
@@ -44,14 +38,11 @@ class JudgementError(GradingError):
 class JudgementChange:
     """Fields of a judgement changed in one window."""
 
-    client: str
-    """The window."""
-    number: int
-    """Number of the change in that window; later ones are larger."""
+    client: str  # the window
+    number: int  # number of the change in that window; later ones are larger
+    # The changed fields among `broad`, `fine`, `unplayable` and `known`; None clears a judgement.
     values: Mapping[str, Any]
-    """The changed fields among `broad`, `fine`, `unplayable` and `known`; None clears a judgement."""
-    heard: float | None = None
-    """Seconds of the candidate played so far; None if the page cannot tell."""
+    heard: float | None = None  # seconds of the candidate played so far; None if the page cannot tell
 
 
 @dataclass(frozen=True, slots=True)

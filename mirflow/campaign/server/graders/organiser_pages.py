@@ -79,10 +79,8 @@ from .rounds import CONSENT, OpenRound, Rounds, find_key, load_round, open_round
 if TYPE_CHECKING:
     import xarray as xr
 
-TABLE_BYTES = 10 * 10**6
-"""Size limit of an uploaded table of pieces."""
-CLOSED = "closed"
-"""Subfolder of the campaign for the tables of rounds closed on the pages."""
+TABLE_BYTES = 10 * 10**6  # size limit of an uploaded table of pieces
+CLOSED = "closed"  # subfolder of the campaign for the tables of rounds closed on the pages
 MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
 _STEP = ADDRESSES["plan_step"]
 _FORM_BYTES = 2**20
@@ -133,6 +131,7 @@ class OrganiserPages:
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
+        # Functions that perform the steps of a plan with the values of a form.
         self.steps: Mapping[str, Callable[[RoundPlan, Form], object]] = {
             "pieces": self._choose_pieces,
             "draw": self._draw,
@@ -140,7 +139,6 @@ class OrganiserPages:
             "assign": self._assign,
             "open": self._open,
         }
-        """Functions that perform the steps of a plan with the values of a form."""
 
     def new(self, request: Request, status: int = 200, name: str = "", trouble: str = "") -> Response:
         """Show the form for the name of a new round."""
@@ -430,8 +428,7 @@ def _seed(form: Form) -> int | None:
     return _number(form, "seed", "the seed", 0, MOST_SEED) if _text(form, "seed") else None
 
 
-Row = dict[str, Any]
-"""Maps names to texts, numbers or None."""
+Row = dict[str, Any]  # maps names to texts, numbers or None
 
 
 def numbered(session: Session, opened: OpenRound) -> dict[int, str]:
@@ -482,10 +479,8 @@ def events_of(session: Session, opened: OpenRound) -> list[Row]:
     return [{"time": time.isoformat(timespec="milliseconds"), **row} for time, row in rows]
 
 
-WINDOW = dt.timedelta(days=7)
-"""Time whose judgements give the rate of a forecast."""
-_SHORTEST, _FEWEST = dt.timedelta(hours=1), 5
-"""Least time and number of judgements that give a rate."""
+WINDOW = dt.timedelta(days=7)  # time whose judgements give the rate of a forecast
+_SHORTEST, _FEWEST = dt.timedelta(hours=1), 5  # least time and number of judgements that give a rate
 
 
 def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: dt.datetime | None = None) -> Row:

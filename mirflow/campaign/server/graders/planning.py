@@ -37,27 +37,19 @@ from ..service import Service
 from ..submissions.archives import name_trouble
 from ..submissions.confinement import Confinement, Confines, JobError
 
-FOLDER = "grading"
-"""Folder of plans within that of the campaign."""
+FOLDER = "grading"  # folder of plans within that of the campaign
+# Files of a plan in the order of steps; each depends on the previous ones.
 PIECES, QUERIES, LISTS, POOL, PLAN, ROUND = (
     "pieces.csv", "queries.csv", "lists", "pool.csv", "assignments.csv", "round.json",
 )  # fmt: skip
-"""Files of a plan in the order of steps; each depends on the previous ones."""
-CONSENT = "consent.txt"
-"""The text that graders agree to, if it differs from the default."""
-DOWNLOADS = (QUERIES, POOL, str(key_path(POOL)), PLAN)
-"""Files of a plan that organisers may download."""
-TABLES = (".csv", ".tsv", ".txt")
-"""Suffixes of tables of pieces."""
-LIST_SUFFIXES = (*TABLES, ".lists", ".run", ".matrix")
-"""Suffixes of lists that may be uploaded: text alone."""
-LONGEST_NAME = 64
-"""Longest name of a planned round, in characters."""
+CONSENT = "consent.txt"  # the text that graders agree to, if it differs from the default
+DOWNLOADS = (QUERIES, POOL, str(key_path(POOL)), PLAN)  # files of a plan that organisers may download
+TABLES = (".csv", ".tsv", ".txt")  # suffixes of tables of pieces
+LIST_SUFFIXES = (*TABLES, ".lists", ".run", ".matrix")  # suffixes of lists that may be uploaded: text alone
+LONGEST_NAME = 64  # longest name of a planned round, in characters
 MOST_GRADERS, MOST_JUDGEMENTS = 1000, 200_000
-SHORTEST_SECRET = 12
-"""Shortest secret chosen by a user; guessing it would reveal the pieces behind the ids."""
-_RESERVED = frozenset({"new"})
-"""Names used in addresses."""
+SHORTEST_SECRET = 12  # shortest secret chosen by a user; guessing it would reveal the pieces behind the ids
+_RESERVED = frozenset({"new"})  # names used in addresses
 _SHOWN = 5
 _EACH = re.compile(r".*\d by (.+)")
 _BUSY = Lock()
@@ -73,12 +65,9 @@ class RoundPlan:
     """A planned round."""
 
     name: str
-    folder: Path
-    """Folder of its files."""
-    planning: Planning
-    """Settings from the campaign file."""
-    root: Path
-    """Folder that the paths of the campaign are relative to."""
+    folder: Path  # folder of its files
+    planning: Planning  # settings from the campaign file
+    root: Path  # folder that the paths of the campaign are relative to
 
     @property
     def is_open(self) -> bool:

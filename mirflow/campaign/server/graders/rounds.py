@@ -39,6 +39,7 @@ from .grading_tables import (
 from .judging import is_done, read_values
 from .planning import planned_rounds
 
+# Default text that graders agree to.
 CONSENT = """\
 You will listen to short pieces of music and judge how similar they are to each other.
 
@@ -48,7 +49,6 @@ number. The list of accounts says who has which personal link; reports and files
 You may stop, pause and come back whenever you like, without giving a reason. You may withdraw at any time, and \
 choose whether what you judged so far is kept or deleted.
 """
-"""Default text that graders agree to."""
 
 _LOG = logging.getLogger("mirflow.server")
 
@@ -57,18 +57,12 @@ _LOG = logging.getLogger("mirflow.server")
 class OpenRound:
     """A round of grading offered by a server."""
 
-    config: GradingRound
-    """Settings from the campaign file."""
-    root: Path
-    """Folder that its paths are relative to."""
-    id: int
-    """Id in the database."""
-    consent: str
-    """The text that graders agree to."""
-    version: str
-    """Version of that text."""
-    missing: tuple[str, ...] = ()
-    """Pieces without a recording."""
+    config: GradingRound  # settings from the campaign file
+    root: Path  # folder that its paths are relative to
+    id: int  # id in the database
+    consent: str  # the text that graders agree to
+    version: str  # version of that text
+    missing: tuple[str, ...] = ()  # pieces without a recording
 
     @property
     def name(self) -> str:
@@ -239,10 +233,9 @@ def labels(config: GradingRound) -> dict[str, str]:
     return dict(zip(BROAD, config.broad, strict=True))
 
 
-HELD = dt.timedelta(hours=24)
-"""How long a pair is reserved for a grader who has not judged it."""
+HELD = dt.timedelta(hours=24)  # how long a pair is reserved for a grader who has not judged it
+# How long counts on the front page are reused, unless a round is opened or closed.
 COUNTED_FOR = dt.timedelta(seconds=10)
-"""How long counts on the front page are reused, unless a round is opened or closed."""
 _SEEDS = 2**63
 
 

@@ -23,20 +23,16 @@ from ....readers.content import is_hidden
 from ....store.cells import is_device
 from ...file import Limits
 
-ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")
-"""Suffixes of supported archives."""
-MAX_NAME, MAX_PART = 1000, 255
-"""Limits for a path in characters, and for each of its parts in bytes."""
+ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")  # suffixes of supported archives
+MAX_NAME, MAX_PART = 1000, 255  # limits for a path in characters, and for each of its parts in bytes
 _PIECE = 2**16
-_END = 2**16 + 22 + 20 + 56
-"""Size of the end records of a zip file with the longest comment, including those of zip64."""
-_SLACK = 2**20
-"""Bytes that may be unpacked regardless of the ratio, since small files of zeros are harmless."""
+_END = 2**16 + 22 + 20 + 56  # size of the end records of a zip file with the longest comment, including those of zip64
+_SLACK = 2**20  # bytes that may be unpacked regardless of the ratio, since small files of zeros are harmless
 _DRIVE = re.compile(r"[A-Za-z]:")
+# Characters that change the direction of text or are invisible.
 _HIDDEN = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
-"""Characters that change the direction of text or are invisible."""
+# Unicode categories that names must not contain: control characters, surrogates, unassigned, line separators.
 _ODD = frozenset({"Cc", "Cs", "Cn", "Zl", "Zp"})
-"""Unicode categories that names must not contain: control characters, surrogates, unassigned, line separators."""
 _MAGIC: tuple[tuple[int, bytes, str], ...] = (
     *((0, magic, "an archive") for magic in (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")),
     *((0, magic, "an archive") for magic in (b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x28\xb5\x2f\xfd", b"LZIP")),
@@ -74,14 +70,10 @@ class Member:
 class Unpacked:
     """Files of an unpacked upload."""
 
-    files: tuple[str, ...]
-    """Paths relative to the folder, sorted."""
-    refused: tuple[Refusal, ...]
-    """Rejected files; if any name is rejected, nothing is written."""
-    left_out: tuple[str, ...] = ()
-    """Hidden files and those that file managers add."""
-    digest: str = ""
-    """SHA-256 of the sorted names and bytes."""
+    files: tuple[str, ...]  # paths relative to the folder, sorted
+    refused: tuple[Refusal, ...]  # rejected files; if any name is rejected, nothing is written
+    left_out: tuple[str, ...] = ()  # hidden files and those that file managers add
+    digest: str = ""  # SHA-256 of the sorted names and bytes
 
 
 def name_trouble(name: str, depth: int) -> str:

@@ -31,17 +31,15 @@ from ...file import Campaign, Limits, reading_name, with_estimates
 from .archives import ARCHIVES, ArchiveError, unpack
 from .confinement import JobError, SendMessage
 
-MAX_FINDINGS = 2000
-"""Most findings that are stored for a submission."""
+MAX_FINDINGS = 2000  # most findings that are stored for a submission
 _SEVERITIES = ("error", "warning", "note")
 _LONGEST = 1000
 _NAMED = 10
 _MORE_SUFFIXES = (".npy", ".sv")
 
-Places = Sequence[Mapping[str, str]]
-"""Values of the placeholders of references, such as ``{"track": "000017"}``."""
+Places = Sequence[Mapping[str, str]]  # values of the placeholders of references, such as ``{"track": "000017"}``
+# Path, line, severity, rule and message of a finding.
 Row = tuple[str, int | None, Literal["error", "warning", "note"], str, str]
-"""Path, line, severity, rule and message of a finding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +48,10 @@ class Expected:
 
     split: str
     evaluation: str
-    places: Places
-    """Places of its references."""
-    asked: bool
-    """Whether the submission is to be scored on this split."""
+    places: Places  # places of its references
+    asked: bool  # whether the submission is to be scored on this split
     hidden: bool
-    named: bool
-    """Whether names of tracks may be revealed."""
+    named: bool  # whether names of tracks may be revealed
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +63,7 @@ class FoundProblem:
     severity: Literal["error", "warning", "note"]
     rule: str
     message: str
-    split: str = ""
-    """A hidden split that cannot be scored because of it."""
+    split: str = ""  # a hidden split that cannot be scored because of it
 
 
 @dataclass(frozen=True)
@@ -82,10 +76,8 @@ class CheckAnswer:
     errors: int
     warnings: int
     notes: int
-    names: list[str]
-    """Names of the files, which :func:`names_job` compares with those of the tracks."""
-    without: list[str]
-    """Splits that are left out, as files of some of their tracks are missing."""
+    names: list[str]  # names of the files, which :func:`names_job` compares with those of the tracks
+    without: list[str]  # splits that are left out, as files of some of their tracks are missing
 
     @classmethod
     def of(cls, message: Mapping[str, Any]) -> CheckAnswer:
@@ -350,8 +342,8 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     return {"evaluations": names}
 
 
+# Names of the tracks in the campaign's folder: references are on the workers' host, which may be another one.
 _FILE = "tracks.json"
-"""Names of the tracks in the campaign's folder: references are on the workers' host, which may be another one."""
 
 
 def may_tell(campaign: Campaign, split: str, evaluation: Evaluation) -> bool:

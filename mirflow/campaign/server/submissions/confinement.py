@@ -30,6 +30,7 @@ from ....metrics.base import get_task
 from ....plugins import import_module as import_plugin
 from .sandbox import Allowed, libraries, restrict
 
+# Modules and functions of jobs, by name.
 JOBS: Mapping[str, str] = {
     "hold": ".confinement:hold_job",
     "tracks": ".scoring:tracks_job",
@@ -42,25 +43,20 @@ JOBS: Mapping[str, str] = {
     "lists": "..graders.pooling:lists_job",
     "pool": "..graders.pooling:pool_job",
 }
-"""Modules and functions of jobs, by name."""
+# Modules that jobs of submissions need, imported once.
 PRELOADED = (
     ".checking", ".scoring", "mirflow.store.zarr_io", "mirflow.evaluation.linter", "mirflow.campaign.site.changes",
     "xarray", "pandas", "scipy.stats", "dask.array", "filelock",
 )  # fmt: skip
-"""Modules that jobs of submissions need, imported once."""
-MAX_MESSAGES = 64 * 2**20
-"""Limit for the messages of a job, in bytes."""
+MAX_MESSAGES = 64 * 2**20  # limit for the messages of a job, in bytes
 _HEAD = struct.Struct("!Q")
 _PR_SET_PDEATHSIG = 1
 _CLONE_NEWUSER, _CLONE_NEWNET, _CLONE_NEWIPC = 0x10000000, 0x40000000, 0x08000000
-_LOOK = 0.25
-"""Seconds between two looks at what a job has written."""
-_ENTRY = 4096
-"""Bytes that a file or folder counts at least."""
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})
-"""errno values of disk errors."""
-_HELD: list[str] = []
-"""Restrictions in force in this process."""
+_LOOK = 0.25  # seconds between two looks at what a job has written
+_ENTRY = 4096  # bytes that a file or folder counts at least
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS})  # errno values of disk errors
+_HELD: list[str] = []  # restrictions in force in this process
+# Missing restrictions of a host, and what a compromised parser could then do.
 LACKS: Mapping[str, str] = {
     "folders": "no Landlock: all files of this account can be read and written",
     "signals": "Landlock is older than version 6 and system calls are not filtered on this machine: processes of this "
@@ -70,37 +66,27 @@ LACKS: Mapping[str, str] = {
     "network": "no network namespace and no filter of system calls: the network can be reached",
     "memory": "memory is not limited",
 }
-"""Missing restrictions of a host, and what a compromised parser could then do."""
 
-SendMessage = Callable[[Mapping[str, Any]], None]
-"""Sends a message from a job."""
+SendMessage = Callable[[Mapping[str, Any]], None]  # sends a message from a job
 
 
 @dataclass(frozen=True)
 class Confines:
     """Limits of a job."""
 
-    seconds: float
-    """Wall time after which the job is killed; also the limit of its CPU time."""
-    memory: int | None = None
-    """Bytes of address space beyond those used by Python and its libraries."""
-    file_size: int | None = None
-    """Largest file that it may write, in bytes."""
+    seconds: float  # wall time after which the job is killed; also the limit of its CPU time
+    memory: int | None = None  # bytes of address space beyond those used by Python and its libraries
+    file_size: int | None = None  # largest file that it may write, in bytes
+    # Bytes that it may write in all; it is killed a fraction of a second after it has written more.
     written: int | None = None
-    """Bytes that it may write in all; it is killed a fraction of a second after it has written more."""
-    files: int = 256
-    """Most open files."""
+    files: int = 256  # most open files
     network: bool = False
-    alone: bool = True
-    """Whether it is prevented from starting processes."""
-    threads: bool = False
-    """Whether it may start threads."""
-    writable: tuple[str, ...] = ()
-    """Folders in which it may write; empty: any."""
+    alone: bool = True  # whether it is prevented from starting processes
+    threads: bool = False  # whether it may start threads
+    writable: tuple[str, ...] = ()  # folders in which it may write; empty: any
+    # Files and folders that it may read in addition to these and Python's own; empty: any.
     readable: tuple[str, ...] = ()
-    """Files and folders that it may read in addition to these and Python's own; empty: any."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    """Its environment."""
+    environment: Mapping[str, str] = field(default_factory=dict)  # its environment
 
 
 class JobError(MirflowError):

@@ -23,21 +23,15 @@ from ..accounts import Viewer, has_lab, team_of
 from ..database import User
 from .submission_tables import CLOSED, OPEN, Released, Scored, Submission, SubmissionFinding, Verdict
 
-LONGEST_NAME = 64
-"""Longest name of a system, in characters."""
+LONGEST_NAME = 64  # longest name of a system, in characters
 _NAME = re.compile(rf"[A-Za-z0-9](?:[A-Za-z0-9._+-]{{0,{LONGEST_NAME - 2}}}[A-Za-z0-9_+-])?")
-LONGEST_DESCRIPTION = 2000
-"""Longest description of a system, in characters."""
-LONGEST_LINK = 500
-"""Longest link to a paper or code, in characters."""
-LONGEST_REASON = 2000
-"""Longest reason for a disqualification, in characters."""
-LONGEST_RUNTIME = 1e9
-"""Longest run time of a system in seconds, 32 years."""
+LONGEST_DESCRIPTION = 2000  # longest description of a system, in characters
+LONGEST_LINK = 500  # longest link to a paper or code, in characters
+LONGEST_REASON = 2000  # longest reason for a disqualification, in characters
+LONGEST_RUNTIME = 1e9  # longest run time of a system in seconds, 32 years
 _LINK = re.compile(r"[!-~]+")
 _SECONDS = re.compile(r"[0-9]{1,10}(\.[0-9]{1,10})?")
-MOST_WAITING = 200
-"""Most submissions of an account that wait at a time, since queue and disk are shared."""
+MOST_WAITING = 200  # most submissions of an account that wait at a time, since queue and disk are shared
 
 
 class SubmissionError(MirflowError):
@@ -49,12 +43,10 @@ class Quota:
     """Submissions of a team to a split that count in the current period."""
 
     split: str
-    most: int | None
-    """None: unlimited."""
+    most: int | None  # None: unlimited
     used: int
     per: str
-    renewed: dt.datetime | None
-    """Start of the next period, UTC; None: never."""
+    renewed: dt.datetime | None  # start of the next period, UTC; None: never
 
     @property
     def left(self) -> int | None:
@@ -67,12 +59,10 @@ class SplitScores:
     """Scores on a split, as far as a submitter may see them."""
 
     split: str
-    hidden: bool
-    """Whether scores are rounded and limited, without intervals."""
-    scores: tuple[Released, ...]
-    """Scores by evaluation, headline metric first."""
+    hidden: bool  # whether scores are rounded and limited, without intervals
+    scores: tuple[Released, ...]  # scores by evaluation, headline metric first
+    # Comparisons with the account's best earlier submission and with the leader, by the headline metrics.
     verdicts: tuple[Verdict, ...]
-    """Comparisons with the account's best earlier submission and with the leader, by the headline metrics."""
 
 
 def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.datetime | None]:

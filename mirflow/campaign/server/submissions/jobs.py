@@ -53,12 +53,10 @@ from .notifications import Event, announce
 from .submission_tables import OPEN, Released, Scored, Submission, SubmissionFinding, SubmissionProgress, WorkerReport
 from .uploads import NAMES, RECEIVED
 
-LEASE = dt.timedelta(seconds=30)
-"""Time after which a claim that is not renewed expires."""
-TRIES = 3
-"""How often a job of a submission may end without a result."""
+LEASE = dt.timedelta(seconds=30)  # time after which a claim that is not renewed expires
+TRIES = 3  # how often a job of a submission may end without a result
+# States to which an unfinished submission returns.
 _BEFORE = {"checking": "received", "scoring": "accepted", "releasing": "computed"}
-"""States to which an unfinished submission returns."""
 _UNTOLD = "it could not be scored on {split}; the organiser finds the reason in the log"
 
 
@@ -78,8 +76,7 @@ class Claims:
         self.path = Path(os.path.abspath(service.path))  # noqa: PTH100 - like the other paths of a campaign, without resolving links
         self.name = name or f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self.lease = lease
-        self.stopped = threading.Event()
-        """Set when the worker has to return its current claim."""
+        self.stopped = threading.Event()  # set when the worker has to return its current claim
         self._beaten = 0.0
 
     def take(self) -> Submission | None:
@@ -246,10 +243,8 @@ class Claims:
             remove(self.service.folder_of("readings") / row.name)
 
 
-EVERY = 15.0
-"""Seconds between two reports of a worker."""
-FORGOTTEN = dt.timedelta(days=1)
-"""Age at which the report of a worker is deleted."""
+EVERY = 15.0  # seconds between two reports of a worker
+FORGOTTEN = dt.timedelta(days=1)  # age at which the report of a worker is deleted
 _WAIT = 1.0
 
 
@@ -286,19 +281,15 @@ def last_report(database: Database) -> dt.datetime | None:
         return session.scalar(select(func.max(WorkerReport.seen)))
 
 
-_UNPACKED = 10
-"""Size of an unpacked upload, as a multiple of its size."""
+_UNPACKED = 10  # size of an unpacked upload, as a multiple of its size
 _BLOCK = 2**13
-_SCORING = 10
-"""Time limit for scoring a split, as a multiple of that for a check."""
+_SCORING = 10  # time limit for scoring a split, as a multiple of that for a check
+# Size limit for annotations read from an upload, as a multiple of its size: numbers take more space than text.
 _READ = 100
-"""Size limit for annotations read from an upload, as a multiple of its size: numbers take more space than text."""
+# Environment variables passed to every job that reads references.
 _ENVIRONMENT = frozenset({"PATH", "HOME", "LANG", "LC_ALL", "TZ"})
-"""Environment variables passed to every job that reads references."""
-_LONGEST = 1000
-"""Characters of a line about causes."""
-_TRACKS_FOR = 300.0
-"""Seconds for which a list of tracks is reused."""
+_LONGEST = 1000  # characters of a line about causes
+_TRACKS_FOR = 300.0  # seconds for which a list of tracks is reused
 _LOG = logging.getLogger("mirflow.worker")
 
 
@@ -310,13 +301,13 @@ class Jobs:
         self.service, self.campaign, self.database = claims.service, claims.campaign, claims.database
         self.path = claims.path
         self.file = {"path": str(self.path), "digest": campaign_digest(self.path)}
+        # The campaign as jobs that score take it.
         self.scoring = {"path": str(self.path), "campaign": self.campaign.scoring_values}
-        """The campaign as jobs that score take it."""
         self._variables = variables_of(self.path.read_text(encoding="utf-8"))
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
         self.confinement = Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
+        # When the references were listed, and their places; None before the first time.
         self.listed: tuple[float, dict[str, Any]] | None = None
-        """When the references were listed, and their places; None before the first time."""
 
     def references(self) -> dict[str, Any]:
         """``places`` of the references by split and evaluation, and their ``folders``; listed again after some time."""

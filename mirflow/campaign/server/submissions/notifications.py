@@ -44,6 +44,7 @@ from .submission_tables import Notification, Submission
 Channel = Literal["webhook", "mail"]
 CHANNELS: tuple[Channel, ...] = ("webhook", "mail")
 Event = Literal["accepted", "refused", "failed", "scored", "withdrawn", "disqualified"]
+# Events with their descriptions in mails.
 EVENTS: Mapping[Event, str] = MappingProxyType(
     {
         "accepted": "passed the check and is waiting to be scored",
@@ -54,44 +55,29 @@ EVENTS: Mapping[Event, str] = MappingProxyType(
         "disqualified": "was disqualified; its page gives the reason",
     }
 )
-"""Events with their descriptions in mails."""
-LEASE = dt.timedelta(minutes=2)
-"""Time after which a message is sent again if its sender was killed."""
-FIRST_WAIT = dt.timedelta(seconds=10)
-"""Time between the first two attempts; each further wait is four times as long."""
-LONGEST_WAIT = dt.timedelta(hours=6)
-"""Longest time between two attempts."""
-GIVEN_UP = dt.timedelta(days=3)
-"""Age of the event after which delivery is abandoned."""
-SHOWN = dt.timedelta(days=7)
-"""How long organisers see that a message was not delivered."""
-KEPT = dt.timedelta(days=30)
-"""Age after which a message is deleted."""
+LEASE = dt.timedelta(minutes=2)  # time after which a message is sent again if its sender was killed
+FIRST_WAIT = dt.timedelta(seconds=10)  # time between the first two attempts; each further wait is four times as long
+LONGEST_WAIT = dt.timedelta(hours=6)  # longest time between two attempts
+GIVEN_UP = dt.timedelta(days=3)  # age of the event after which delivery is abandoned
+SHOWN = dt.timedelta(days=7)  # how long organisers see that a message was not delivered
+KEPT = dt.timedelta(days=30)  # age after which a message is deleted
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     """A message for its receiver."""
 
-    key: str
-    """Identifier, the same for all attempts."""
-    type: str
-    """``submission.`` and the event, or ``test``."""
-    date: dt.datetime
-    """Date of the event."""
-    campaign: str
-    """Title of the campaign."""
-    words: str
-    """A sentence for people."""
-    url: str
-    """Page that shows more."""
+    key: str  # identifier, the same for all attempts
+    type: str  # ``submission.`` and the event, or ``test``
+    date: dt.datetime  # date of the event
+    campaign: str  # title of the campaign
+    words: str  # a sentence for people
+    url: str  # page that shows more
     submission: str = ""
     system: str = ""
-    account: str = ""
-    """Id and name of the submission, and name of its account; empty in a test message."""
+    account: str = ""  # id and name of the submission, and name of its account; empty in a test message
     splits: tuple[str, ...] = ()
-    address: str = ""
-    """Receiver's address, for mail only."""
+    address: str = ""  # receiver's address, for mail only
 
     def as_json(self) -> str:
         """Format the message for a webhook."""
@@ -251,12 +237,9 @@ def undelivered(session: Session, now: dt.datetime) -> list[str]:
     return sentences
 
 
-SECONDS = 10.0
-"""Seconds without data after which an attempt fails."""
-MOST_SECONDS = 30.0
-"""Seconds after which a request to the webhook fails in any case."""
-POLL = 1.0
-"""Seconds between two looks for messages."""
+SECONDS = 10.0  # seconds without data after which an attempt fails
+MOST_SECONDS = 30.0  # seconds after which a request to the webhook fails in any case
+POLL = 1.0  # seconds between two looks for messages
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LOG = logging.getLogger("mirflow.server")
 

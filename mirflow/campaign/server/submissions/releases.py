@@ -32,12 +32,9 @@ from .submission_tables import Outcome, Relation, Released, Scored, Submission, 
 if TYPE_CHECKING:
     import xarray as xr
 
-NO_BETTER = "no better than the sender's best"
-"""Note that replaces a score withheld by the ladder."""
-BEST_OF_TEAM = "its team's best"
-"""Note on a system in a final ranking."""
-ROUND = 0.001
-"""Default step of released scores on a hidden split."""
+NO_BETTER = "no better than the sender's best"  # note that replaces a score withheld by the ladder
+BEST_OF_TEAM = "its team's best"  # note on a system in a final ranking
+ROUND = 0.001  # default step of released scores on a hidden split
 _TOLERANCE = 1e-9
 
 
@@ -89,8 +86,7 @@ class ShownScore:
     value: float | None
     low: float | None
     high: float | None
-    kept_back: bool
-    """Whether the ladder withholds the value."""
+    kept_back: bool  # whether the ladder withholds the value
 
 
 def show_score(row: Released, split: Split | None, now: dt.datetime) -> ShownScore:
@@ -252,8 +248,7 @@ def judge(
             session.add(row)
 
 
-MISSING = "zero"
-"""Treatment of missing estimates: a submission cannot choose its tracks."""
+MISSING = "zero"  # treatment of missing estimates: a submission cannot choose its tracks
 
 
 def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[str, Any] | None:
@@ -278,10 +273,8 @@ def compare_pair(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[s
     return {"metric": metric, "outcome": outcome, **numbers, "tracks": int(cell["n"])}
 
 
-_MOST_TRACKS = 20
-"""Changes of tracks that are listed."""
-_NO_CHANGE = 1e-9
-"""Smaller differences of scores are none."""
+_MOST_TRACKS = 20  # changes of tracks that are listed
+_NO_CHANGE = 1e-9  # smaller differences of scores are none
 
 
 def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = None) -> dict[str, Any]:

@@ -29,15 +29,14 @@ _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
 _READ = _READ_FILE | _READ_DIR
 _WRITE = _READ | _WRITE_FILE | _REMOVE | _MAKE_DIR | _MAKE_FILE | _REFER | _TRUNCATE
 _TCP, _SCOPES = 0b11, 0b11
+# Files that Python and its libraries read; in /proc only those of the process itself.
 _SYSTEM = ("/usr/share/zoneinfo", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/dev/urandom")
-"""Files that Python and its libraries read; in /proc only those of the process itself."""
-_SHARED = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64")
-"""Folders of shared libraries."""
+_SHARED = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64")  # folders of shared libraries
+# Folders of Python's modules and of packages.
 _INSTALLED = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-"""Folders of Python's modules and of packages."""
 _PACKAGE = Path(__file__).resolve().parents[3]
+# Files needed for network access.
 _NETWORK = ("/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/ssl", "/etc/gai.conf", "/etc/host.conf")
-"""Files needed for network access."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,9 @@ class Allowed:
     """Permissions of a restricted process."""
 
     writable: Sequence[str] = ()
-    readable: Sequence[str] = ()
-    """Folders and files; without writable ones, files are not restricted."""
+    readable: Sequence[str] = ()  # folders and files; without writable ones, files are not restricted
     network: bool = False
-    processes: bool = False
-    """Whether it may start processes and Python, and connect to them by Unix sockets."""
+    processes: bool = False  # whether it may start processes and Python, and connect to them by Unix sockets
 
 
 def restrict(allowed: Allowed) -> Iterator[str]:
@@ -150,9 +147,10 @@ _EPERM, _ENOSYS = 1, 38
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _THREAD, _NAMESPACES = 0x0001_0000, 0x7E02_0080
 _PUSH_INPUT = 0x5412
+# Column of `_CALLS`, and the kernel's identifier of the architecture.
 _MACHINES = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}
-"""Column of `_CALLS`, and the kernel's identifier of the architecture."""
 
+# Calls that are always refused, with their numbers on x86-64 and 64-bit ARM.
 _CALLS = {
     # Modes, owners, times and attributes of files, which Landlock does not cover.
     "chmod": (90, -1), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "chown": (92, -1),
@@ -193,20 +191,17 @@ _CALLS = {
     "clock_settime": (227, 112), "adjtimex": (159, 171), "clock_adjtime": (305, 266), "fanotify_init": (300, 262),
     "fanotify_mark": (301, 263),
 }  # fmt: skip
-"""Calls that are always refused, with their numbers on x86-64 and 64-bit ARM."""
+# Calls that start programs and processes.
 _PROGRAMS = {"execve": (59, 221), "execveat": (322, 281), "fork": (57, -1), "vfork": (58, -1)}
-"""Calls that start programs and processes."""
-_OF_SOCKETS = ("chmod", "fchmodat")
-"""Calls used to set up Unix sockets between processes."""
+_OF_SOCKETS = ("chmod", "fchmodat")  # calls used to set up Unix sockets between processes
 _KILLS = {"kill": (62, 129), "tgkill": (234, 131)}
 _CLONE, _CLONE3, _SOCKET, _CONNECT, _LIMITS, _IOCTL_CALL = (
     (56, 220), (435, 435), (41, 198), (42, 203), (302, 261), (16, 29),
 )  # fmt: skip
 _OPEN, _OPENAT, _OPENAT2 = (2, -1), (257, 56), (437, 437)
-_NAMELESS = 0o20_000_000
-"""The flag of `open` for a file without a name (O_TMPFILE)."""
+_NAMELESS = 0o20_000_000  # the flag of `open` for a file without a name (O_TMPFILE)
+# Socket families needed for network access; 16: netlink, for information about interfaces.
 _FAMILIES = (socket.AF_INET, socket.AF_INET6, 16)
-"""Socket families needed for network access; 16: netlink, for information about interfaces."""
 
 
 def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:

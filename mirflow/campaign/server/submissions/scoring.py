@@ -51,10 +51,8 @@ from .confinement import SendMessage
 from .releases import MISSING, compare_pair, finite_or_none
 
 _ROOT, _PIPELINE = "root", "pipeline"
-_TURN = 60.0
-"""Seconds to wait for another worker that writes to the same store."""
-_MERGED = ("parameters", SIGNATURES, "declared_metrics")
-"""Attributes that map metrics to values."""
+_TURN = 60.0  # seconds to wait for another worker that writes to the same store
+_MERGED = ("parameters", SIGNATURES, "declared_metrics")  # attributes that map metrics to values
 
 
 class RulesError(StoreError):

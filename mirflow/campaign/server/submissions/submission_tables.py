@@ -12,14 +12,13 @@ from sqlalchemy.orm import Mapped, mapped_column, relationship
 from ...site.pages import RUNTIME
 from ..database import UNSEEN, Base, User
 
+# States of a submission in order; the last one is refused, scored, failed or withdrawn.
 State = Literal[
     "received", "checking", "refused", "accepted", "scoring", "computed", "releasing", "scored", "failed", "withdrawn"
 ]
-"""States of a submission in order; the last one is refused, scored, failed or withdrawn."""
+# States that need further work by a worker.
 OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring", "computed", "releasing")
-"""States that need further work by a worker."""
-CLOSED: tuple[State, ...] = ("refused", "failed")
-"""States that free the name of a submission."""
+CLOSED: tuple[State, ...] = ("refused", "failed")  # states that free the name of a submission
 Severity = Literal["error", "warning", "note"]
 Relation = Literal["own", "leader"]
 Outcome = Literal["better", "worse", "not told apart"]

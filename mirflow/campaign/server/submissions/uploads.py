@@ -23,20 +23,16 @@ from ....store.generations import remove, sync_folder, write_synced
 from ...file import Limits
 from .entries import SubmissionError
 
-RECEIVED = "received"
-"""Folder for uploaded files, which are numbered; NAMES lists their names."""
+RECEIVED = "received"  # folder for uploaded files, which are numbered; NAMES lists their names
 NAMES = "names.json"
+# Content types of bodies that are a single file.
 RAW = ("application/zip", "application/x-tar", "application/gzip", "application/octet-stream")
-"""Content types of bodies that are a single file."""
-MAX_FIELDS, MAX_FIELD = 50, 10_000
-"""Limits for the other fields of a form: their number, and bytes of each."""
-_ORPHAN = 3600.0
-"""Age in seconds at which a folder without an entry is considered left over from a killed server."""
+MAX_FIELDS, MAX_FIELD = 50, 10_000  # limits for the other fields of a form: their number, and bytes of each
+_ORPHAN = 3600.0  # age in seconds at which a folder without an entry is considered left over from a killed server
 
 T = TypeVar("T")
 Fields = Mapping[str, list[str]]
-Admit = Callable[[Fields], object]
-"""Raises an error to refuse an upload, given the fields before its first file."""
+Admit = Callable[[Fields], object]  # raises an error to refuse an upload, given the fields before its first file
 
 
 class UploadError(SubmissionError):
@@ -51,16 +47,11 @@ class UploadError(SubmissionError):
 class Upload:
     """A complete upload in the folder of its id."""
 
-    id: str
-    """Id of the future submission."""
-    names: tuple[str, ...]
-    """Names of the files as sent."""
-    size: int
-    """Bytes of all files."""
-    digest: str
-    """SHA-256 of the upload: of a single file, or of the names and digests of several files."""
-    fields: Fields = field(default_factory=dict)
-    """The other fields of the form."""
+    id: str  # id of the future submission
+    names: tuple[str, ...]  # names of the files as sent
+    size: int  # bytes of all files
+    digest: str  # SHA-256 of the upload: of a single file, or of the names and digests of several files
+    fields: Fields = field(default_factory=dict)  # the other fields of the form
 
 
 async def receive(

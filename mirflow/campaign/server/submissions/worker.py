@@ -37,12 +37,9 @@ from .releases import judge, release, rivals
 from .submission_tables import PublicCopy, RulesVersion, Scored, Submission, Trouble
 from .uploads import sweep
 
-POLL = 0.5
-"""Seconds between two looks for work."""
-PATIENCE = 60.0
-"""Longest pause in seconds between two attempts during system trouble."""
-_TRIED = 50
-"""Files of a folder that a process that reads submissions tries to open, to show that it cannot."""
+POLL = 0.5  # seconds between two looks for work
+PATIENCE = 60.0  # longest pause in seconds between two attempts during system trouble
+_TRIED = 50  # files of a folder that a process that reads submissions tries to open, to show that it cannot
 _LOG = logging.getLogger("mirflow.worker")
 
 
@@ -267,8 +264,7 @@ class AttachedWorkers:
             self._ending.wait(wait)
 
 
-_PUBLISH = 10.0
-"""Seconds after which public copies are checked even while other work is waiting."""
+_PUBLISH = 10.0  # seconds after which public copies are checked even while other work is waiting
 
 
 class Publication:
