@@ -104,21 +104,17 @@ class Filters:
             end = stop + tail if stop == frames else stop
             outputs = []
             for number, group in enumerate(groups):
-                out = irfft(np.stack([self._meet(bank, spectra) for bank in group]), size, axis=-1, workers=1)
+                met = []  # Spectra of the outputs of each bank
+                for response, inputs in ((self._responses[bank], spectra[self._inputs[bank]]) for bank in group):
+                    met.append(response[:, 0] * inputs[0])
+                    product = np.empty_like(met[-1])
+                    for row in range(1, len(inputs)):
+                        met[-1] += np.multiply(response[:, row], inputs[row], out=product)
+                out = irfft(np.stack(met), size, axis=-1, workers=1)
                 out[..., :tail] += ringing[number]
                 ringing[number] = out[..., stop - start : stop - start + tail].copy()
                 outputs.append(out[..., : end - start])
             yield start, end, outputs
-
-    def _meet(self, bank: int, spectra: np.ndarray[tuple[int, ...], np.dtype[np.complex128]]) -> Float:
-        """Spectra of the outputs of a bank."""
-        response, inputs = self._responses[bank], spectra[self._inputs[bank]]
-        total = response[:, 0] * inputs[0]
-        product = np.empty_like(total)
-        for row in range(1, len(inputs)):
-            total += np.multiply(response[:, row], inputs[row], out=product)
-        summed: Float = total
-        return summed
 
 
 class DelaySpan:
@@ -259,27 +255,6 @@ FILTERS_LENGTH = 512  # Taps of the filters that count as spatial distortion, in
 Meeting = tuple[int, int]  # An estimated source and a reference source
 
 
-@dataclass(frozen=True, slots=True)
-class Energies:
-    """Energies of the parts of estimated sources e relative to reference sources s.
-
-    p is the projection of e onto the delays of s (all its channels), and q the projection onto the delays of all
-    sources. Energies are summed over time from the parts themselves, because differences of energies would suffer from
-    rounding from 60 dB on.
-    """
-
-    source: Float
-    filtered: Float
-    joint: Float
-    """Energies of s, p and q: float64 (meetings,)."""
-    image_error: Float
-    spatial: Float
-    residual: Float
-    interference: Float
-    artifacts: Float
-    """Energies of e - s, p - s, e - p, q - p and e - q: float64 (meetings,)."""
-
-
 class ReferenceSources:
     """Reference sources with the projections that the estimates of all systems share.
 
@@ -319,8 +294,12 @@ class Projections:
             for estimate, source in self.meetings
         ]
 
-    def energies(self, references: Recording, estimates: Recording) -> Energies:
-        """Energies of the parts, in the whole recording or in an excerpt that is treated as a recording."""
+    def ratios(self, references: Recording, estimates: Recording) -> Float:
+        """Ratios of the energies of the parts of estimated sources: float64 (5, meetings), dB, with rows as in `NAMES`.
+
+        They are those of the whole recording or of an excerpt that is treated as a recording. Energies are summed over
+        time from the parts themselves, because differences of energies would suffer from rounding from 60 dB on.
+        """
         several = len(references) > 1
         if self._filters is None or self._filters.blocks.frames != references.frames:
             # Banks of the projections onto single sources, then those onto all sources.
@@ -335,7 +314,7 @@ class Projections:
         for number, (estimate, _) in enumerate(self.meetings):
             members.setdefault(estimate, []).append(number)
         groups = [[len(self.meetings) + estimate] * several + numbers for estimate, numbers in members.items()]
-        sums = np.zeros((len(Energies.__dataclass_fields__), len(self.meetings)))
+        sums = np.zeros((8, len(self.meetings)))
         for start, stop, outputs in self._filters.run(references.read, groups):
             inside = min(stop, references.frames)
             left, right = (
@@ -347,10 +326,18 @@ class Projections:
                     filtered = projected[index + several]
                     parts = left[references.rows(source)], right[estimates.rows(estimate)], filtered, projected[0]
                     sums[:, meeting] += _energies(*parts)
-        return Energies(*sums)
+        source_energy, of_filtered, of_joint, image_error, spatial, residual, interference, artifacts = sums
+        over = of_filtered, of_filtered, of_joint, source_energy, source_energy
+        under = residual, interference, artifacts, image_error, spatial
+        return decibels(np.array(over), np.array(under))
 
 
 def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) -> list[float]:
+    """Energies of the parts of an estimated source e relative to a reference source s.
+
+    `filtered` is the projection p of e onto the delays of s (all its channels), `joint` the projection q onto the
+    delays of all sources. Parts are s, p, q, e - s, p - s, e - p, q - p and e - q.
+    """
     # A function of its own, so that the arrays of one meeting are gone when those of the next one are made.
     spatial, residual = filtered - source, estimated - filtered
     parts = (source, filtered, joint, estimated - source, spatial, residual, joint - filtered, estimated - joint)
@@ -368,19 +355,6 @@ def decibels(over: Float, under: Float) -> Float:
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio: Float = 10 * np.log10(over / under)
     return np.where(under == 0, np.inf, ratio)
-
-
-def to_ratios(energies: Energies) -> Float:
-    """Compute the ratios listed in `NAMES`: float64 (5, meetings), dB."""
-    return np.array(
-        [
-            decibels(energies.filtered, energies.residual),
-            decibels(energies.filtered, energies.interference),
-            decibels(energies.joint, energies.artifacts),
-            decibels(energies.source, energies.image_error),
-            decibels(energies.source, energies.spatial),
-        ]
-    )
 
 
 def best_order(scores: Float) -> Int:
@@ -428,7 +402,7 @@ def measure_whole(references: ReferenceSources, estimates: Recording, permutatio
     projections = Projections(references, estimates, meetings)
     if not projections.finite:
         return np.full((len(NAMES), count), np.nan), order
-    ratios = to_ratios(projections.energies(references.recording, estimates))
+    ratios = projections.ratios(references.recording, estimates)
     if not permutation:
         return ratios, order
     square = ratios.reshape(len(NAMES), count, count)
@@ -488,7 +462,7 @@ def measure_frames_with_one_filter(
         raise FloatingPointError(NOT_FINITE)
     ratios = np.full((len(NAMES), len(recording), count), np.nan)
     for number, sides in _sounding(recording, estimates, window, hop, count, mute):
-        ratios[:, :, number] = to_ratios(projections.energies(*sides))
+        ratios[:, :, number] = projections.ratios(*sides)
     return ratios
 
 
@@ -521,7 +495,12 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     subtracted first. NaN if a reference is 0 after that.
     """
     sides = references, estimates
-    means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
+    means = [np.zeros((len(side), side.channels, 1)) for side in sides]
+    for mean, side in zip(means, sides, strict=True) if zero_mean else ():
+        for start in range(0, side.frames, _GAIN_BLOCK):
+            samples = side.read(start, min(start + _GAIN_BLOCK, side.frames))
+            mean += samples.sum(axis=1).reshape(mean.shape)
+        mean /= max(1, side.frames)
     energy, target, error = _gain_energies(sides, means, np.zeros((2, len(references), 1), dtype=np.int64))
     if not all(((energies > _FAINTEST) & (energies < _LOUDEST)).all() for energies in (energy, target + error)):
         # Binary exponents scale the largest sample of each source to about 1: scores do not depend on the scale, and
@@ -549,13 +528,6 @@ def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shift
             rest = estimated - gain[:, source, None] * samples
             error[:, source] += np.einsum("en,en->e", rest, rest)
     return energy, gain**2 * energy, error
-
-
-def _mean(side: Recording) -> Float:
-    total = np.zeros((len(side) * side.channels, 1))
-    for start in range(0, side.frames, _GAIN_BLOCK):
-        total += side.read(start, min(start + _GAIN_BLOCK, side.frames)).sum(axis=1, keepdims=True)
-    return (total / max(1, side.frames)).reshape(len(side), side.channels, 1)
 
 
 def _pieces(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> Iterator[tuple[Float, Float]]:

@@ -121,8 +121,7 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
     sampling rates, channels or lengths differ.
     """
     (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
-    names = _names(references, row, "reference"), _names(estimates, other, "estimated")
-    order = _order_of_names(names, (int(references.counts[0][row]), int(estimates.counts[0][other])), lenient)
+    names, order = _match_names(references, row, estimates, other, lenient)
     reference, repairs = from_row(references, row), 0
     rate = reference.signals[0].rate
     for side, table, index in (("reference", references, row), ("estimated", estimates, other)):
@@ -142,36 +141,34 @@ def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
                     name = f"{side} {name_of(table, item, first)}"
                     raise UnpairedError(f"{name} {has} {value:g} {unit}, but the first reference source {expected:g}")
     estimate = from_row(estimates, other, reference.frames).take(order)
-    plain = tuple(f"{number:02d}" for number in range(len(reference)))
     silent = reference.silent() if lenient else []
     sounding = tuple(index for index in range(len(reference)) if index not in silent)
     if not sounding:
         raise UnpairedError("reference: all sources are silent, so there is nothing to score")
     reference, estimate = (side.take(sounding) if silent else side for side in (reference, estimate))
     mute = tuple(estimate.silent()) if lenient else ()
-    return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, repairs, sounding, mute)
+    return SourcePair(reference, estimate, names, rate, repairs, sounding, mute)
 
 
-def _names(rows: Ragged, row: int, side: str) -> tuple[str, ...] | None:
-    codes = rows.columns["label"][slice(*rows.offsets[row : row + 2])].tolist() if "label" in rows.columns else []
-    if min(codes, default=-1) < 0:
-        return None
-    names = tuple(rows.labels[code] for code in codes)
-    for name in names:
-        if names.count(name) > 1:
-            raise UnpairedError(f"two {side} sources are called {name!r}")
-    return names
-
-
-def _order_of_names(
-    names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts: tuple[int, int], lenient: bool
-) -> list[int]:
-    """Find the estimated source for each reference source by name."""
+def _match_names(
+    references: Ragged, row: int, estimates: Ragged, other: int, lenient: bool
+) -> tuple[tuple[str, ...], list[int]]:
+    """Names of the reference sources, or numbers, and the estimated source for each of them."""
+    names: list[list[str]] = []  # Empty for a side without names
+    for side, rows, index in (("reference", references, row), ("estimated", estimates, other)):
+        codes = (
+            rows.columns["label"][slice(*rows.offsets[index : index + 2])].tolist() if "label" in rows.columns else []
+        )
+        names.append([rows.labels[code] for code in codes] if min(codes, default=-1) >= 0 else [])
+        for name in names[-1]:
+            if names[-1].count(name) > 1:
+                raise UnpairedError(f"two {side} sources are called {name!r}")
     wanted, estimated = names
-    if wanted is None or estimated is None:
-        if counts[0] != counts[1]:
-            raise UnpairedError(f"{counts[1]} estimated sources for {counts[0]} reference sources")
-        return list(range(counts[0]))
+    count, found = int(references.counts[0][row]), int(estimates.counts[0][other])
+    if not wanted or not estimated:
+        if count != found:
+            raise UnpairedError(f"{found} estimated sources for {count} reference sources")
+        return tuple(wanted or (f"{number:02d}" for number in range(count))), list(range(count))
     missing = [repr(name) for name in wanted if name not in estimated]
     if missing:
         listed = f"{', '.join(missing)}; estimated: {', '.join(estimated)}"
@@ -180,10 +177,7 @@ def _order_of_names(
     if more and not lenient:
         listed = f"{', '.join(more)}; references: {', '.join(wanted)}"
         raise UnpairedError(f"no reference of estimated source {listed}; choose with the option sources")
-    return [estimated.index(name) for name in wanted]
-
-
-_Key = tuple[object, ...]
+    return tuple(wanted), [estimated.index(name) for name in wanted]
 
 
 class PairCache(Shared):
@@ -330,13 +324,14 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
             for measure, rows in tables.items():
                 rows[pair] = sides.names, sides.spread(measure.read(cache))
         except (UnpairedError, FloatingPointError, AnnotationError, OSError) as error:
-            where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
-            refused[pair] = where or str(error)
+            refused[pair] = str(error)
+            if isinstance(error, FloatingPointError):
+                refused[pair] = _where_not_finite(sides) or str(error)
             values[pair], weights[pair] = np.nan, counts[pair]
             continue
         repairs[pair] = sides.repairs
-        if sides.silence():
-            partly[pair] = sides.silence()
+        if silence := sides.silence():
+            partly[pair] = silence
     extras = {measure.variable: _tabulate(measure.metric, rows, refused) for measure, rows in tables.items()}
     return Scores(values, weights, extras, refused, repairs, partly)
 
@@ -346,8 +341,7 @@ def _where_not_finite(sides: SourcePair) -> str:
     for side, recording in (("reference", sides.reference), ("estimate", sides.estimate)):
         names = (sides.names[place] for place in sides.sounding)
         for name, signal in zip(names, recording.signals, strict=True):
-            wrong = first_not_finite(signal)
-            if wrong is not None:
+            if (wrong := first_not_finite(signal)) is not None:
                 file = getattr(signal, "name", "")  # signals in memory have no file
                 place = f"sample {wrong} ({wrong / signal.rate:.3f} s)"
                 return f"{side} source {name!r}{f' ({file})' if file else ''}: {place} is not a finite number"

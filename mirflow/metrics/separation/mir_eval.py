@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ...annotations.audio import HeldSignal
 from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float
 from ..pair import documented
@@ -281,7 +280,7 @@ def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recor
             f"sources must have equal shapes (sources, samples) or (sources, samples, channels) on both sides, "
             f"not {sides[0].shape} and {sides[1].shape}"
         )
-    left, right = map(_recording, sides)
+    left, right = map(from_arrays, sides)
     sounding = np.setdiff1d(np.arange(len(left)), left.silent())
     values = np.full(len(left), np.nan)
     if len(sounding):
@@ -290,12 +289,6 @@ def _each(reference: Array, estimate: Array, compute: Callable[[Recording, Recor
         except FloatingPointError as error:
             raise ValueError(str(error)) from None
     return values
-
-
-def _recording(sources: Array) -> Recording:
-    """Wrap sources in memory; samples are copied piece by piece when read."""
-    stacked = np.atleast_3d(sources)
-    return Recording(tuple(HeldSignal(source.T, 1.0) for source in stacked), stacked.shape[2], stacked.shape[1])
 
 
 @_of_sources
@@ -336,7 +329,7 @@ def si_sdr(reference_sources: Array, estimated_sources: Array, zero_mean: bool =
         return np.diag(scale_invariant(reference, estimate, zero_mean))
 
     values = _each(reference_sources, estimated_sources, compute)
-    values[_recording(np.atleast_2d(estimated_sources)).silent()] = np.nan
+    values[from_arrays(np.atleast_2d(estimated_sources)).silent()] = np.nan
     return values
 
 
