@@ -15,7 +15,6 @@ from __future__ import annotations
 import sys as _sys
 from contextlib import suppress as _suppress
 from importlib import import_module
-from os import scandir as _scandir
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -50,23 +49,23 @@ if TYPE_CHECKING:
     from .metrics.base import pair_task as pair_task
     from .metrics.pair_metrics import pair_metric as pair_metric
     from .published.score_tables import import_scores as import_scores
-    from .questions.agreement import agreement as agreement
-    from .questions.best import best as best
-    from .questions.budget import budget as budget
-    from .questions.changes import changes as changes
-    from .questions.compare import compare as compare
-    from .questions.consensus import consensus as consensus
-    from .questions.correlate import correlate as correlate
-    from .questions.diagnose import diagnose as diagnose
-    from .questions.diff import diff as diff
-    from .questions.oracle import oracle as oracle
-    from .questions.overlap import overlap as overlap
-    from .questions.plan import plan as plan
-    from .questions.problems import problems as problems
     from .questions.query import query as query
-    from .questions.ranks import ranks as ranks
-    from .questions.show import show as show
-    from .questions.worst import worst as worst
+    from .questions.stores import diff as diff
+    from .questions.stores import problems as problems
+    from .questions.stores import show as show
+    from .questions.systems import agreement as agreement
+    from .questions.systems import compare as compare
+    from .questions.systems import oracle as oracle
+    from .questions.systems import overlap as overlap
+    from .questions.systems import plan as plan
+    from .questions.systems import ranks as ranks
+    from .questions.tracks import best as best
+    from .questions.tracks import budget as budget
+    from .questions.tracks import changes as changes
+    from .questions.tracks import consensus as consensus
+    from .questions.tracks import correlate as correlate
+    from .questions.tracks import diagnose as diagnose
+    from .questions.tracks import worst as worst
     from .readers.delimited import to_csv as to_csv
     from .readers.delimited import to_lab as to_lab
     from .readers.jams_writing import to_jams as to_jams
@@ -93,15 +92,24 @@ if TYPE_CHECKING:
 # here may have the name of a function: importing it would replace the function.
 _HOMES = {
     "Accumulator": "evaluation.accumulator",
+    "agreement": "questions.systems",
     "align": "engine.time_grids",
     "annotation": "evaluation.loading",
     "apply_patch": "workflows.corrections",
     "benchmark": "workflows.benchmarking",
     "benchmarks": "workflows.benchmarking",
+    "best": "questions.tracks",
+    "budget": "questions.tracks",
+    "changes": "questions.tracks",
     "check": "reports.checked_files",
     "collection": "evaluation.loading",
+    "compare": "questions.systems",
+    "consensus": "questions.tracks",
+    "correlate": "questions.tracks",
     "declare_reader": "readers.user_formats",
     "declare_task": "metrics.base",
+    "diagnose": "questions.tracks",
+    "diff": "questions.stores",
     "evaluate": "evaluation.evaluate",
     "evaluate_paths": "evaluation.evaluate",
     "explain": "evaluation.explanations",
@@ -114,18 +122,25 @@ _HOMES = {
     "make_patch": "workflows.corrections",
     "open_pipeline": "engine.runs",
     "open_store": "analysis.queries",
+    "oracle": "questions.systems",
+    "overlap": "questions.systems",
     "pack": "evaluation.loading",
     "pair_metric": "metrics.pair_metrics",
     "pair_task": "metrics.base",
     "patch_effects": "workflows.corrections",
+    "plan": "questions.systems",
     "plot": "reports.figures.canvas",
+    "problems": "questions.stores",
     "publish": "engine.publishing",
+    "query": "questions.query",
+    "ranks": "questions.systems",
     "read_label_map": "readers.label_maps",
     "report": "reports.page",
     "run": "engine.runs",
     "run_benchmark": "workflows.benchmarking",
     "save": "store.write",
     "score": "evaluation.evaluate",
+    "show": "questions.stores",
     "signature": "analysis.signatures",
     "timeline": "reports.page.player",
     "to_csv": "readers.delimited",
@@ -133,10 +148,8 @@ _HOMES = {
     "to_lab": "readers.delimited",
     "to_midi": "readers.midi",
     "verify": "workflows.verification",
+    "worst": "questions.tracks",
 }
-# Each question to scores is a function of the file with its name.
-_FILES = [file.name.removesuffix(".py") for file in _scandir(f"{__path__[0]}/questions")]
-_HOMES |= {name: f"questions.{name}" for name in _FILES if not name.startswith("_")}
 __all__ = sorted(_HOMES)
 
 # Modules that are attributes after a bare `import mirflow`, each imported when it is first used.

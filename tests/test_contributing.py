@@ -96,13 +96,7 @@ def test_sections_that_are_linked_are_there() -> None:
 
 def test_paths_of_examples_are_short() -> None:
     """Numbers of lines that additions took name files that are there, or that the example adds."""
-    added = {
-        "mirflow/questions/distance.py",
-        "docs/taps.md",
-        "mirflow/metrics/taps.py",
-        "tests/golden/taps-mirflow.json",
-        "mirflow/readers/cue.py",
-    }
+    added = {"docs/taps.md", "mirflow/metrics/taps.py", "tests/golden/taps-mirflow.json", "mirflow/readers/cue.py"}
     listed = re.findall(r"^ (\S+) +\| +\d+ ", TEXT, re.MULTILINE)
     assert len(listed) > 10
     assert [name for name in listed if not (ROOT / name).exists() and name not in added] == []

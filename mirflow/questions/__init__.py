@@ -1,6 +1,6 @@
-"""Questions to scores: each is declared once, in the file of its name; every way to ask it is made from that.
+"""Questions to scores: each is declared once, in the file of its section; every way to ask it is made from that.
 
-A file declares one question with :func:`question`, on the function that answers it: the docstring of the file is its
+A question is declared with :func:`question` on the function that answers it: the docstring of the function is its
 documentation, the words of a query that it takes are named, and the other parameters of the function are its options.
 From this come ``mirflow.NAME(scores, ...)``, the method ``.mirflow.NAME(...)`` of datasets and trees, the command
 ``mirflow NAME``, the operation ``NAME`` of the HTTP API, and the reference. This module and the files beside it are
@@ -14,9 +14,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
-from inspect import Parameter, Signature, signature
-from pkgutil import iter_modules
+from inspect import Parameter, Signature, cleandoc, signature
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Unpack
 
 from ..analysis.query_options import (
@@ -167,19 +165,19 @@ class Question:
     """Takes evaluations by name, a query, and the options by keyword."""
     brief: str
     """The line of ``mirflow --help``."""
-    text: str
-    """Documentation: a sentence, paragraphs, and the sections of a docstring but for the parameters."""
+    help: str
+    """The sentence and the paragraphs of the documentation."""
     words: tuple[str, ...]
     """Words of a query that it takes, in the order of help texts."""
     options: Mapping[str, QueryOption]
     """The other options."""
-    section: str = "scores"
-    place: int = 99
+    takes: Mapping[str, QueryOption]
+    """Everything that may be asked: words of the query, the evaluation, and the other options."""
+    section: str
     """Where ``mirflow --help`` lists it."""
+    place: int = 99
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Values of words if none are given."""
-    helps: Mapping[str, str] = field(default_factory=dict)
-    """Help texts of words where they differ from those of queries."""
     best_first: bool = False
     """Whether the best system comes first in tables for people, unless systems were named in another order."""
     by_track: bool = False
@@ -188,18 +186,6 @@ class Question:
     """What the function takes by position, scores in any form, before the query; empty: evaluations by name."""
     cost: Cost | None = None
     """None: the HTTP API does not offer the question."""
-
-    @property
-    def takes(self) -> dict[str, QueryOption]:
-        """Everything that may be asked: words of the query, the evaluation, and the other options."""
-        words = {name: OPTIONS[name] for name in self.words}
-        words = {name: replace(one, help=self.helps.get(name, one.help)) for name, one in words.items()}
-        return {**words, **({} if self.subjects else {"group": SHARED["group"]}), **self.options}
-
-    @property
-    def help(self) -> str:
-        """The sentence and the paragraphs of the documentation."""
-        return re.split(r"\n\n\w+\n---", self.text, maxsplit=1)[0]
 
     def __call__(self, *positional: Any, **asked: Any) -> Answer:
         """Ask the question of scores in any form; the word `group` chooses an evaluation."""
@@ -211,30 +197,16 @@ class Question:
         if len(scores) < count:
             raise TypeError(f"{self.name}() lacks {', '.join(subjects[len(scores) :])}")
         words = self.named(positional[count:], asked)
-        self.check(words)
         if self.subjects:
             return self.ask(scores, words)
         group = words.pop("group", None)
         return self.ask([choose(evaluations_of(scores[0]), words.get("metric"), group)], words)
 
     def ask(self, subjects: Sequence[Any], words: Mapping[str, Any]) -> Answer:
-        """Ask the question about some evaluations.
+        """Ask the question about evaluations by name, as the only subject, or about what :attr:`subjects` names.
 
-        Parameters
-        ----------
-        subjects : sequence
-            Evaluations by name, as the only one; or what :attr:`subjects` names.
-        words : mapping of str to value
-            What is asked, without the evaluation.
-
-        Raises
-        ------
-        QueryError
-            For a word that other questions take.
-        TypeError
-            For a word that no question takes.
+        `words`: what is asked, without the evaluation, as of :meth:`named`.
         """
-        self.check(words)
         options = {name: value for name, value in words.items() if name in self.options}
         for name, value in options.items():
             if isinstance(value, bool) and (level := self.options[name].alone) is not None:
@@ -246,64 +218,64 @@ class Question:
             query = replace(query, sort=BEST)
         return self.answer(*subjects, query, **options)
 
-    def check(self, words: Iterable[str]) -> None:
-        """Refuse the first word that would not be looked at."""
-        takes = self.takes
+    def named(self, positional: tuple[Any, ...], asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What is asked by position and by keyword, by name; the first word that would not be looked at is refused.
+
+        Raises `QueryError` for a word that other questions take, `TypeError` for one that no question takes.
+        """
+        names = [name for name in ("metric", "aggregate", "by") if name in self.words]
+        twice = [name for name in names[: len(positional)] if name in asked]
+        if len(positional) > len(names) or twice:
+            raise TypeError(f"{self.name}() takes {', '.join(names)} by position, each once; name other arguments")
+        words = {**dict(zip(names, positional, strict=False)), **asked}
         for word in words:
             if word == "lazy":
                 refuse_lazy(self.name)
-            if word not in takes and (word in OPTIONS or word in QuestionWords.__annotations__):
-                raise QueryError(f"{self.name!r} takes no {word!r}; it takes {', '.join(takes)}")
-        refuse_unknown(self.name, words, takes)
-
-    def named(self, positional: tuple[Any, ...], words: Mapping[str, Any]) -> dict[str, Any]:
-        """What is asked by position and by keyword, by name."""
-        names = [name for name in ("metric", "aggregate", "by") if name in self.words]
-        twice = [name for name in names[: len(positional)] if name in words]
-        if len(positional) > len(names) or twice:
-            raise TypeError(f"{self.name}() takes {', '.join(names)} by position, each once; name other arguments")
-        return {**dict(zip(names, positional, strict=False)), **words}
+            if word not in self.takes and (word in OPTIONS or word in QuestionWords.__annotations__):
+                raise QueryError(f"{self.name!r} takes no {word!r}; it takes {', '.join(self.takes)}")
+        refuse_unknown(self.name, words, self.takes)
+        return words
 
 
 def question(
-    brief: str, *, words: Iterable[str], options: Mapping[str, QueryOption] | None = None, **how: Any
+    brief: str,
+    *,
+    words: Iterable[str],
+    options: Mapping[str, QueryOption] | None = None,
+    helps: Mapping[str, str] = {},
+    **how: Any,
 ) -> Callable[[Callable[..., Answer]], Ask]:
-    """Declare the question that a function answers, under the name of its file.
+    """Declare the question that a function answers, under its name, in the section that its file is called by.
 
     `words`: fields of :class:`mirflow.analysis.query_options.Query` that the question takes; all others are refused.
-    `options`: what is said of the function's own parameters, but for those of :data:`SHARED`. Returns replaces the
-    function, which takes evaluations by name, a query and the options, by one that takes scores in any form and what is
-    asked by keyword; its attribute ``question`` is the declaration.
+    `options`: what is said of the function's own parameters, but for those of :data:`SHARED`. `helps`: help texts of
+    words where they differ from those of queries. Replaces the function, which takes evaluations by name, a query and
+    the options, by one that takes scores in any form and what is asked by keyword; its attribute ``question`` is the
+    declaration.
     """
+    chosen = {name: option for name, option in OPTIONS.items() if name in words}
+    chosen = {name: replace(option, help=helps.get(name, option.help)) for name, option in chosen.items()}
+    kinds = {"float": float, "int": int, "bool": bool}
 
     def declare(answer: Callable[..., Answer]) -> Ask:
-        module = sys.modules[answer.__module__]
-        subjects, parameters = list[str](), list[Parameter]()
-        for one in signature(answer).parameters.values():
-            if one.kind is Parameter.KEYWORD_ONLY:
-                parameters.append(one)
-            elif one.name not in ("boards", "query"):
-                subjects.append(one.name)
-        said = {**SHARED, **(options or {})}
-        kinds = {"float": float, "int": int, "bool": bool}
-        declared = Question(
-            answer.__name__,
-            answer,
-            brief,
-            (module.__doc__ or "").strip(),
-            tuple(name for name in OPTIONS if name in words),
-            {
-                one.name: replace(
-                    said[one.name],
-                    kind=kinds.get(str(one.annotation).partition(" ")[0], str),
-                    default=None if one.default is Parameter.empty else one.default,
-                    needed=one.default is Parameter.empty,
-                )
-                for one in parameters
-            },
-            subjects=tuple(subjects),
-            **how,
-        )
+        module, text = sys.modules[answer.__module__], cleandoc(answer.__doc__ or "")
+        about = re.split(r"\n\n\w+\n---", text, maxsplit=1)[0]
+        parameters = signature(answer).parameters
+        subjects = [name for name, one in parameters.items() if one.kind is not Parameter.KEYWORD_ONLY]
+        subjects = [name for name in subjects if name not in ("boards", "query")]
+        own = {
+            name: replace(
+                {**SHARED, **(options or {})}[name],
+                kind=kinds.get(str(one.annotation).partition(" ")[0], str),
+                default=None if one.default is Parameter.empty else one.default,
+                needed=one.default is Parameter.empty,
+            )
+            for name, one in parameters.items()
+            if one.kind is Parameter.KEYWORD_ONLY
+        }
+        takes = {**chosen, **({} if subjects else {"group": SHARED["group"]}), **own}
+        settings = {"section": module.__name__.rpartition(".")[2], "subjects": tuple(subjects), **how}
+        declared = Question(answer.__name__, answer, brief, about, tuple(chosen), own, takes, **settings)
 
         def ask(*positional: Any, **asked: Any) -> Answer:
             return declared(*positional, **asked)
@@ -312,7 +284,9 @@ def question(
         described.question = declared
         described.__name__ = described.__qualname__ = declared.name
         described.__module__ = module.__name__
-        described.__doc__ = _docstring(declared)
+        described.__doc__ = _docstring(declared, text[len(about) :])
+        # The examples of a function that another module made are executed as those of the module.
+        vars(module).setdefault("__test__", {})[declared.name] = described.__doc__
         described.__signature__ = _signature(declared, declared.subjects or ("scores",), "Tabulation[xr.Dataset]")
         ready: Ask = described
         return ready
@@ -334,7 +308,6 @@ def method_of(question: Question) -> Callable[..., Any]:
             result = question(self._scored, *positional, **asked)
             return result if whole else only_answer(result.items)
         words = question.named(positional, asked)
-        question.check(words)
         name, ds = self._choose(words.get("metric"), words.pop("group", None))
         return only_answer(
             question.ask([{name: ds}], {"sort": "stored", **words} if question.best_first else words).items
@@ -361,9 +334,8 @@ def _signature(question: Question, subjects: Sequence[str], returns: str) -> Sig
     return Signature(made, return_annotation=returns)
 
 
-def _docstring(question: Question) -> str:
-    text, sections = question.help, question.text[len(question.help) :]
-    lines = [text, "\nParameters\n----------"]
+def _docstring(question: Question, sections: str) -> str:
+    lines = [question.help, "\nParameters\n----------"]
     if len(question.subjects) > 1:
         lines += [", ".join(question.subjects), "    Scores, as the text says."]
     else:
@@ -389,14 +361,14 @@ def _docstring(question: Question) -> str:
 
 
 def names() -> list[str]:
-    """The names of all questions: those of the files beside this one."""
-    return [module.name for module in iter_modules(__path__) if not module.name.startswith("_")]
+    """The names of all questions: those of the public functions whose home is beside this file."""
+    return [name for name, home in sys.modules["mirflow"]._HOMES.items() if home.startswith("questions.")]
 
 
 def find(name: str) -> Question:
     """The question of a name."""
-    declared: Ask = getattr(import_module(f"{__name__}.{name}"), name)
-    return declared.question
+    declared: Question = getattr(sys.modules["mirflow"], name).question
+    return declared
 
 
 def each_evaluation(

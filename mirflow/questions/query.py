@@ -1,26 +1,4 @@
-"""Aggregate scores over tracks: means, recalls, and others, of all tracks or of groups.
-
-Several stores are queried as one. Every result names its aggregate, the number of tracks (n), the numbers of cells
-without a score (missing) or with nothing to measure (undefined), and their treatment. The best system comes first in
-tables for people, unless systems are named.
-
-Returns
--------
-Tabulation of xr.Dataset
-    A dataset for each evaluation, and for each metric with extra dims, as :func:`mirflow.analysis.queries.aggregate`
-    gives it; with `ci` those of :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
-
-Examples
---------
->>> import numpy as np, mirflow
->>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
->>> estimates = {"ours": {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}}
->>> result = mirflow.query(mirflow.score(references, estimates, "onset"), "f_measure")
->>> result["value"].values.round(4).tolist()
-[[0.9]]
->>> print(result.to_csv())  # doctest: +ELLIPSIS
-task,convention,...
-"""
+"""The question what systems score: aggregates over tracks."""
 
 from __future__ import annotations
 
@@ -83,6 +61,30 @@ def query(
     pivot: str | None = None,
     percent: bool = False,
 ) -> Answer:
+    """Aggregate scores over tracks: means, recalls, and others, of all tracks or of groups.
+
+    Several stores are queried as one. Every result names its aggregate, the number of tracks (n), the numbers of cells
+    without a score (missing) or with nothing to measure (undefined), and their treatment. The best system comes first
+    in tables for people, unless systems are named.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        A dataset for each evaluation, and for each metric with extra dims, as
+        :func:`mirflow.analysis.queries.aggregate` gives it; with `ci` those of
+        :func:`mirflow.analysis.inference.confidence_intervals.intervals`.
+
+    Examples
+    --------
+    >>> import numpy as np, mirflow
+    >>> references = {"a": np.array([1.0, 2.0, 3.0]), "b": np.array([0.5, 1.5])}
+    >>> estimates = {"ours": {"a": np.array([1.0, 2.0]), "b": np.array([0.5, 1.5])}}
+    >>> result = mirflow.query(mirflow.score(references, estimates, "onset"), "f_measure")
+    >>> result["value"].values.round(4).tolist()
+    [[0.9]]
+    >>> print(result.to_csv())  # doctest: +ELLIPSIS
+    task,convention,...
+    """
     from ..analysis.queries import evaluate_query, headline_metrics, primary_results, say_left_out
     from ..analysis.scores import names_of
     from ..analysis.signatures import sign

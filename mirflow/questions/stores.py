@@ -1,0 +1,210 @@
+"""Questions about stores: what they hold, what they lack, and how two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..analysis.query_options import Query, QueryOption
+from ..errors import QueryError
+from . import Answer, Boards, question
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import xarray as xr
+
+    from ..analysis.differences import Comparable
+    from ..reports.tables import Table
+
+
+@question(
+    "List the contents of a store.",
+    place=2,
+    words=(),
+    options={"pipeline": QueryOption("Print only the pipeline file of the store.", local=True)},
+)
+def show(boards: Boards, query: Query, *, pipeline: bool = False) -> Answer:
+    """List the contents of a store: evaluations, systems, tracks, metrics, coverage and provenance.
+
+    csv and json have the numbers of cells of each system by status.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        For each evaluation the numbers of cells of each system by status, ``cells`` over (system, status).
+    """
+    from ..analysis.queries import coverage
+    from ..reports.summaries import all_scored, contents_table, coverage_table, store_overview_table
+    from ..reports.tables import Table, Tabulation
+
+    found = [coverage(ds).assign_attrs(group=name) for name, ds in boards.items()]
+    if pipeline:
+        text = next((str(ds.attrs.get("pipeline", "")) for ds in boards.values()), "")
+        if not text:
+            raise QueryError("the store was not made by a pipeline")
+        return Tabulation(found, lambda width: [], lambda: [Table(("pipeline",), ((text,),))], text=text)
+
+    def overview(width: int) -> list[Table]:
+        tables = [store_overview_table(boards)]
+        for name, ds in boards.items():
+            tables += [contents_table(name, ds), *([] if all_scored(ds) else [coverage_table(name, ds)])]
+        return tables
+
+    return Tabulation(found, overview, lambda: [coverage_table(name, ds) for name, ds in boards.items()])
+
+
+@question(
+    "List cells without a score, with the reasons.",
+    place=2,
+    words=(),
+    by_track=True,
+    cost=lambda scores, systems, tracks, words: 0.0,
+)
+def problems(boards: Boards, query: Query) -> Any:
+    """List every cell without a score, of an empty file, or with a warning, with the reason.
+
+    Tables for people group cells by their cause; csv and json have a row for each cell.
+
+    Returns
+    -------
+    Tabulation of CellProblem
+        Its notes are the warnings about whole evaluations.
+    """
+    from ..analysis.selection import count_scored, find_problems
+    from ..reports.summaries import causes_table, problems_table
+    from ..reports.tables import Table, Tabulation, merge
+    from ..store.format import list_cautions
+
+    listed = {name: find_problems(ds) for name, ds in boards.items()}
+    every = [problem for cells in listed.values() for problem in cells]
+    warned = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
+
+    def for_people(width: int) -> list[Table]:
+        scored = count_scored(every)
+        counts = ["every cell has a score"] if all(problem.scored == "yes" for problem in every) else []
+        counts += [f"scored yes: {scored}, whose scores count"] if scored else []
+        if not every:
+            return [Table((), (), notes=(*counts, *warned))]
+        made = [causes_table(name, cells) for name, cells in listed.items()]
+        return [replace(merge(made), folds=made[0].folds, notes=(*counts, *warned))]
+
+    return Tabulation(
+        every, for_people, lambda: [problems_table(name, cells) for name, cells in listed.items()], warned
+    )
+
+
+TOLERANCE = "tolerance"
+
+
+@question(
+    "Compare two sets of scores.",
+    place=4,
+    words=("metric", "system", "tracks"),
+    options={
+        "tolerance": QueryOption(
+            "Tolerance of differences. Default: half of the last printed digit of a table, at least 1e-9.", least=0.0
+        ),
+        "worst": QueryOption("List the N cells of each metric with the largest differences.", metavar="N", least=1),
+        "fail_above": QueryOption(
+            "Exit with 3 if scores differ by more than X (a number, or tolerance), or only one side has one.",
+            metavar="X",
+        ),
+        "worse": QueryOption("With --fail-above: fail only if B is worse than A, or lacks its score."),
+        "pair": QueryOption(
+            "Compare metric A of A with metric B of B. Repeat for several; others only with --metric.",
+            pairs=True,
+            metavar="A=B",
+        ),
+        "root": QueryOption("Base folder of a mapping's patterns.", folder=True, local=True),
+        "every": QueryOption("List every metric, not only those that differ.", flag="--all"),
+    },
+    helps={
+        "metric": "Metrics by name or alias. Repeat for several. Default: all common ones.",
+        "system": "Systems, by name or pattern (*). Repeat for several. Default: all common ones.",
+        "tracks": "Tracks, by name or pattern (*). Repeat for several. Default: all common ones.",
+    },
+)
+def diff(
+    a: Comparable,
+    b: Comparable,
+    query: Query,
+    *,
+    tolerance: float | None = None,
+    worst: int | None = None,
+    fail_above: str | float | None = None,
+    worse: bool = False,
+    pair: Mapping[str, str] | None = None,
+    root: str | Path | None = None,
+    every: bool = False,
+) -> Answer:
+    """Compare the scores of A and B, track by track.
+
+    Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that describes published
+    tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
+
+    Returns
+    -------
+    Tabulation of xr.Dataset
+        For each evaluation ``a``, ``b`` and ``difference`` (a - b) float64 over (system, track, metric), NaN where a
+        side has no score; over metric ``relative_change`` (the average of ``|a - b| / ((|a| + |b|) / 2)``, 0 where both
+        are 0: section 4 of Raffel et al., mir_eval, ISMIR 2014), ``mean_difference``, ``max_difference``, ``n``,
+        ``n_agreeing``, ``missing_a`` and ``missing_b`` (a cell of which a published table has no row is not missing
+        there); ``setting_a`` and ``setting_b`` over what differs in the settings. Attributes name what only one side
+        has.
+
+    Examples
+    --------
+    >>> import mirflow
+    >>> references = {"x": [1.0, 2.0], "y": [3.0]}
+    >>> ours = mirflow.score(references, {"x": [1.0], "y": [3.0]}, "onset")
+    >>> theirs = mirflow.score(references, {"x": [2.0, 5.0], "y": [3.0]}, "onset")
+    >>> found = mirflow.diff(ours, theirs, metric="precision")
+    >>> found["max_difference"].item(), found["n_agreeing"].item()
+    (0.5, 1)
+    """
+    from ..analysis.differences import differences, exceeding
+    from ..reports.comparisons_tables import difference_long_table, difference_table, worst_table
+    from ..reports.tables import Tabulation
+
+    try:
+        most = None if fail_above in (None, TOLERANCE) else float(fail_above or 0)
+    except ValueError:
+        most = -1.0
+    if most is not None and not 0 <= most < float("inf"):
+        raise QueryError(f"invalid fail_above {fail_above!r}: expected a number, 0 or more, or {TOLERANCE}")
+    if worse and fail_above is None:
+        raise QueryError("'worse' is about failing; add 'fail_above' (--fail-above)")
+    words = {"metric": query.metric, "system": query.system, "tracks": query.tracks}
+    found, left = differences(a, b, **words, tolerance=tolerance, pair=pair, root=root)
+    alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
+
+    def neither(ds: xr.Dataset) -> list[str]:
+        names = ds["metric"].values[ds["orientation"].values == "none"].tolist() if worse else []
+        return [f"never worse, as neither high nor low values are better: {', '.join(names)}"] if names else []
+
+    def tables(width: int) -> list[Table]:
+        made = []
+        for ds in found:
+            notes = [*neither(ds), *(alone if ds is found[-1] else ())]
+            made.append(difference_table(ds, notes, every=every))
+            made += [table for table in [worst_table(ds, worst)] if table.rows] if worst else []
+        return made
+
+    def rows() -> list[Table]:
+        return [worst_table(ds, worst, long=True) if worst else difference_long_table(ds) for ds in found]
+
+    if fail_above is None:
+        return Tabulation(found, tables, rows)
+    how = (
+        "are worse in b by more than {}, or have a score in a only"
+        if worse
+        else ("differ by more than {}, or have a score on one side only")
+    )
+    failures = [
+        f"{how.format(fail_above)}: {ds.attrs['a']}: {', '.join(far)}"
+        for ds in found
+        if (far := exceeding(ds, most, worse=worse))
+    ]
+    return Tabulation(found, tables, rows, [note for ds in found for note in neither(ds)], failures)
