@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError
 from mirflow.metrics.base import Convention, Pairs, Scores, get_task
-from mirflow.metrics.chord.metrics import clean, clean_unmerged
+from mirflow.metrics.chord.metrics import clean
 from mirflow.theory.leadsheet import not_a_chord
 
 from .chord_pairs import Sequence_, chord_sequences, mir_eval_scores, read_lab, to_rows
@@ -185,7 +185,7 @@ def test_an_overlap_is_named_by_the_item_as_read_after_sorting() -> None:
 def test_neighbours_of_one_chord_may_overlap_unless_one_lies_within_the_other() -> None:
     beside, within = chords((0.0, 2.0, "C"), (1.0, 3.0, "C")), chords((0.0, 4.0, "C"), (1.0, 3.0, "C"))
     assert list(clean(to_rows([beside, within])).flaws) == [1]
-    assert list(clean_unmerged(to_rows([beside, within])).flaws) == [0, 1]
+    assert list(clean(to_rows([beside, within]), merging=False).flaws) == [0, 1]
 
 
 SOME_LABELS = ["C", "A:min", "G:7", "N", "X", "F:maj7", "D:min/b3", "E:sus4"]

@@ -172,7 +172,6 @@ class ChordTimelines:
     reference: StepRows
     estimate: StepRows
     sides: tuple[ChordSide, ChordSide]
-    """(ChordSide, ChordSide)"""
     reference_row: Int
     estimate_row: Int
     """int64 (pairs,)"""
@@ -276,12 +275,13 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
 
 def fragmented(batch: Cut) -> tuple[Float, Float]:
     """Length of the runs of reference and estimate outside their largest pieces: float64 (pairs,) each."""
-    side, edge = batch.line.is_right, batch.edge
-    times, side = batch.times[edge], side[edge]
+    edge = batch.edge
+    times, side = batch.times[edge], batch.line.is_right[edge]
     counts = np.bincount(batch.pair[edge], minlength=len(batch))
-    reference = fragmentation(times, counts, ~side, ~batch.reference.stop[batch.reference.edge])
-    estimate = fragmentation(times, counts, side, ~batch.estimate.stop[batch.estimate.edge])
-    return reference, estimate
+    return (
+        fragmentation(times, counts, ~side, ~batch.reference.stop[batch.reference.edge]),
+        fragmentation(times, counts, side, ~batch.estimate.stop[batch.estimate.edge]),
+    )
 
 
 def largest_pieces(batch: Cut) -> tuple[Bool, Bool]:
@@ -436,10 +436,10 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
     patterns: list[Float] = []
     pieces: list[tuple[Float, Float]] = [(np.zeros(0), np.zeros(0))]
     none = np.zeros(0, dtype=np.int64)
-    parts: dict[str, list[Confusion]] = {}
+    parts: dict[str, list[tuple[Int, Int, Int, Float]]] = {}
     classes: dict[str, tuple[Int, int]] = {}
     for name in sorted(vocabularies):
-        parts[name] = [Confusion(none, none, none, np.zeros(0), pairs)]
+        parts[name] = [(none, none, none, np.zeros(0))]
         classes[name] = to_25(chords.table), 2 * OCTAVE + 1
         if name != "25":
             classes[name] = VOCABULARIES[name].classify(chords.table), len(VOCABULARIES[name].classes)
@@ -454,21 +454,10 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
             distinct, index = np.unique(key, return_inverse=True)
             seconds = sum_by(index.reshape(-1), batch.seconds, len(distinct))
             pair, rest = np.divmod(distinct[seconds > 0], size * size)
-            part.append(
-                Confusion(pair + batch.pairs.start, rest // size, rest % size, seconds[seconds > 0], len(batch))
-            )
+            part.append((pair + batch.pairs.start, rest // size, rest % size, seconds[seconds > 0]))
     return Totals(
         axis.span,
         *verdicts.by_rule(patterns),
         tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
-        {
-            name: Confusion(
-                np.concatenate([part.pair for part in joined]),
-                np.concatenate([part.reference for part in joined]),
-                np.concatenate([part.estimate for part in joined]),
-                np.concatenate([part.seconds for part in joined]),
-                pairs,
-            )
-            for name, joined in parts.items()
-        },
+        {name: Confusion(*map(np.concatenate, zip(*part, strict=True)), pairs) for name, part in parts.items()},
     )

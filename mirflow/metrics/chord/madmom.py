@@ -177,19 +177,10 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> To
         sums["pieces"].append(fragmented(batch))
         for rule in rules:
             verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
-            right, compared = (
-                sum_by(batch.pair, np.where(mask, batch.seconds, 0.0), len(batch))
-                for mask in (verdict == 1, verdict >= 0)
-            )
-            sums[rule].append((right, compared))
-    joined = {
-        name: (np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
-        for name, parts in sums.items()
-    }
+            right, compared = (np.where(mask, batch.seconds, 0.0) for mask in (verdict == 1, verdict >= 0))
+            sums[rule].append(tuple(sum_by(batch.pair, seconds, len(batch)) for seconds in (right, compared)))
+    joined = {name: tuple(map(np.concatenate, zip(*parts, strict=True))) for name, parts in sums.items()}
     return Totals(axis.span, axis.span, joined, joined["pieces"], {})
-
-
-_LITERATURE = "@bock2016madmom"
 
 
 @family(
@@ -199,12 +190,7 @@ _LITERATURE = "@bock2016madmom"
         for rule, title, right, aliases in (
             ("root", "Root", "roots are equal; N and X both have none", ()),
             ("majmin", "Major/minor", "the triads are equal; references are major, minor or N", ("MajMin",)),
-            (
-                "majmin_inv",
-                "Major/minor with bass",
-                "triads and bass are equal, as far as in the triad",
-                ("majminbass",),
-            ),
+            ("majmin_inv", "Major/minor with bass", "triads are equal, and a bass in them", ("majminbass",)),
             ("sevenths", "Sevenths", "tetrads are equal, where the reference is maj, min, 7, min7, maj7 or N", ()),
             ("sevenths_inv", "Sevenths with bass", "tetrads are equal, and a bass in them", ("seventhsbass",)),
         )
@@ -212,7 +198,7 @@ _LITERATURE = "@bock2016madmom"
     standard_aggregate="wcsr",
     recall=True,
     perfect_exceptions="NaN if no reference label is in the rule's vocabulary",
-    literature=f"{_LITERATURE}; @pauwels2013",
+    literature="@bock2016madmom; @pauwels2013",
 )
 def recalls(rule: str, totals: Totals, measure: Measure) -> Scored:
     """Right seconds over comparable seconds under one rule."""
@@ -231,7 +217,7 @@ _PIECES = family(
         )
     },
     pooling="micro",
-    literature=f"{_LITERATURE}; section 8.3.2 of @harte2010",
+    literature="@bock2016madmom; section 8.3.2 of @harte2010",
 )(segmentation.read)
 
 METRICS = metrics_in({"recalls": recalls, "pieces": _PIECES})

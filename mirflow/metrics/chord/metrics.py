@@ -54,20 +54,34 @@ def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERV
     return replace(cleaned, rows=intervals_in_order(cleaned.rows)[0])
 
 
-clean_unmerged = partial(clean, merging=False)
-"""Clean rows whose neighbours are never merged, so that overlaps of equal chords are flaws, too."""
-
-
 _RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
 """Needs of metrics: see `Totals`."""
 
 
 _HARTE = "section 8.3.2 of @harte2010; @mauch2010"
+_OF_SEVENTHS = "maj, min, maj7, 7, min7"
 _EXCEPTIONS = {
     "majmin": "0 if no reference label is a major or minor triad or no chord, such as an all-sus reference",
-    "sevenths": "0 if no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
+    "sevenths": f"0 if no reference label is one of {_OF_SEVENTHS} and N, such as an all-dim reference",
     "mirex": "0 if every reference label is X or has fewer than three pitch classes, such as power chords",
 }
+
+
+_JUDGED = (
+    ("thirds", "Thirds", "same root and same kind of third"),
+    ("thirds_inv", "Thirds with inversions", "same root, kind of third and bass"),
+    ("triads", "Triads", "same root and same tones up to the fifth"),
+    ("triads_inv", "Triads with inversions", "same root, tones up to the fifth and bass"),
+    ("tetrads", "Tetrads", "same root and same tones within the octave"),
+    ("tetrads_inv", "Tetrads with inversions", "same root, tones within the octave and bass"),
+    ("root", "Root", "same root, or both no chord", "ChordRoot"),
+    ("mirex", "MIREX 2010", "at least three pitch classes in common, or both no chord", "ChordMIREX2010"),
+    ("majmin", "Major/minor", "same triad, where the reference is major, minor or no chord", "MajMin"),
+    ("majmin_inv", "Major/minor with inversions", "as majmin, and the same bass", "MajMinBass", "MajMinInv"),
+    ("sevenths", "Sevenths", f"same chord, where the reference is {_OF_SEVENTHS} or no chord", "Sevenths", "7ths"),
+    ("sevenths_inv", "Sevenths with inversions", "as sevenths, and the same bass", "SeventhsBass", "SeventhsInv"),
+)
+"""Rules: title, what is right, and aliases."""
 
 
 @family(
@@ -80,32 +94,7 @@ _EXCEPTIONS = {
             "aliases": tuple(aliases),
             "perfect_exceptions": _EXCEPTIONS.get(rule.removesuffix("_inv"), "0 if every reference label is X"),
         }
-        for rule, title, right, *aliases in (
-            ("thirds", "Thirds", "same root and same kind of third"),
-            ("thirds_inv", "Thirds with inversions", "same root, kind of third and bass"),
-            ("triads", "Triads", "same root and same tones up to the fifth"),
-            ("triads_inv", "Triads with inversions", "same root, tones up to the fifth and bass"),
-            ("tetrads", "Tetrads", "same root and same tones within the octave"),
-            ("tetrads_inv", "Tetrads with inversions", "same root, tones within the octave and bass"),
-            ("root", "Root", "same root, or both no chord", "ChordRoot"),
-            ("mirex", "MIREX 2010", "at least three pitch classes in common, or both no chord", "ChordMIREX2010"),
-            ("majmin", "Major/minor", "same triad, where the reference is major, minor or no chord", "MajMin"),
-            ("majmin_inv", "Major/minor with inversions", "as majmin, and the same bass", "MajMinBass", "MajMinInv"),
-            (
-                "sevenths",
-                "Sevenths",
-                "same chord, where the reference is maj, min, maj7, 7, min7 or no chord",
-                "Sevenths",
-                "7ths",
-            ),
-            (
-                "sevenths_inv",
-                "Sevenths with inversions",
-                "as sevenths, and the same bass",
-                "SeventhsBass",
-                "SeventhsInv",
-            ),
-        )
+        for rule, title, right, *aliases in _JUDGED
     },
     needs=_RULES,
     standard_aggregate="wcsr",
@@ -225,11 +214,9 @@ def confusion(totals: Totals, measure: Measure) -> Sparse:
     """Time by chord class of the reference and of the estimate."""
     vocabulary = str(measure["vocabulary"])
     cells, classes = totals.confusions[vocabulary], VOCABULARIES[vocabulary].classes
-    name = f"time by chord class of the reference and of the estimate ({vocabulary})"
+    attrs = {"long_name": f"time by chord class of the reference and of the estimate ({vocabulary})", "units": "s"}
     index = np.column_stack([cells.pair, cells.reference, cells.estimate])
-    return Sparse(
-        ("ref_class", "est_class"), (classes, classes), index, cells.seconds, {"long_name": name, "units": "s"}
-    )
+    return Sparse(("ref_class", "est_class"), (classes, classes), index, cells.seconds, attrs)
 
 
 METRICS = metrics_in(globals())
@@ -248,15 +235,12 @@ _DECIBEL_METRICS = (
         literature="@odekerken2020",
     )(partial(recalls.read, "majmin")),
     *(
-        replace(one, name=name, summary=summary, key="", aliases=(alias,))
-        for one, name, alias, summary in zip(
-            segmentation,
+        replace(record, name=name, summary=record.summary + more, key="", aliases=(alias,))
+        for record, name, alias, more in zip(
+            (*segmentation[:2], replace(segmentation[2], summary="the smaller of the two")),
             ("undersegmentation", "oversegmentation", "segmentation"),
             ("UnS", "OvS", "Seg"),
-            (
-                *(f"{record.summary}, equal neighbours not merged" for record in segmentation[:2]),
-                "the smaller of the two",
-            ),
+            (*[", equal neighbours not merged"] * 2, ""),
             strict=True,
         )
     ),
@@ -364,7 +348,6 @@ def sort_out(
     return reasons[0] | reasons[1], index, sides, (pairs.reference_row[index], estimate_row[index])
 
 
-_DECIBEL_PIECES = ("oversegmentation", "undersegmentation", "segmentation")
 Evidence = dict[str, Column]
 _VERDICTS = np.array(["wrong", "right", "not comparable"])
 """By their numbers: 0, 1 and -1."""
@@ -382,7 +365,7 @@ def evidences(
     AnnotationError.
     """
     name = measure.metric.name
-    pieces = ("overseg", "underseg", "seg") if merging else _DECIBEL_PIECES
+    pieces = ("overseg", "underseg", "seg") if merging else ("oversegmentation", "undersegmentation", "segmentation")
     rule = name if name in RULES else measure.parameters.get("rule", None if merging or name != "csr" else "majmin")
     if name not in pieces and (rule is None or "hop" in measure.parameters):
         names = ", ".join((*pieces, *(RULES if merging else ())))
@@ -416,21 +399,21 @@ def judge(
 
     `segments` takes distinct references, and the estimate and the row of the reference of each pair to be judged.
     """
-    distinct = {id(one): one for one in references}
-    places = {key: place for place, key in enumerate(distinct)}
-    rows = [places[id(one)] for one in references]
+    distinct = {id(reference): reference for reference in references}
+    row_of_id = {key: row for row, key in enumerate(distinct)}
+    rows = [row_of_id[id(reference)] for reference in references]
     left, right = clean(to_ragged([*distinct.values()])), clean(to_ragged(estimates))
     errors: dict[int, AnnotationError] = {}
-    for index, (place, reference, estimate) in enumerate(zip(rows, references, estimates, strict=True)):
-        if place in left.flaws:
-            errors[index] = error_of(left.flaws[place], reference, "reference")
-        elif not left.rows.counts[0][place]:
+    for index, (row, reference, estimate) in enumerate(zip(rows, references, estimates, strict=True)):
+        if row in left.flaws:
+            errors[index] = error_of(left.flaws[row], reference, "reference")
+        elif not left.rows.counts[0][row]:
             errors[index] = InvalidAnnotationError("the reference is empty, so there is nothing to explain")
         elif index in right.flaws:
             errors[index] = error_of(right.flaws[index], estimate, "estimate")
     judged = np.array([index for index in range(len(rows)) if index not in errors], dtype=np.int64)
-    found = iter(segments(left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged]))
-    return [errors[index] if index in errors else next(found) for index in range(len(rows))]
+    evidence = iter(segments(left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged]))
+    return [errors[index] if index in errors else next(evidence) for index in range(len(rows))]
 
 
 def segments_of(
@@ -449,10 +432,7 @@ def segments_of(
     does.
     """
     coded = ChordSide(sides[0], chords.reference), ChordSide(sides[1], chords.estimate)
-    names = [
-        np.array([*side.labels, NO_CHORD], dtype=str)[np.append(side.columns["label"], len(side.labels))]
-        for side in sides
-    ]
+    names = [np.array([*side.labels, NO_CHORD], dtype=str)[np.append(side.columns["label"], -1)] for side in sides]
     evidence: list[Evidence] = []
     axis = lay_out(coded, row, np.arange(len(row), dtype=np.int64), chords.merged if merging else None)
     for batch in cut(replace(axis, stretched=stretched)):
@@ -493,7 +473,7 @@ DECIBEL = Convention(
     "decibel",
     "DECIBEL: mir_eval's majmin, and segmentation in which neighbours with equal labels are not merged",
     _DECIBEL_METRICS,
-    clean_unmerged,
+    partial(clean, merging=False),
     partial(score, merging=False),
     GRIDS,
     ("csr",),
@@ -507,10 +487,7 @@ _KINDS = (
     ErrorKind("root", "a chord with another root"),
     ErrorKind("quality", "a chord with the right root and other tones"),
     ErrorKind("bass", "a chord with the right root and tones, and another bass"),
-    ErrorKind(
-        "boundaries",
-        "a change of chords that is early or late, or none of the reference, between chords that are right",
-    ),
+    ErrorKind("boundaries", "a change that is early or late, or none of the reference, between chords that are right"),
 )
 _NO_CHORD, _ROOT, _QUALITY, _BASS, _BOUNDARIES = range(len(_KINDS))
 

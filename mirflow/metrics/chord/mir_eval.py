@@ -145,7 +145,7 @@ _LEFT_OUT = {
 }
 
 
-def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: list[float]) -> ChordRule:
+def _rule(rule: str, what: str, reference: str, estimate: str, verdicts: list[float]) -> ChordRule:
     """Make the function of a rule, with the given labels as example."""
 
     def compared(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
@@ -153,7 +153,7 @@ def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: l
         return compare(encode_table(reference_labels), encode_table(estimated_labels), rule)
 
     compared.__name__ = compared.__qualname__ = rule
-    compared.__doc__ = f"""True if {what} right.
+    compared.__doc__ = f"""True if {what} are right.
 
     Returns
     -------
@@ -173,28 +173,20 @@ def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: l
     return _of_labels(compared)
 
 
-_TRIAD, _SEVENTH = "if the reference is a major or minor one", "if the reference is in the vocabulary"
+_TRIAD, _SEVENTH = "if it is a major or minor one", "if it is in the vocabulary"
 
-thirds = _comparison("thirds", "root and third (minor or not) are", "A:7 C:min", "A:aug C", [1.0, 0.0])
-thirds_inv = _comparison("thirds_inv", "root, third and bass are", "A:7/3 C:min", "A/3 C:min/5", [1.0, 0.0])
-triads = _comparison("triads", "root and all semitones up to the fifth are", "A:7 C", "A C:aug", [1.0, 0.0])
-triads_inv = _comparison(
-    "triads_inv", "root, all semitones up to the fifth and bass are", "A:7/3 C", "A/3 C/5", [1.0, 0.0]
-)
-tetrads = _comparison("tetrads", "root and all semitones within the octave are", "A:7 A:7", "A:9 A:maj7", [1.0, 0.0])
-tetrads_inv = _comparison(
-    "tetrads_inv", "root, all semitones within the octave and bass are", "A:7/3 A:7", "A:9/3 A:7/3", [1.0, 0.0]
-)
-root = _comparison("root", "the root is", "A:7 N X", "A:dim C N", [1.0, 0.0, -1.0])
-mirex = _comparison("mirex", "at least three pitch classes are", "C:maj6 C:min C:5", "A:min7 C C", [1.0, 0.0, -1.0])
-majmin = _comparison("majmin", f"root and triad, {_TRIAD}, are", "C:7 C:aug", "C C:aug", [1.0, -1.0])
-majmin_inv = _comparison("majmin_inv", f"root, triad and bass, {_TRIAD}, are", "C:7/5 C", "C/5 C/3", [1.0, 0.0])
-sevenths = _comparison(
-    "sevenths", f"root and chord, {_SEVENTH}, are", "C:7 C:min7 C:maj6", "C:9 C:min C", [1.0, 0.0, -1.0]
-)
-sevenths_inv = _comparison(
-    "sevenths_inv", f"root, chord and bass, {_SEVENTH}, are", "C:7/b7 C:7", "C:9/b7 C:7/3", [1.0, 0.0]
-)
+thirds = _rule("thirds", "root and third (minor or not)", "A:7 C:min", "A:aug C", [1.0, 0.0])
+thirds_inv = _rule("thirds_inv", "root, third and bass", "A:7/3 C:min", "A/3 C:min/5", [1.0, 0.0])
+triads = _rule("triads", "root and all semitones up to the fifth", "A:7 C", "A C:aug", [1.0, 0.0])
+triads_inv = _rule("triads_inv", "root, all semitones up to the fifth and bass", "A:7/3 C", "A/3 C/5", [1.0, 0.0])
+tetrads = _rule("tetrads", "root and all semitones within the octave", "A:7 A:7", "A:9 A:maj7", [1.0, 0.0])
+tetrads_inv = _rule("tetrads_inv", "root, semitones within the octave and bass", "A:7/3 A:7", "A:9/3 A:7/3", [1.0, 0.0])
+root = _rule("root", "the roots", "A:7 N X", "A:dim C N", [1.0, 0.0, -1.0])
+mirex = _rule("mirex", "at least three pitch classes", "C:maj6 C:min C:5", "A:min7 C C", [1.0, 0.0, -1.0])
+majmin = _rule("majmin", f"root and triad, {_TRIAD},", "C:7 C:aug", "C C:aug", [1.0, -1.0])
+majmin_inv = _rule("majmin_inv", f"root, triad and bass, {_TRIAD},", "C:7/5 C", "C/5 C/3", [1.0, 0.0])
+sevenths = _rule("sevenths", f"root and chord, {_SEVENTH},", "C:7 C:min7 C:maj6", "C:9 C:min C", [1.0, 0.0, -1.0])
+sevenths_inv = _rule("sevenths_inv", f"root, chord and bass, {_SEVENTH},", "C:7/b7 C:7", "C:9/b7 C:7/3", [1.0, 0.0])
 
 OVERLAP = "Chord Intervals must not overlap"
 
@@ -224,9 +216,8 @@ def directional_hamming_distance(reference_intervals: Array, estimated_intervals
     check_disjoint(reference_intervals)
     if len(reference_intervals) == 0:
         raise ValueError("the directional Hamming distance is undefined without intervals")
-    reference, estimate = (row_of_intervals(side) for side in (reference_intervals, estimated_intervals))
-    columns = ((*(side.columns[name] for name in ("start", "end")), side.counts[0]) for side in (reference, estimate))
-    cut, by = columns
+    rows = [row_of_intervals(side) for side in (reference_intervals, estimated_intervals)]
+    cut, by = ((side.columns["start"], side.columns["end"], side.counts[0]) for side in rows)
     return float(directional_hamming(*cut, *by)[0])
 
 

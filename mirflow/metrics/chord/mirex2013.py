@@ -36,8 +36,7 @@ class Mapped:
     """int16 (labels + 1,): code of the type, and of the bass if the rule compares it; 0 for no chord; `OUTSIDE` if the
     rule has no class."""
     chord: Int
-    """Index of the mapped chord among the `chords` distinct ones of this vocabulary: int64 (labels + 1,)."""
-    chords: int
+    """Index of the mapped chord among the distinct ones of this vocabulary: int64 (labels + 1,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +73,14 @@ def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> S
             quality = kind * 13 + (bass + 1 if rule.endswith("_inv") else 0)  # one of 12 basses, or none
             quality[~(np.isin(kind, classes) if reference else kind != NONE)] = OUTSIDE
             quality[table.root == NONE] = 0
-        different, chord = np.unique(table.root.astype(np.int64) * 4096 + quality, return_inverse=True)
-        mapped[rule] = Mapped(quality, chord.astype(np.int64), len(different))
+        chord = np.unique(table.root.astype(np.int64) * 4096 + quality, return_inverse=True)[1]
+        mapped[rule] = Mapped(quality, chord.astype(np.int64))
     return SideVocabulary(table.root, mapped)
+
+
+def encode_sides(references: Ragged, estimates: Ragged, rules: Sequence[str]) -> tuple[SideVocabulary, SideVocabulary]:
+    """Map the labels of both sides."""
+    return encode(references.labels, rules, reference=True), encode(estimates.labels, rules, reference=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +123,9 @@ class Pieces:
 def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
     """Sort the distinct times of both sides, including 0, and replace times by their ranks."""
     # Segments that start at the previous end in the flat column share its rank.
-    fresh = [np.append(True, side.columns["start"][1:] != side.columns["end"][:-1]) for side in sides]
-    fresh = [new[: len(side.columns["start"])] for new, side in zip(fresh, sides, strict=True)]
-    starts = [side.columns["start"][new] for new, side in zip(fresh, sides, strict=True)]
+    columns = [(side.columns["start"], side.columns["end"]) for side in sides]
+    fresh = [np.append(True, start[1:] != end[:-1])[: len(start)] for start, end in columns]
+    starts = [start[new] for new, (start, _) in zip(fresh, columns, strict=True)]
     times, (_, *ranks) = rank(np.zeros(1), *(side.columns["end"] for side in sides), *starts)
     ranked = []
     for side, new, end, fresh_start in zip(sides, fresh, ranks[: len(sides)], ranks[len(sides) :], strict=True):
@@ -134,19 +138,14 @@ def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
 
 def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
     """Return the stretches between cut points from 0 to the end of the last reference segment."""
-    bits = len(times).bit_length()
-    left, left_counts, left_passed = _points(bits, reference)
-    right, right_counts, right_passed = _points(bits, estimate)
-    line = merge(left, left_counts, right, right_counts)
+    (*left, left_passed), (*right, right_passed) = (_points(len(times).bit_length(), s) for s in (reference, estimate))
+    line = merge(*left, *right)
     pair, rank = line.pair, line.rank
     follows = (pair[1:] == pair[:-1]) & (rank[1:] > rank[:-1]) & (rank[1:] <= reference.last_end[pair[:-1]])
     at = np.flatnonzero(follows)
     pair, until = pair[at], rank[at + 1]
-    labels = (
-        _in_force(reference, pair, until, left_passed[line.left[at]]),
-        _in_force(estimate, pair, until, right_passed[line.right[at]]),
-    )
-    return Pieces(pair, times[rank[at]], times[until], *labels)
+    passed = (reference, left_passed[line.left[at]]), (estimate, right_passed[line.right[at]])
+    return Pieces(pair, times[rank[at]], times[until], *(_in_force(side, pair, until, count) for side, count in passed))
 
 
 def _points(bits: int, side: SegmentSide) -> tuple[Int, Int, Int]:
@@ -243,10 +242,6 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(rows, problems, irregular)
 
 
-_BATCH_SEGMENTS = 20_000
-"""Segments processed at once, so that they fit into the cache."""
-
-
 class Outcome(IntEnum):
     """Outcome of one stretch of time under a rule."""
 
@@ -315,29 +310,23 @@ class Judged(Shared):
     def chords(self, rule: str, side: int) -> Float:
         """Number of distinct mapped chords of a side in evaluated time with chords on both sides: float64 (pairs,)."""
         both = np.flatnonzero(self.outcomes(rule) >= Outcome.all_correct)
-        mapped = self._labels[side].rules[rule]
+        chord = self._labels[side].rules[rule].chord
         code = (self.pieces.reference, self.pieces.estimate)[side][both]
-        present = np.zeros((len(self._sides[0].counts), mapped.chords), dtype=np.bool_)
-        present[self.pieces.pair[both], mapped.chord[code]] = True
-        number: Float = present.sum(axis=1).astype(np.float64)
-        return number
+        present = np.zeros((len(self._sides[0].counts), int(chord.max()) + 1), dtype=np.bool_)
+        present[self.pieces.pair[both], chord[code]] = True
+        return np.asarray(present.sum(axis=1), dtype=np.float64)
 
 
 _EVALUATED = Weight("time of the reference segments in the rule's vocabulary", "s")
 _RULE = Parameter("rule", "majmin", choices=RULES, help="the rule that maps chords to its vocabulary")
-
-
+_SHARE = "share of the evaluated time on which"
 _ENHARMONIC = "less if its spelling decides its class, as in A:min7(*5,b6): estimates are read by pitch"
 
 
 @family(
     _EVALUATED,
     {
-        rule: {
-            "title": title,
-            "summary": f"share of the evaluated time on which the estimate is right: {right}",
-            "aliases": (title,),
-        }
+        rule: {"title": title, "summary": f"{_SHARE} the estimate is right: {right}", "aliases": (title,)}
         for rule, title, right in (
             ("root", "MirexRoot", "same root, or both no chord"),
             ("majmin", "MirexMajMin", "same triad; maj, min and no chord are evaluated"),
@@ -362,7 +351,7 @@ def recalls(rule: str, judged: Judged, measure: Measure) -> Scored:
     {
         name: {
             "title": title,
-            "summary": f"share of the evaluated time on which {what}",
+            "summary": f"{_SHARE} {what}",
             "orientation": orientation,
             "perfect": perfect,
             "perfect_exceptions": "" if perfect is None else _ENHARMONIC,
@@ -451,13 +440,10 @@ METRICS = metrics_in(globals())
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
     rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
-    labels = (
-        encode(pairs.references.labels, rules, reference=True),
-        encode(pairs.estimates.labels, rules, reference=False),
-    )
+    labels = encode_sides(pairs.references, pairs.estimates, rules)
     values = np.zeros((2, len(pairs), len(measures)))
     repairs = np.zeros(len(pairs), dtype=np.int64)
-    for batch in batches(pairs.sizes, _BATCH_SEGMENTS):
+    for batch in batches(pairs.sizes, 20_000):  # segments that fit into the cache
         times, sides = rank_times(*pairs[batch].lay_out())
         judged = Judged(times, sides, labels)
         for column, measure in enumerate(measures):
@@ -484,8 +470,7 @@ def evidences(
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
 
     def stretches(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
-        labels = encode(left.labels, [rule], reference=True), encode(right.labels, [rule], reference=False)
-        judged = Judged(*rank_times(left.take(row), right), labels)
+        judged = Judged(*rank_times(left.take(row), right), encode_sides(left, right, [rule]))
         pieces, outcome = judged.pieces, judged.outcomes(rule)
         verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
         columns = {
