@@ -330,14 +330,14 @@ def to_frames(axis: ChordTimelines, hop: float, start: Float) -> ChordTimelines:
 class Confusion:
     """Seconds by class of the reference and of the estimate, as a sparse matrix."""
 
+    pairs: int
+    """Number of pairs."""
     pair: Int
     reference: Int
     estimate: Int
     """Indices, sorted and without repetitions: int64 (n,)."""
     seconds: Float
     """Above 0: float64 (n,)."""
-    pairs: int
-    """Number of pairs."""
 
     def sum(self, index: Int, size: int) -> tuple[Float, Float]:
         """Sum seconds by an index of the entries: those with equal classes, and all; float64 (size,) each."""
@@ -459,5 +459,5 @@ def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: boo
         axis.span,
         *verdicts.by_rule(patterns),
         tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
-        {name: Confusion(*map(np.concatenate, zip(*part, strict=True)), pairs) for name, part in parts.items()},
+        {name: Confusion(pairs, *map(np.concatenate, zip(*part, strict=True))) for name, part in parts.items()},
     )

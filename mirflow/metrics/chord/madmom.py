@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -178,8 +179,8 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> To
         for rule in rules:
             verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
             right, compared = (np.where(mask, batch.seconds, 0.0) for mask in (verdict == 1, verdict >= 0))
-            sums[rule].append(tuple(sum_by(batch.pair, seconds, len(batch)) for seconds in (right, compared)))
-    joined = {name: tuple(map(np.concatenate, zip(*parts, strict=True))) for name, parts in sums.items()}
+            sums[rule].append((sum_by(batch.pair, right, len(batch)), sum_by(batch.pair, compared, len(batch))))
+    joined: dict[str, Any] = {name: (*map(np.concatenate, zip(*parts, strict=True)),) for name, parts in sums.items()}
     return Totals(axis.span, axis.span, joined, joined["pieces"], {})
 
 

@@ -30,18 +30,10 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(rows, problems, short, drop=True)
 
 
-_WINDOW = Parameter(
-    "window", 15.0, "s", help="distance around a frame in which others are compared", above=0.0, mir_eval="window"
-)
-_FRAME_SIZE = Parameter(
-    "frame_size",
-    0.1,
-    "s",
-    help="length of the frames, at most the window; exact: durations instead of frames",
-    above=0.0,
-    mir_eval="frame_size",
-    words=(EXACT,),
-)
+_AROUND = "distance around a frame in which others are compared"
+_WINDOW = Parameter("window", 15.0, "s", help=_AROUND, above=0.0, mir_eval="window")
+_LENGTH = "length of the frames, at most the window; exact: durations instead of frames"
+_FRAME_SIZE = Parameter("frame_size", 0.1, "s", (), _LENGTH, above=0.0, mir_eval="frame_size", words=(EXACT,))
 _BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", least=0.0, mir_eval="beta")
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
 LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
@@ -69,11 +61,8 @@ def _read(which: str, sums: tuple[RankSums, RankSums], measure: Measure) -> tupl
 def _metrics(name: str, title: str, how: str, ranks: str, frames: tuple[Parameter, ...], **common: Any) -> Family:
     """Precision, recall and F-measure of one kind; name and title have a placeholder for these."""
     weight = f"seconds of frames around which the {{}} has two frames of {ranks} rank"
-    weights = (
-        weight.format("estimate"),
-        weight.format("reference"),
-        "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)",
-    )
+    mixed = "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)"
+    weights = weight.format("estimate"), weight.format("reference"), mixed
     members = {
         which: {
             "name": name.format(which),
@@ -184,19 +173,14 @@ def score(
         elif len(reference.start):
             estimate = fit(right[other], float(reference.end.max()))
             agreed = agreements(reference, estimate, dict.fromkeys(rankings))
-            if unordered:
-                agreed = {
-                    key: (precision.with_others(_frames(reference, key)), recall.with_others(_frames(reference, key)))
-                    for key, (precision, recall) in agreed.items()
-                }
             for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
-                values[:, pair, column] = measure.read(agreed[ranking])
+                sums = agreed[ranking]
+                if unordered:  # of all frames, or of the length in seconds without frames
+                    size, end = ranking.frame_size, float(reference.end.max())
+                    whole = reference.frames(size)[2] if size else end
+                    sums = sums[0].with_others(whole), sums[1].with_others(whole)
+                values[:, pair, column] = measure.read(sums)
     return Scores(values[0], values[1], refused=refused)
-
-
-def _frames(reference: Hierarchy, ranking: Ranking) -> float:
-    """Number of frames of a reference, or its length in seconds without frames."""
-    return reference.frames(ranking.frame_size)[2] if ranking.frame_size else float(reference.end.max())
 
 
 MIR_EVAL = Convention(
@@ -216,13 +200,10 @@ FRAMELESS = Convention(
     "and moments around which nothing is ordered count as 1",
     tuple(
         replace(
-            record.with_defaults(frame_size=EXACT),
-            key="",
-            literature=f"{record.literature}; @xi2025",
-            perfect_exceptions="",
+            one.with_defaults(frame_size=EXACT), key="", literature=f"{one.literature}; @xi2025", perfect_exceptions=""
         )
-        for record in METRICS
-        if record.needs == LABELLED
+        for one in METRICS
+        if one.needs == LABELLED
     ),
     clean,
     partial(score, fold=str, decimals=5, unordered=True),

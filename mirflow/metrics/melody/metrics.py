@@ -18,7 +18,7 @@ from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, hop_of
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
-from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
+from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 
 _ERROR_KINDS = (
@@ -43,9 +43,8 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     series = kernel.series_of(reference, only, _BASE, False), kernel.series_of(estimate, only, _BASE)
     frames = kernel.on_reference(*series, only, only, str(measure.parameters.get("resampling", "linear")))
     classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
-    voiced, estimated, right, chroma = (
-        classes & bit > 0 for bit in (kernel.VOICED, kernel.ESTIMATED, kernel.PITCH, kernel.CHROMA)
-    )
+    bits = kernel.VOICED, kernel.ESTIMATED, kernel.PITCH, kernel.CHROMA
+    voiced, estimated, right, chroma = (classes & bit > 0 for bit in bits)
     voicing = frames.reference_voicing, frames.estimate_voicing
     of_voicing = np.select([voiced & ~estimated, ~voiced & estimated], [_MISSED_VOICING, _FALSE_VOICING], RIGHT)
     if graded:
@@ -86,15 +85,13 @@ def clean(rows: Ragged) -> Cleaned:
     counted in `repairs`. All samples are kept; the last of several simultaneous ones is used.
     """
     frequency = rows.columns["frequency"]
-    size = np.abs(frequency)
+    absolute = np.abs(frequency)
+    implausible = (absolute > MAX_FREQUENCY) | ((absolute < MIN_FREQUENCY) & (absolute > 0))
     # The rules of events also find repeated times.
     findings, problems, irregular = inspected("events", rows, counted=("negative", "unsorted", "duplicate"))
     problems += [
         (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
-        (
-            (size > MAX_FREQUENCY) | ((size < MIN_FREQUENCY) & (size > 0)),
-            lambda item: f"frequency is not in Hz: {frequency[item]}",
-        ),
+        (implausible, lambda item: f"frequency is not in Hz: {frequency[item]}"),
     ]
     if "voicing" in rows.columns:
         voicing, owner = rows.columns["voicing"], rows_of(rows.counts[0])
@@ -160,24 +157,17 @@ _PIECE = 1 << 18
 _VOICED = Weight("voiced frames of the reference, in seconds", "s")
 _REWARD = replace(_VOICED, words=f"{_VOICED.words}, each times its voicing")
 _UNVOICED = Weight("unvoiced frames of the reference, in seconds", "s")
-_FRAMES = Weight("frames of the reference, in seconds", "s")
 
 _EXCEPTIONS = "a reference with voicing other than 0 and 1"
-_RESAMPLING = Parameter(
-    "resampling", "linear", choices=kernel.RESAMPLINGS, help="interpolation between samples: kind in mir_eval"
-)
+_KINDS = "interpolation between samples: kind in mir_eval"
+_RESAMPLING = Parameter("resampling", "linear", choices=kernel.RESAMPLINGS, help=_KINDS)
+_BELOW = "deviation that right pitches stay below"
 _PITCHED = (
-    Parameter(
-        "cent_tolerance",
-        50.0,
-        "cent",
-        help="deviation that right pitches stay below",
-        least=0.0,
-        mir_eval="cent_tolerance",
-    ),
+    Parameter("cent_tolerance", 50.0, "cent", help=_BELOW, least=0.0, mir_eval="cent_tolerance"),
     _RESAMPLING,
     Parameter("base_frequency", 10.0, "Hz", help="frequency of 0 cents, which counts as no pitch", above=0.0),
 )
+_OF_NONE = Parameter("of_none", 0.0, choices=(0.0, 1.0), help="score if no frame of the reference is unvoiced")
 _LITERATURE = "@salamon2014; @poliner2007; with continuous voicing @bittner2019"
 _metric = partial(metric, literature=_LITERATURE)
 
@@ -202,10 +192,7 @@ def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Scored:
     key="Voicing False Alarm",
     aliases=("VFA", "vx_false_alarm"),
     orientation="lower",
-    parameters=(
-        _RESAMPLING,
-        Parameter("of_none", 0.0, choices=(0.0, 1.0), help="score if no frame of the reference is unvoiced"),
-    ),
+    parameters=(_RESAMPLING, _OF_NONE),
     perfect=0.0,
 )
 def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Scored:
@@ -241,7 +228,7 @@ def raw_accuracies(bit: int, tally: kernel.FrameTally, measure: Measure) -> Scor
 
 @_metric(
     "Overall Accuracy",
-    _FRAMES,
+    Weight("frames of the reference, in seconds", "s"),
     key="Overall Accuracy",
     aliases=("OA",),
     parameters=_PITCHED,
@@ -381,14 +368,9 @@ def compare(pairs: Pairs, base_frequency: float, hop: float | None, resampling: 
 
 
 _RIGHT, _OCTAVE, _WRONG, _MISSED, _FALSE_ALARM, _SILENT = VERDICTS = (
-    "right",
-    "octave",
-    "wrong",
-    "missed",
-    "false alarm",
-    "rightly unvoiced",
+    *("right", "octave", "wrong"),
+    *("missed", "false alarm", "rightly unvoiced"),
 )
-_OF_PITCH = ("raw_pitch_accuracy", "raw_chroma_accuracy")
 
 
 def evidence(
@@ -407,35 +389,26 @@ def evidence(
     frames, length = compare(pair, base, hop, str(measure["resampling"]))
     classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
     voiced, estimated = classes & kernel.VOICED > 0, classes & kernel.ESTIMATED > 0
-    answered = frames.estimate_cents != 0 if measure.metric.name in _OF_PITCH else estimated
+    raw = measure.metric.name in ("raw_pitch_accuracy", "raw_chroma_accuracy")
+    answered = frames.estimate_cents != 0 if raw else estimated
     verdict = np.where(estimated, _FALSE_ALARM, _SILENT).astype("<U16")
     verdict[voiced] = _MISSED
     verdict[voiced & answered] = _WRONG
     verdict[voiced & answered & (classes & kernel.CHROMA > 0)] = _OCTAVE
     verdict[voiced & answered & (classes & kernel.PITCH > 0)] = _RIGHT
-    return {
-        "start": frames.times,
-        "end": np.append(frames.times[1:], frames.times[-1:] + length),
-        "reference_frequency": _frequency(frames.reference_cents, frames.reference_voicing, base),
-        "estimate_frequency": _frequency(frames.estimate_cents, frames.estimate_voicing, base),
-        "verdict": verdict,
-    }
-
-
-def _frequency(cents: Float, voicing: Float, base: float) -> Float:
-    frequency = np.where(cents == 0, np.nan, base * 2.0 ** (cents / 1200.0))
-    return np.where(voicing > 0, frequency, -frequency)
+    evidence = {"start": frames.times, "end": np.append(frames.times[1:], frames.times[-1:] + length)}
+    for side, cents, voicing in (
+        ("reference", frames.reference_cents, frames.reference_voicing),
+        ("estimate", frames.estimate_cents, frames.estimate_voicing),
+    ):
+        frequency = np.where(cents == 0, np.nan, base * 2.0 ** (cents / 1200.0))
+        evidence[f"{side}_frequency"] = np.where(voicing > 0, frequency, -frequency)
+    return evidence | {"verdict": verdict}
 
 
 GRIDS = (REFERENCE, FRAMES)
 HOP = "0.01"
 """Seconds between the frames of MIREX; also the name of its default grid."""
-
-
-def _as_in_mirex(resampling: str) -> tuple[Metric, ...]:
-    exceptions = "1 for a reference without unvoiced frames"
-    metrics = (replace(m, perfect_exceptions=exceptions) if m is voicing_false_alarm else m for m in METRICS)
-    return tuple(metric.with_defaults(resampling=resampling, of_none=1.0) for metric in metrics)
 
 
 MIR_EVAL = Convention(
@@ -448,18 +421,23 @@ MIR_EVAL = Convention(
     explain=evidence,
     literature="@raffel2014",
 )
-_MIREX = partial(Convention, clean=clean, score=score, grids=(HOP, *GRIDS), explain=partial(evidence, hop=float(HOP)))
-MIREX = _MIREX(
-    "mirex",
-    "MIREX as described in the literature: frames of 10 ms with the nearest sample",
-    _as_in_mirex("nearest"),
-    literature="@downie2010",
-)
-MIREX_HOLD = _MIREX(
-    "mirex_hold",
-    "MIREX as run by mir_eval's authors: frames of 10 ms with the previous sample",
-    _as_in_mirex("hold"),
-    literature="@downie2010",
+_FALSE_ALARMS = replace(voicing_false_alarm, perfect_exceptions="1 for a reference without unvoiced frames")
+_OF_MIREX = [_FALSE_ALARMS if record is voicing_false_alarm else record for record in METRICS]
+MIREX, MIREX_HOLD = (
+    Convention(
+        name,
+        summary,
+        tuple(record.with_defaults(resampling=resampling, of_none=1.0) for record in _OF_MIREX),
+        clean,
+        score,
+        (HOP, *GRIDS),
+        explain=partial(evidence, hop=float(HOP)),
+        literature="@downie2010",
+    )
+    for name, resampling, summary in (
+        ("mirex", "nearest", "MIREX as described in the literature: frames of 10 ms with the nearest sample"),
+        ("mirex_hold", "hold", "MIREX as run by mir_eval's authors: frames of 10 ms with the previous sample"),
+    )
 )
 
 TASK = Task(

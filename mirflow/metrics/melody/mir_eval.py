@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import warn_caller
-from ...ragged import Float, Int, Ragged
+from ...ragged import Float, Ragged
 from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times
@@ -178,19 +178,20 @@ def resample_melody_series(
     >>> cents.tolist(), voicing.tolist()
     ([3.0, 4.0, 0.0], [1.0, 1.0, 0.0])
     """
-    _check_kind(kind)
-    _check_times(times, times_new)
+    _check_times(kind, times, times_new)
     if times.shape == times_new.shape and np.allclose(times, times_new):
         return frequencies, voicing
     if not times_new.size:
         return np.zeros(0), np.zeros(0)
-    count = _count(times)
+    count = np.array([len(times)])
     columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
     time, value, voiced = (column.astype(np.float64) for column in columns)
     series = kernel.Melodies(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
     order = np.argsort(times_new, kind="stable")
     _check_resampling(series, float(times_new.min()), kind)
-    sampled = kernel.resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), KINDS[kind])
+    sampled = kernel.resample(
+        series, np.zeros(1, dtype=np.int64), times_new[order], np.array([len(times_new)]), KINDS[kind]
+    )
     back = np.argsort(order, kind="stable")
     return sampled[0][back], sampled[1][back]
 
@@ -221,15 +222,12 @@ def to_cent_voicing(
     >>> [column.tolist() for column in found]
     [[1.0, 0.0], [1200.0, 0.0], [1.0, 1.0], [2400.0, 3000.0]]
     """
-    _check_kind(kind)
-    for name, time, frequency, voicing in (
-        ("Reference", ref_time, ref_freq, ref_reward),
-        ("Estimated", est_time, est_freq, est_voicing),
-    ):
+    sides = (ref_time, ref_freq, ref_reward), (est_time, est_freq, est_voicing)
+    for name, (time, frequency, voicing) in zip(("Reference", "Estimated"), sides, strict=True):
         for column in (frequency, *([] if voicing is None else [voicing])):
             if column.shape != time.shape or time.ndim != 1:
                 raise ValueError(f"{name} times, frequencies and voicing must be 1-d arrays of the same length")
-        _check_times(time)
+        _check_times(kind, time)
         if not np.isfinite(frequency).all():
             raise ValueError(f"{name} frequencies must be finite")
     if hop is not None and not 0 < hop < np.inf:
@@ -237,12 +235,9 @@ def to_cent_voicing(
     if not ref_time.size:
         return np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0)
     if not est_time.size:
-        est_time, est_freq, est_voicing = np.zeros(1), np.zeros(1), None
+        sides = sides[0], (np.zeros(1), np.zeros(1), None)
     only = np.zeros(1, dtype=np.int64)
-    reference, estimate = (
-        kernel.series_of(_row(*side), only, base_frequency)
-        for side in ((ref_time, ref_freq, ref_reward), (est_time, est_freq, est_voicing))
-    )
+    reference, estimate = (kernel.series_of(_row(*side), only, base_frequency) for side in sides)
     if hop is None:
         if not kernel.is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
             _check_resampling(estimate, float(reference.times[0]), kind)
@@ -251,9 +246,8 @@ def to_cent_voicing(
         for side in (reference, estimate):
             end, most = side.times[side.last], kernel.most_frames(side.counts)[0]
             if not -hop < end[0] <= most * hop or not (counts := kernel.hop_counts(end, hop))[0]:
-                raise ValueError(
-                    f"A series that ends at {end[0]} s cannot be resampled on frames from 0 s with a hop of {hop} s"
-                )
+                frames_from = f"on frames from 0 s with a hop of {hop} s"
+                raise ValueError(f"A series that ends at {end[0]} s cannot be resampled {frames_from}")
             if not kernel.is_on_grid(side, only, kernel.hop_times(counts, hop), counts)[0]:
                 _check_resampling(side, 0.0, kind)
         frames = kernel.on_hop(reference, estimate, only, only, hop, KINDS[kind])
@@ -262,24 +256,19 @@ def to_cent_voicing(
 
 def _row(time: Array, frequency: Array, voicing: Array | None) -> Ragged:
     columns = {"time": time, "frequency": frequency} | ({} if voicing is None else {"voicing": voicing})
-    return Ragged({name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, (_count(time),))
+    return Ragged(
+        {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, (np.array([len(time)]),)
+    )
 
 
-def _count(times: Array) -> Int:
-    return np.array([len(times)], dtype=np.int64)
-
-
-def _check_times(*series: Array) -> None:
+def _check_times(kind: str, *series: Array) -> None:
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     for times in series:
         if not are_times(times):
             raise ValueError(f"Times {BOUNDED}")
     if (np.diff(series[0]) < 0).any():
         raise ValueError("Times must be in ascending order")
-
-
-def _check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
 
 
 def _check_resampling(series: kernel.Melodies, begin: float, kind: str) -> None:
@@ -340,7 +329,7 @@ def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -
     if not reference[0].size or not estimate[0].size:
         return scores
     voicing, cents, other_voicing, other_cents = (np.asarray(one, dtype=np.float64) for one in (*reference, *estimate))
-    counts = np.array([len(voicing)], dtype=np.int64)
+    counts = np.array([len(voicing)])
     graded = bool(kernel.is_graded(voicing, counts)[0]), bool(kernel.is_graded(other_voicing, counts)[0])
     frames = kernel.Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(voicing)), graded)
     for (_, _, tolerance), columns in ways_of(measures).items():
@@ -349,7 +338,7 @@ def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -
     return scores
 
 
-_scores = PairFunctions(METRICS, score_pair, _check)
+_score = PairFunctions(METRICS, score_pair, _check)
 
 
 @_of_voicing
@@ -367,7 +356,7 @@ def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
     0.5
     """
     sides = ((voicing, np.zeros(len(voicing))) for voicing in (ref_voicing, est_voicing))
-    return _scores("voicing_recall", *sides)[0]
+    return _score("voicing_recall", *sides)[0]
 
 
 @_of_voicing
@@ -385,7 +374,7 @@ def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
     0.5
     """
     sides = ((voicing, np.zeros(len(voicing))) for voicing in (ref_voicing, est_voicing))
-    return _scores("voicing_false_alarm", *sides)[0]
+    return _score("voicing_false_alarm", *sides)[0]
 
 
 @_of_frames
@@ -425,8 +414,9 @@ def raw_pitch_accuracy(
     >>> raw_pitch_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
     0.5
     """
-    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
-    return _scores("raw_pitch_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
+    return _score(
+        "raw_pitch_accuracy", (ref_voicing, ref_cent), (est_voicing, est_cent), cent_tolerance=cent_tolerance
+    )[0]
 
 
 @_of_frames
@@ -445,8 +435,9 @@ def raw_chroma_accuracy(
     >>> raw_chroma_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
     1.0
     """
-    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
-    return _scores("raw_chroma_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
+    return _score(
+        "raw_chroma_accuracy", (ref_voicing, ref_cent), (est_voicing, est_cent), cent_tolerance=cent_tolerance
+    )[0]
 
 
 @_of_frames
@@ -465,8 +456,9 @@ def overall_accuracy(
     >>> overall_accuracy(np.array([1, 0]), np.array([6000.0, 0.0]), np.array([1, 1]), np.array([6010.0, 6010.0]))
     0.5
     """
-    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
-    return _scores("overall_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
+    return _score("overall_accuracy", (ref_voicing, ref_cent), (est_voicing, est_cent), cent_tolerance=cent_tolerance)[
+        0
+    ]
 
 
 @_of_series
@@ -494,7 +486,7 @@ def evaluate(
     (0.5, 1.0, 0.0)
     """
     names = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward", *_OF_ARRAYS)
-    _scores.measures(kwargs, *names)
+    _score.measures(kwargs, *names)
     to_arrays = {name: kwargs[name] for name in _OF_ARRAYS if name in kwargs}
     arrays = to_cent_voicing(ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward, **to_arrays)
-    return _scores.evaluate(arrays[:2], arrays[2:], kwargs, *_OF_ARRAYS)
+    return _score.evaluate(arrays[:2], arrays[2:], kwargs, *_OF_ARRAYS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -75,8 +76,17 @@ def count(hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Co
 
 
 _OVER = "over the number of pitches of the reference"
-_ERROR = {"orientation": "lower", "perfect": 0.0, "literature": "@poliner2007piano; @bay2009"}
-_SURPLUS = {**_ERROR, "range": (0.0, float("inf")), "surplus": True, "version": 2}
+_OF_MIREX = "the accuracy of multiple F0 estimation of MIREX"
+_ACCURACY = {"aliases": ("multi_f0_accuracy", "Acc"), "literature": "equation 2 of @downie2010; @dixon2000; @bay2009"}
+_F_MEASURE = {"default": False, "aliases": ("f1",), "key": ""}
+_SURPLUS = {"range": (0.0, float("inf")), "surplus": True, "version": 2}
+_NEAR = "largest distance of matched pitches"
+_WINDOW = Parameter("window", 0.5, "semitone", help=_NEAR, least=0.0, mir_eval="window")
+
+
+def _error(alias: str, **fields: Any) -> dict[str, Any]:
+    literature = "@poliner2007piano; @bay2009"
+    return {"aliases": (alias,), "orientation": "lower", "perfect": 0.0, "literature": literature, **fields}
 
 
 @family(
@@ -94,36 +104,15 @@ _SURPLUS = {**_ERROR, "range": (0.0, float("inf")), "surplus": True, "version": 
         for title, summary, about in (
             ("Precision", "share of the estimated pitches that are right, over all frames", {}),
             ("Recall", "share of the pitches of the reference that were found, over all frames", {}),
-            (
-                "F-measure",
-                "harmonic mean of precision and recall, over all frames",
-                {"default": False, "aliases": ("f1",), "key": ""},
-            ),
-            (
-                "Accuracy",
-                "TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX",
-                {
-                    "aliases": ("multi_f0_accuracy", "Acc"),
-                    "literature": "equation 2 of @downie2010; @dixon2000; @bay2009",
-                },
-            ),
-            (
-                "Substitution Error",
-                f"pitches that replace another one in their frame, {_OVER}",
-                {"aliases": ("e_sub",), **_ERROR},
-            ),
-            ("Miss Error", f"missing pitches of frames with too few, {_OVER}", {"aliases": ("e_miss",), **_ERROR}),
-            (
-                "False Alarm Error",
-                f"surplus pitches of frames with too many, {_OVER}",
-                {"aliases": ("e_fa",), **_SURPLUS},
-            ),
-            ("Total Error", f"substitutions, misses and false alarms, {_OVER}", {"aliases": ("e_tot",), **_SURPLUS}),
+            ("F-measure", "harmonic mean of precision and recall, over all frames", _F_MEASURE),
+            ("Accuracy", f"TP / (TP + FP + FN), summed over all frames: {_OF_MIREX}", _ACCURACY),
+            ("Substitution Error", f"pitches that replace another one in their frame, {_OVER}", _error("e_sub")),
+            ("Miss Error", f"missing pitches of frames with too few, {_OVER}", _error("e_miss")),
+            ("False Alarm Error", f"surplus pitches of frames with too many, {_OVER}", _error("e_fa", **_SURPLUS)),
+            ("Total Error", f"substitutions, misses and false alarms, {_OVER}", _error("e_tot", **_SURPLUS)),
         )
     },
-    parameters=(
-        Parameter("window", 0.5, "semitone", help="largest distance of matched pitches", least=0.0, mir_eval="window"),
-    ),
+    parameters=(_WINDOW,),
     literature="@bay2009",
 )
 def rates(name: str, counts: Counts, measure: Measure) -> Scored:
@@ -191,10 +180,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
         theirs = beside(sides[1], frame_of_estimate(some))
         pair = rows_of(counts)
         large = np.flatnonzero(ours.counts * theirs.counts > MOST_PAIRS)
-        refused |= {
-            batch.start + int(pair[frame]): TOO_MANY.format(ours.counts[frame], theirs.counts[frame])
-            for frame in large.tolist()
-        }
+        for frame in large.tolist():
+            refused[batch.start + int(pair[frame])] = TOO_MANY.format(ours.counts[frame], theirs.counts[frame])
         if len(large):
             mask = ~np.isin(pair, pair[large])
             ours, theirs, pair = ours.take(np.flatnonzero(mask)), theirs.take(np.flatnonzero(mask)), pair[mask]
@@ -283,9 +270,6 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     return Mending(kinds_in(*kinds), frames + len(owner), mend)
 
 
-PITCHES = ErrorBudget(_KINDS, _align)
-
-
 MIR_EVAL = Convention(
     "mir_eval",
     "mir_eval 0.8.2: frames of the reference are compared with the nearest ones of the estimate",
@@ -297,6 +281,5 @@ MIR_EVAL = Convention(
     literature="@raffel2014",
 )
 
-TASK = Task(
-    "multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("accuracy",), errors=PITCHES
-)
+_CONVENTIONS = MappingProxyType({MIR_EVAL.name: MIR_EVAL})
+TASK = Task("multipitch", "Multiple F0 estimation", _CONVENTIONS, ("accuracy",), errors=ErrorBudget(_KINDS, _align))

@@ -275,16 +275,11 @@ def metrics(
     >>> metrics(times, reference, times, [np.array([221.0]), np.array([660.0])])[:3]
     (0.5, 0.5, 0.3333333333333333)
     """
-    return tuple(_evaluate("metrics", ref_time, ref_freqs, est_time, est_freqs, kwargs).values())
+    return tuple(_evaluate("metrics", kwargs, ref_time, ref_freqs, est_time, est_freqs).values())
 
 
 def _evaluate(
-    function: str,
-    ref_time: Array,
-    ref_freqs: Frequencies,
-    est_time: Array,
-    est_freqs: Frequencies,
-    given: Mapping[str, Any],
+    function: str, given: Mapping[str, Any], ref_time: Array, ref_freqs: Any, est_time: Array, est_freqs: Any
 ) -> OrderedDict[str, float]:
     refuse_unknown(function, given, (*_SIDES, *_scores.parameters))
     validate(ref_time, ref_freqs, est_time, est_freqs)
@@ -302,10 +297,8 @@ def _evaluate(
 def _row(time: Array, frequencies: Frequencies) -> Ragged:
     """Make a ragged row of a single annotation; frames are empty without frequencies."""
     counts = compute_num_freqs(frequencies) if len(frequencies) else np.zeros(len(time), dtype=np.int64)
-    columns = {
-        "time": np.asarray(time, dtype=np.float64),
-        "frequency": np.concatenate([np.zeros(0), *frequencies]).astype(np.float64),
-    }
+    pitches = np.concatenate([np.zeros(0), *frequencies]).astype(np.float64)
+    columns = {"time": np.asarray(time, dtype=np.float64), "frequency": pitches}
     return Ragged(columns, (np.array([len(time)], dtype=np.int64), counts), depths={"time": 1})
 
 
@@ -322,4 +315,4 @@ def evaluate(
     >>> scores["Accuracy"], scores["Chroma Accuracy"]
     (0.3333333333333333, 1.0)
     """
-    return _evaluate("evaluate", ref_time, ref_freqs, est_time, est_freqs, kwargs)
+    return _evaluate("evaluate", kwargs, ref_time, ref_freqs, est_time, est_freqs)

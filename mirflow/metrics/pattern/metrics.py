@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ...kernels.ratios import divide, f_measure, harmonic_mean
 from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
 from ..base import Convention, Grid, Pairs, Scores, Shared, Task
 from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
-from ..measures import Measure, Metric, Parameter, select
+from ..measures import Family, Measure, Parameter, Weight, family, metric, select
 from ..util import BOUNDED
 
 
@@ -239,132 +240,93 @@ def _read(kind: str, name: str, pair: PatternComparison, measure: Measure) -> Fr
     return float(score), float(weight)
 
 
-_TOLERANCE = Parameter(
-    "tol", 1e-5, "", help="tolerance of shifts in quarter notes or MIDI numbers", least=0.0, mir_eval="tol"
-)
-_THRESHOLD = Parameter("thres", 0.75, "", help="smallest likeness of occurrences of counted patterns", least=0.0)
+_SHIFTS = "tolerance of shifts in quarter notes or MIDI numbers"
+_TOLERANCE = Parameter("tol", 1e-5, help=_SHIFTS, least=0.0, mir_eval="tol")
+_THRESHOLD = Parameter("thres", 0.75, help="smallest likeness of occurrences of counted patterns", least=0.0)
 _FIRST = Parameter("n", 5, "patterns", help="number of estimated patterns to use, in order", least=1, mir_eval="n")
-
-
-_REFERENCES, _ESTIMATES = "number of reference patterns", "number of estimated patterns"
-_ALIKE = "number of pairs of a reference pattern and a sufficiently similar estimated one"
+_REFERENCES = Weight("number of reference patterns", "patterns")
+_WEIGHTS = {
+    "f_measure": Weight("half the number of all patterns", "patterns"),
+    "precision": Weight("number of estimated patterns", "patterns"),
+    "recall": _REFERENCES,
+}
+_ALIKE = Weight("number of pairs of a reference pattern and a sufficiently similar estimated one", "pairs of patterns")
 _TWICE = "below 1 if an occurrence contains a note twice"
+_COMMON: dict[str, Any] = {"pooling": "micro", "perfect_exceptions": _TWICE, "literature": "@collins2014"}
 
 
-def _metrics(
+def _of_kind(
     kind: str,
-    prefix: str,
-    keys: tuple[str, str, str],
-    summaries: tuple[str, str],
-    source: str,
-    parameters: tuple[Parameter, ...] = (),
-    weights: tuple[str, str, str] = ("half the number of all patterns", _ESTIMATES, _REFERENCES),
-    unit: str = "patterns",
-    exceptions: str = _TWICE,
+    suffix: str,
+    precision: str,
+    recall: str,
+    weights: Mapping[str, Weight] = _WEIGHTS,
     most: tuple[float, float, float] = (1.0, 1.0, 1.0),
-) -> tuple[Metric, ...]:
-    """F-measure, precision and recall of one kind."""
-    whole = ("harmonic mean of precision and recall", *summaries)
-    return tuple(
-        Metric(
-            f"{prefix}{name}",
-            f"{kind.capitalize().replace('_', '-')} {name.replace('f_m', 'F-m')}",
-            summary,
-            weight,
-            unit,
-            key=key,
-            range=(0.0, largest),
-            pooling="micro",
-            perfect_exceptions=exceptions,
-            parameters=parameters,
-            literature=source,
-            read=partial(_read, kind, name),
-            mir_eval=f"{prefix or 'standard_'}FPR",
-        )
-        for name, summary, weight, key, largest in zip(
-            ("f_measure", "precision", "recall"), whole, weights, keys, most, strict=True
-        )
-    )
+    **common: Any,
+) -> Family:
+    """F-measure, precision and recall of one kind, by the suffix of mir_eval's keys and two summaries."""
+    summaries = "harmonic mean of precision and recall", precision, recall
+    members = {
+        name: {
+            "name": name if kind == "standard" else f"{kind}_{name}",
+            "title": f"{kind.capitalize().replace('_', '-')} {name.replace('f_m', 'F-m')}",
+            "summary": summary,
+            "key": f"{name[0].upper()}{suffix}",
+            "range": (0.0, largest),
+        }
+        for name, summary, largest in zip(_WEIGHTS, summaries, most, strict=True)
+    }
+    return family(weights, members, **{**_COMMON, "mir_eval": f"{kind}_FPR", **common})(partial(_read, kind))
 
 
+_LAYERS = "largest F-measure over occurrences and their notes, averaged over {} patterns"
 METRICS = (
-    *_metrics(
+    *_of_kind(
         "standard",
         "",
-        ("F", "P", "R"),
-        (
-            "reference patterns whose prototype, shifted at most, is an estimated one; over estimated patterns: above "
-            "1 where an estimated pattern is several of the reference",
-            "the same over reference patterns",
-        ),
-        "@collins2014",
-        (_TOLERANCE,),
-        exceptions="",
-        # Reference patterns are what is counted, so that only recall is a share.
-        most=(2.0, float("inf"), 1.0),
+        "reference patterns whose prototype, shifted at most, is an estimated one; over estimated patterns: above "
+        "1 where an estimated pattern is several of the reference",
+        "the same over reference patterns",
+        parameters=(_TOLERANCE,),
+        perfect_exceptions="",
+        most=(2.0, float("inf"), 1.0),  # reference patterns are what is counted, so that only recall is a share
     ),
-    *_metrics(
+    *_of_kind(
         "establishment",
-        "establishment_",
-        ("F_est", "P_est", "R_est"),
-        (
-            "largest likeness of an occurrence to one of the reference, averaged over estimated patterns",
-            "largest likeness of an occurrence to one of the estimate, averaged over reference patterns",
-        ),
-        "@collins2014",
+        "_est",
+        "largest likeness of an occurrence to one of the reference, averaged over estimated patterns",
+        "largest likeness of an occurrence to one of the estimate, averaged over reference patterns",
     ),
-    *_metrics(
+    *_of_kind(
         "occurrence",
-        "occurrence_",
-        ("F_occ.75", "P_occ.75", "R_occ.75"),
-        (
-            "likeness of estimated occurrences of established patterns to those of the reference",
-            "likeness of reference occurrences of established patterns to those of the estimate",
-        ),
-        "@collins2014",
-        (_THRESHOLD,),
-        (_ALIKE, _ALIKE, _ALIKE),
-        "pairs of patterns",
-        "below 1, or 0, if an occurrence contains a note twice; 0 for a threshold above 1",
+        "_occ.75",
+        "likeness of estimated occurrences of established patterns to those of the reference",
+        "likeness of reference occurrences of established patterns to those of the estimate",
+        dict.fromkeys(_WEIGHTS, _ALIKE),
+        parameters=(_THRESHOLD,),
+        perfect_exceptions="below 1, or 0, if an occurrence contains a note twice; 0 for a threshold above 1",
     ),
-    *_metrics(
-        "three_layer",
-        "three_layer_",
-        ("F_3", "P_3", "R_3"),
-        (
-            "largest F-measure over occurrences and their notes, averaged over estimated patterns",
-            "largest F-measure over occurrences and their notes, averaged over reference patterns",
-        ),
-        "@meredith2013",
+    *_of_kind(
+        "three_layer", "_3", _LAYERS.format("estimated"), _LAYERS.format("reference"), literature="@meredith2013"
     ),
-    Metric(
-        "first_n_three_layer_precision",
+    metric(
         "First-n three-layer precision",
-        "three-layer precision of the first n estimated patterns",
-        "number of estimated patterns considered",
-        "patterns",
+        Weight("number of estimated patterns considered", "patterns"),
+        name="first_n_three_layer_precision",
+        summary="three-layer precision of the first n estimated patterns",
         key="FFP",
-        pooling="micro",
-        perfect_exceptions=_TWICE,
-        parameters=(_FIRST,),
-        literature="@collins2014",
-        read=partial(_read, "three_layer", "precision"),
         mir_eval="first_n_three_layer_P",
-    ),
-    Metric(
-        "first_n_target_proportion_recall",
+        **(_COMMON | {"parameters": (_FIRST,)}),
+    )(partial(_read, "three_layer", "precision")),
+    metric(
         "First-n target proportion recall",
-        "establishment recall of the first n estimated patterns",
         _REFERENCES,
-        "patterns",
+        name="first_n_target_proportion_recall",
+        summary="establishment recall of the first n estimated patterns",
         key="FFTP_est",
-        pooling="micro",
-        perfect_exceptions=f"below 1 with more than n patterns; {_TWICE}",
-        parameters=(_FIRST,),
-        literature="@collins2014",
-        read=partial(_read, "establishment", "recall"),
         mir_eval="first_n_target_proportion_R",
-    ),
+        **(_COMMON | {"parameters": (_FIRST,), "perfect_exceptions": f"below 1 with more than n patterns; {_TWICE}"}),
+    )(partial(_read, "establishment", "recall")),
 )
 
 

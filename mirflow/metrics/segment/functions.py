@@ -60,11 +60,8 @@ class LabelTimes(Shared):
         self.pairs = pairs
         sides = pairs.references, pairs.estimates
         lowered = [[label.lower() for label in (*side.labels, "")] for side in sides]
-        used = {
-            labels[code]
-            for side, labels in zip(sides, lowered, strict=True)
-            for code in np.unique(side.columns["label"]).tolist()
-        }
+        codes = (np.unique(side.columns["label"]).tolist() for side in sides)
+        used = {labels[code] for labels, of_side in zip(lowered, codes, strict=True) for code in of_side}
         self.names = tuple(sorted(used - {""}))
         number = {name: code for code, name in enumerate(self.names, NOTHING + 1)}
         self._codes = [np.array([number.get(label, NOTHING) for label in side], dtype=np.int64) for side in lowered]
@@ -79,15 +76,11 @@ class LabelTimes(Shared):
 
     @computed_once
     def _stretches(self, extent: str, ms: bool) -> tuple[kernel.Stretches, Float]:
-        left, right = (
-            kernel.take(rows, row, codes) for (rows, row), codes in zip(self.pairs.sides, self._codes, strict=True)
-        )
+        sides = [kernel.take(*side, codes) for side, codes in zip(self.pairs.sides, self._codes, strict=True)]
         if ms:
-            left, right = (
-                replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in (left, right)
-            )
-        first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in (left, right)]
-        last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in (left, right)]
+            sides = [replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in sides]
+        first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in sides]
+        last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in sides]
         if extent == "common":
             low, high = np.maximum(*first), np.minimum(*last)
         elif extent == "given":
@@ -95,10 +88,10 @@ class LabelTimes(Shared):
         else:
             low, high = first[0], last[0]
         # The compared time is empty without a reference.
-        mask = (left.counts > 0) & (high > low)
+        mask = (sides[0].counts > 0) & (high > low)
         low, high = np.where(mask, low, 0.0), np.where(mask, high, 0.0)
         cropped = []
-        for side in (left, right):
+        for side in sides:
             begin, stop = np.repeat(low, side.counts), np.repeat(high, side.counts)
             start, end = (np.minimum(np.maximum(time, begin), stop) - begin for time in (side.start, side.end))
             cropped.append(replace(side, start=start, end=end))
@@ -118,21 +111,15 @@ def _seconds(measure: Measure, time: Float) -> Float:
     return time / 1000 if measure["times"] == MS else time
 
 
-_EXTENT = Parameter(
-    "extent",
-    "reference",
-    choices=("reference", "common", "given"),
-    help="compared time: that of the reference, of both sides or of either side",
-)
-_TIMES = Parameter(
-    "times", "exact", choices=("exact", MS), help="unmodified, or truncated to whole milliseconds as in MIREX 2025"
+_EXTENTS, _TIMED = "compared time: that of the reference, of both sides or of either side", ("exact", MS)
+_PARAMETERS = (
+    Parameter("extent", "reference", "", ("reference", "common", "given"), _EXTENTS),
+    Parameter("times", "exact", "", _TIMED, "unmodified, or truncated to whole milliseconds as in MIREX 2025"),
 )
 _of_labels = partial(
-    metric, needs=FUNCTIONS, default=False, parameters=(_EXTENT, _TIMES), perfect_exceptions="0 without labels"
+    metric, needs=FUNCTIONS, default=False, parameters=_PARAMETERS, perfect_exceptions="0 without labels"
 )
-_of_each = partial(
-    _of_labels, orientation="none", unit="s", range=(0.0, float("inf")), pooling="none", perfect=None, literature=""
-)
+_of_each = partial(_of_labels, unit="s", range=(0.0, np.inf), orientation="none", pooling="none", perfect=None)
 
 
 @_of_labels(
@@ -167,14 +154,8 @@ def _iou(times: LabelTimes, measure: Measure) -> Scored:
 def by_label(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds of each label in the reference, in the estimate, and in both at once."""
     stretches, _ = times.stretches(measure)
-    entries = []
-    for count, (code, mask) in enumerate(
-        (
-            (stretches.left, stretches.left == stretches.right),
-            (stretches.left, stretches.left != NOTHING),
-            (stretches.right, stretches.right != NOTHING),
-        )
-    ):
+    entries, (left, right) = [], (stretches.left, stretches.right)
+    for count, (code, mask) in enumerate(((left, left == right), (left, left != NOTHING), (right, right != NOTHING))):
         item = np.flatnonzero(mask)
         entries.append(np.column_stack([item, stretches.pair[item], code[item] - 1, np.full(len(item), count)]))
     item, *index = np.concatenate(entries).T

@@ -183,10 +183,8 @@ def paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tupl
     `NOTHING`.
     """
     times, (*bounds, stop, _) = rank(left.start, left.end, right.start, right.end, end, np.zeros(1))
-    return (
-        paint(bounds[0], bounds[1], left.code, left.counts, stop),
-        paint(bounds[2], bounds[3], right.code, right.counts, stop),
-    ), times
+    one = paint(bounds[0], bounds[1], left.code, left.counts, stop)
+    return (one, paint(bounds[2], bounds[3], right.code, right.counts, stop)), times
 
 
 DECIMALS = 5

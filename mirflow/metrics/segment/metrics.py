@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -90,17 +90,13 @@ class FittedScores(kernel.PairScores):
 _WINDOW = Parameter("window", 0.5, "s", help="largest distance of boundaries that match", least=0)
 _BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", least=0, mir_eval="beta")
 _TRIM = Parameter("trim", False, help="leave out the first and last boundary of each side", mir_eval="trim")
-_MATCHING = Parameter(
-    "matching", "optimal", choices=("optimal", "nearest"), help="largest matching, or nearest boundaries first"
-)
-_MEDIAN = Parameter(
-    "median", "middle", choices=("middle", "upper"), help="for even numbers: mean of the middle two, or the upper one"
-)
+_MATCHINGS, _MEDIANS = ("optimal", "nearest"), ("middle", "upper")
+_MATCHING = Parameter("matching", "optimal", "", _MATCHINGS, "largest matching, or nearest boundaries first")
+_MEDIAN = Parameter("median", "middle", "", _MEDIANS, "for even numbers: mean of the middle two, or the upper one")
 _FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=0, mir_eval="frame_size")
 _EXACT = replace(_FRAME, help="distance of the frames; exact: durations instead of frames", words=(kernel.EXACT,))
-_MARGINAL = Parameter(
-    "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
-)
+_BY_ENTROPY = "normalise by the entropy of the labels, as the V-measure does"
+_MARGINAL = Parameter("marginal", False, help=_BY_ENTROPY, mir_eval="marginal")
 _SINGLE = Parameter("single_label", 0.0, choices=(0.0, 1.0), help="the score of a side with a single label")
 _WANTED = Weight("number of boundaries of the reference", "boundaries")
 _ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
@@ -134,6 +130,7 @@ def _of_kind(
     return family(weights, members, **{"mir_eval": kind, "pooling": "micro", **common})(partial(_read, kind))
 
 
+_MIXED = "(beta^2 * {} + {}) / (1 + beta^2)"
 _NEAREST = "median time from a boundary of the {} to the nearest of the {}"
 _ONE_LABEL = "share of the pairs of frames with one label in the {} that have one label in the {}"
 
@@ -142,7 +139,7 @@ detection = _of_kind(
     (
         _ESTIMATED,
         _WANTED,
-        Weight("(beta^2 * boundaries of the reference + boundaries of the estimate) / (1 + beta^2)", "boundaries"),
+        replace(_WANTED, words=_MIXED.format("boundaries of the reference", "boundaries of the estimate")),
     ),
     (_WINDOW, _TRIM, _MATCHING),
     ("precision", "Precision", "share of the estimate's boundaries that match one of the reference"),
@@ -173,7 +170,7 @@ pairs_of_frames = _of_kind(
         for words in (
             "pairs of frames with one label in the estimate",
             "pairs of frames with one label in the reference",
-            "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)",
+            _MIXED.format("pairs with one label in the reference", "those in the estimate"),
         )
     ],
     (_EXACT,),
@@ -276,7 +273,7 @@ conditional_entropies = _of_kind(
     (
         Weight("largest possible entropy of the estimate's labels, times the length of all frames", "bit s"),
         Weight("largest possible entropy of the reference's labels, times the length of all frames", "bit s"),
-        Weight("(beta^2 * weight of nce_under + weight of nce_over) / (1 + beta^2)", "bit s"),
+        Weight(_MIXED.format("weight of nce_under", "weight of nce_over"), "bit s"),
     ),
     (_EXACT, _MARGINAL, _SINGLE),
     ("nce_over", "NCE Over", "1 - entropy of the estimate's labels given the reference's, normalised"),
@@ -292,7 +289,7 @@ v_measures = _of_kind(
     (
         Weight("entropy of the estimate's labels, times the length of all frames", "bit s"),
         Weight("entropy of the reference's labels, times the length of all frames", "bit s"),
-        Weight("(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)", "bit s"),
+        Weight(_MIXED.format("weight of v_recall", "weight of v_precision"), "bit s"),
     ),
     (_EXACT,),
     ("v_precision", "V Precision", "share of the estimate's entropy that the reference explains"),
@@ -304,11 +301,6 @@ v_measures = _of_kind(
 )
 
 METRICS = metrics_in(globals())
-
-_AS_GIVEN: Mapping[str, Callable[[Pairs], Any]] = MappingProxyType(
-    {FUNCTIONS: functions.LabelTimes, statistics.ONE_SIDE: statistics.OneSide}
-)
-"""Results for metrics of unmodified annotations, by the metrics' `needs`."""
 
 _AT_ONCE = 1 << 13
 """Intervals processed at once, so that they fit into the cache."""
@@ -336,7 +328,8 @@ def score(
     every = np.zeros((2, len(pairs), sum(not measure.metric.dims for measure in measures)))
     extras: dict[str, Sparse] = {}
     needs = np.array([measure.metric.needs for measure in measures if not measure.metric.dims], dtype=str)
-    for need, compute in _AS_GIVEN.items():
+    # Metrics of unmodified annotations.
+    for need, compute in ((FUNCTIONS, functions.LabelTimes), (statistics.ONE_SIDE, statistics.OneSide)):
         if some := [measure for measure in measures if measure.metric.needs == need]:
             scores = read_scores(some, compute(pairs), len(pairs))
             every[:, :, needs == need] = scores.score, scores.weight
@@ -350,9 +343,7 @@ def score(
     codes = kernel.encode(pairs.references.labels, fold), kernel.encode(pairs.estimates.labels, fold)
     for part in batches(pairs[filled].sizes + 2, _AT_ONCE):
         batch = filled[part]
-        given = [
-            kernel.take(rows, row, code.of_label) for (rows, row), code in zip(pairs[batch].sides, codes, strict=True)
-        ]
+        given = [kernel.take(*side, code.of_label) for side, code in zip(pairs[batch].sides, codes, strict=True)]
         if decimals is not None:
             given = [replace(s, start=np.round(s.start, decimals), end=np.round(s.end, decimals)) for s in given]
         end = given[0].latest()
@@ -373,8 +364,9 @@ def _read_sides(
 ) -> tuple[Float, dict[int, str]]:
     """Scores and weights of fitted sides, float64 (2, pairs, measures), and the pairs that are refused."""
     values = np.zeros((2, len(end), len(measures)))
-    given = {m["frame_size"] for m in measures if "frame_size" in m.parameters}
-    sizes = [float(size) for size in given - {kernel.EXACT}]
+    sizes = [
+        float(size) for size in {m["frame_size"] for m in measures if "frame_size" in m.parameters} - {kernel.EXACT}
+    ]
     for size in sizes:
         if not 0 < size < np.inf:
             raise MetricError(f"the frame size must be greater than 0, got {size!r}")
@@ -409,8 +401,7 @@ def evidence(
     refuse_unjudged(measure, METRICS, "boundaries")
     rows = usable_pair(reference, estimate, cleaner, filled=1)
     codes = [kernel.encode(side.labels) for side in rows]
-    only = np.zeros(1, dtype=np.int64)
-    spans = [kernel.take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]
+    spans = [kernel.take(side, np.zeros(1, int), code.of_label) for side, code in zip(rows, codes, strict=True)]
     if fitted:
         end = spans[0].latest()
         spans = [kernel.fit_reference(spans[0], codes[0]), kernel.fit_estimate(spans[1], codes[1], end)]
@@ -438,36 +429,31 @@ _POINTS = Parameter("points", 1000, help="number of points from the earliest to 
 def _of_mirex(
     metrics: Sequence[Metric], aliases: Sequence[str], parameters: tuple[Parameter, ...], exceptions: str = ""
 ) -> tuple[Metric, ...]:
+    common: dict[str, Any] = {"key": "", "parameters": parameters, "perfect_exceptions": exceptions}
     return tuple(
-        replace(
-            metric,
-            key="",
-            aliases=(alias,),
-            parameters=parameters,
-            perfect_exceptions=exceptions,
-            literature=f"{metric.literature}; @paulus2009",
-        )
-        for metric, alias in zip(metrics, aliases, strict=True)
+        replace(record, aliases=(alias,), literature=f"{record.literature}; @paulus2009", **common)
+        for record, alias in zip(metrics, aliases, strict=True)
     )
 
 
-_ENTROPY = _of_mirex(conditional_entropies[:2], ("S_o", "S_u"), (_POINTS, replace(_SINGLE, default=1.0), _EXTENT))
-_PAIRWISE = _of_mirex(
-    (pairs_of_frames[2], *pairs_of_frames[:2]),
-    ("Fpair", "Ppair", "Rpair"),
-    (replace(_POINTS, default=500), _EXTENT),
-    "0 if no two frames have the same label",
+_OF_LABELS = (
+    *_of_mirex(conditional_entropies[:2], ("S_o", "S_u"), (_POINTS, replace(_SINGLE, default=1.0), _EXTENT)),
+    *_of_mirex(
+        (pairs_of_frames[2], *pairs_of_frames[:2]),
+        ("Fpair", "Ppair", "Rpair"),
+        (replace(_POINTS, default=500), _EXTENT),
+        "0 if no two frames have the same label",
+    ),
+    *_of_mirex((rand_index,), ("Rand",), (_POINTS, _EXTENT)),
 )
-_RAND = _of_mirex((rand_index,), ("Rand",), (_POINTS, _EXTENT))
 _DETECTION = _of_mirex(
     (detection[2], *detection[:2]),
     ("F", "P", "R"),
     (_WINDOW, replace(_MATCHING, default="nearest"), _SILENCE, _EXTENT),
     "0 if all labels are silence",
 )
-_DEVIATION = _of_mirex(
-    deviation, ("medianTrue2claim", "medianClaim2true"), (_MEDIAN, _SILENCE, _EXTENT), "NaN if all labels are silence"
-)
+_OF_DEVIATIONS = "medianTrue2claim", "medianClaim2true"
+_DEVIATION = _of_mirex(deviation, _OF_DEVIATIONS, (_MEDIAN, _SILENCE, _EXTENT), "NaN if all labels are silence")
 
 
 def _in_windows(metrics: Sequence[Metric]) -> list[Measure]:
@@ -489,11 +475,11 @@ MIR_EVAL = Convention(
 MIREX = Convention(
     "mirex",
     "MIREX's scores: annotations are not fitted, nearest boundaries matched first, a fixed number of points",
-    (*_ENTROPY, *_PAIRWISE, *_RAND, *_DETECTION, *_DEVIATION),
+    (*_OF_LABELS, *_DETECTION, *_DEVIATION),
     clean_as_given,
     mirex.score,
     default_measures=(
-        *(metric.measure() for metric in (*_ENTROPY, *_PAIRWISE, *_RAND)),
+        *(metric.measure() for metric in _OF_LABELS),
         *_in_windows(_DETECTION),
         *(metric.measure() for metric in _DEVIATION),
     ),

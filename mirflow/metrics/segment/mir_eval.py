@@ -142,8 +142,7 @@ def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> li
         frame_size = measures[0]["frame_size"]
         if frame_size != EXACT and too_long(ends[-1], float(frame_size))[0]:
             raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {float(frame_size)} s")
-    scores = FittedScores(sides[0], sides[1], *ends)
-    return read_pair(measures, scores)
+    return read_pair(measures, FittedScores(sides[0], sides[1], *ends))
 
 
 _scores = PairFunctions(METRICS, _score, _check)

@@ -21,8 +21,6 @@ from . import kernel
 SILENCE = ("sil", "silence", "silece", "si")
 """Labels (case-sensitive) whose intervals have no boundaries."""
 
-_AT_ONCE = 1 << 13
-
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs by MIREX's rules: a `Scorer`. With an empty side, scores are 0 and deviations NaN."""
@@ -33,7 +31,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         number = {label: code for code, label in enumerate(sorted({*names, ""}), NOTHING + 1)}
         of_label = np.array([number[label] for label in (*names, "")], dtype=np.int64)
         codes.append(kernel.Codes(of_label, len(number) + 1, len(number) + 2))
-    for part in batches(pairs.sizes + 2, _AT_ONCE):
+    for part in batches(pairs.sizes + 2, 1 << 13):
         (references, row), (estimates, other) = pairs[part].sides
         sides = kernel.take(references, row, codes[0].of_label), kernel.take(estimates, other, codes[1].of_label)
         scores = _MirexScores(sides, codes, labels)
@@ -64,15 +62,9 @@ class _MirexScores(kernel.PairScores):
             size = int(side.code.max(initial=0)) + 1
             distinct = np.unique(rows_of(side.counts) * size + side.code) // size
             labels.append(np.bincount(distinct, minlength=len(side.counts)).astype(np.float64))
-        scored = kernel.conditional_entropy(
-            kernel.LabelAgreement(covered, agreement.hop),
-            1.0,
-            False,
-            float(given["single_label"]),
-            (labels[0], labels[1]),
-        )
-        empty = covered.frames == 0
-        return tuple((np.where(empty, 0.0, score), weight) for score, weight in scored)
+        agreement, single = kernel.LabelAgreement(covered, agreement.hop), float(given["single_label"])
+        scored = kernel.conditional_entropy(agreement, 1.0, False, single, (labels[0], labels[1]))
+        return tuple((np.where(covered.frames == 0, 0.0, score), weight) for score, weight in scored)
 
     @computed_once
     def _fitted(self, extent: str) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
@@ -141,5 +133,4 @@ def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
     centre = np.clip(np.rint(divide((time - first) * (points - 1), reach)), 0, points - 1)
     candidates = np.clip(centre + np.array([[-1.0], [0.0], [1.0]]), 0, points - 1)
     distance = np.abs(first + candidates * reach / (points - 1) - time)
-    nearest: Int = candidates[distance.argmin(axis=0), np.arange(len(time))].astype(np.int64)
-    return nearest
+    return np.asarray(candidates[distance.argmin(axis=0), np.arange(len(time))], dtype=np.int64)

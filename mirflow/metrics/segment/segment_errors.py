@@ -69,6 +69,5 @@ def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, In
     return kinds
 
 
-SEGMENTS = ErrorBudget(
-    _KINDS, _align, LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=True), version=2
-)
+_ROWS = LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=True)
+SEGMENTS = ErrorBudget(_KINDS, _align, _ROWS, version=2)
