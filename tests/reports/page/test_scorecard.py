@@ -1,7 +1,8 @@
-"""Systems by evaluations: values, the best of each, differences to one system, and what is not told apart."""
+"""Systems by evaluations: values, the best of each, and what is not told apart."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def cells_of(page: Any) -> dict[tuple[str, str], tuple[str, str]]:
     return {(name, system): (text, kind) for name, system, text, kind in found}
 
 
-def expected(store: Path, baseline: str | None) -> dict[tuple[str, str], tuple[str, bool]]:
+def expected(store: Path) -> dict[tuple[str, str], tuple[str, bool]]:
     """The same by a comparison of the store: text, and whether the cell is hatched."""
     cells = {}
     for name in NAMES:
@@ -49,27 +50,24 @@ def expected(store: Path, baseline: str | None) -> dict[tuple[str, str], tuple[s
         value, letters = (
             dict(zip(found.system.values, found[key].values, strict=True)) for key in ("value", "letters")
         )
-        base = baseline or max(value, key=value.get)
+        base = max(value, key=value.get)
         for system, own in value.items():
             alike = system != base and bool(set(letters[system]) & set(letters[base]))
             text = f"{own - value[base]:+.3f}".replace("-", "\N{MINUS SIGN}")
-            shown = ("\N{EN DASH}" if baseline else "best") if system == base else f"({text})" if alike else text
+            shown = "best" if system == base else f"({text})" if alike else text
             cells[name, system] = shown, alike
     return cells
 
 
-@pytest.mark.parametrize(("at", "baseline"), [("", None), ("#baseline=elm", "elm")])
-def test_cells_have_the_differences_of_a_comparison(report: Any, visit: Any, at: str, baseline: str | None) -> None:
+def test_cells_have_the_differences_of_a_comparison(report: Any, visit: Any) -> None:
     store, path = report
-    shown = cells_of(visit(path, at))
-    wanted = expected(store, baseline)
+    shown = cells_of(visit(path))
+    wanted = expected(store)
     assert {place: text for place, (text, _) in shown.items()} == {place: text for place, (text, _) in wanted.items()}
     assert {place for place, (_, kind) in shown.items() if "unsure" in kind} == {
         p for p, (_, own) in wanted.items() if own
     }
     assert "worse4" in shown["key", "<i>fir</i>"][1], "the largest difference has the strongest colour"
-    if baseline:
-        assert "better4" in shown["beat", "oak"][1]
 
 
 @pytest.mark.slow
@@ -82,6 +80,9 @@ def test_it_needs_no_scripts_and_leads_to_evaluations(report: Any, visit: Any, b
     page = visit(report[1])
     page.locator(".scorecard td[data-system=elm] a").nth(1).press("Enter")
     page.wait_for_function("() => document.querySelector('#controls [name=evaluation]').value === '1'")
-    page.get_by_label("Differences to").select_option("oak")
-    page.wait_for_function("() => location.hash.includes('baseline=oak')")
-    assert page.locator(".scorecard caption").inner_text().count("the gap to oak") == 1
+    page.get_by_label("Percent").check()
+    page.wait_for_function("() => document.querySelector('.scorecard data').textContent.length === 4")
+    gaps = {place: text for place, (text, _) in cells_of(page).items()}
+    for place, (text, _) in expected(report[0]).items():
+        number = re.search(r"0\.\d+", text)
+        assert gaps[place] == (text if number is None else text.replace(number[0], f"{100 * float(number[0]):.1f}"))

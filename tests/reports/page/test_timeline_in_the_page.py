@@ -247,7 +247,7 @@ def test_dark_and_print_and_small_screens(chords, visit):
     dark.set_viewport_size({"width": 380, "height": 760})
     assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
     # A canvas keeps its width until the next frame, which a busy machine draws late.
-    canvases = dark.locator(".top, .waterfall, .difficulty")
+    canvases = dark.locator(".top, .side")
     canvases.evaluate_all("all => all.forEach((canvas) => { canvas.style.width = '1100px' })")
     assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
 

@@ -19,12 +19,6 @@ export const channelsOf = (share) => partsOf(shade(share));
 
 const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
-/** A colour for a share from 0 to 1, between the ground of the page and a colour of its style. */
-export function tint(share, ...ends) {
-  const [ground, full] = ends.map((one) => one.replace(/^#(.)(.)(.)$/, "#$1$1$2$2$3$3"));
-  return mix(ground, full, Math.max(0, Math.min(1, share)));
-}
-
 function mix(a, b, share) {
   const [from, to] = [partsOf(a), partsOf(b)];
   return `#${from.map((left, at) => Math.round(left + (to[at] - left) * share).toString(16).padStart(2, "0")).join("")}`;

@@ -1,14 +1,14 @@
 /** Two systems track by track, and which systems find the same tracks hard. */
 
 import { goTo } from "./bars.js";
-import { choice, colour, el, hover, named, opener, section, sharpen, table, th } from "./dom.js";
+import { choice, el, hover, named, opener, section, svg, table, th } from "./dom.js";
 import { readShown } from "./filter.js";
 import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
 import { count, formatter, include, shortName, titleOf, unitOf } from "./numbers.js";
 import { becauseOf } from "./references.js";
 
-/** Tracks of each list, systems up to which a table has room, and differences of scores that are rounding errors. */
-const [MOST, MATRIX, EQUAL] = [5, 24, 5e-11];
+/** Tracks of each list, systems up to which a table has room, differences of scores that are rounding errors, and the height of the chart. */
+const [MOST, MATRIX, EQUAL, HIGH] = [5, 24, 5e-11, 100];
 
 /** The two systems that are compared: those that were chosen, else the best that are shown. */
 export async function pairOf(state) {
@@ -81,29 +81,20 @@ function testOf(state, of, against) {
 
 /** The gain of every track, from the largest to the greatest loss; a click opens the track. */
 function waterfall(state, changed, open) {
-  if (!changed.length) return el("div", { class: "waterfallbox" });
+  if (!changed.length) return null;
   const write = signed(formatter(state.about, state.percent));
-  const canvas = el("canvas", { class: "waterfall", role: "img", "aria-label": `Gains of ${count(changed.length, "track")}, sorted; the lists below name the largest` });
   const most = Math.max(...changed.map(([, gain]) => Math.abs(gain)).filter(Number.isFinite), 0) || 1;
-  const paint = () => {
-    const [wide, high] = [canvas.parentElement.clientWidth || 600, 110];
-    const context = sharpen(canvas, wide, high);
-    const [up, down] = [colour("good"), colour("bad")];
-    const above = changed[0][1] > 0 ? (changed.at(-1)[1] < 0 ? high / 2 : high - 2) : 2;
-    const step = wide / changed.length;
-    changed.forEach(([, gain], place) => {
-      const height = (Math.max(-most, Math.min(most, gain)) / most) * Math.max(above, high - above);
-      context.fillStyle = gain > 0 ? up : down;
-      context.fillRect(place * step, gain > 0 ? above - height : above, Math.max(step - (step > 3 ? 1 : 0), 0.5), Math.abs(height));
-    });
-    context.fillStyle = colour("quiet");
-    context.fillRect(0, above - 0.5, wide, 1);
+  const [up, down] = [changed[0][1] > 0, changed.at(-1)[1] < 0].map(Number);
+  const [middle, tall] = [up / (up + down || 1), 1 / (up + down || 1)].map((share) => HIGH * share);
+  const bars = (kind, sign) => svg("path", { class: kind, d: changed.map(([, gain], at) => (sign * gain > 0 ?
+    `M${at + 0.5} ${middle}V${middle - tall * Math.max(-1, Math.min(1, gain / most))}` : "")).join("") });
+  const chart = svg("svg", { viewBox: `0 0 ${changed.length} ${HIGH}`, preserveAspectRatio: "none", class: "gains waterfall", role: "img",
+    "aria-label": `Gains of ${count(changed.length, "track")}, sorted; the lists below name the largest` }, bars("gain", 1), bars("loss", -1), svg("path", { class: "zero", d: `M0 ${middle}H${changed.length}` }));
+  const at = ({ clientX }) => {
+    const { left, width } = chart.getBoundingClientRect();
+    return changed[Math.max(0, Math.min(changed.length - 1, Math.floor(((clientX - left) / width) * changed.length)))];
   };
-  const at = ({ clientX }) => changed[Math.max(0, Math.min(changed.length - 1, Math.floor(((clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth) * changed.length)))];
-  hover(canvas, (event) => [state.now.tracks[at(event)[0]], write(at(event)[1])], (event) => open(at(event)[0]));
-  const box = el("div", { class: "waterfallbox" }, canvas);
-  new ResizeObserver(paint).observe(box);
-  return box;
+  return hover(chart, (event) => [state.now.tracks[at(event)[0]], write(at(event)[1])], (event) => open(at(event)[0]));
 }
 
 /** Mean gain of each group of tracks, if there are groups. */

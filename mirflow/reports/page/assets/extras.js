@@ -1,8 +1,8 @@
-/** Metrics with extra dims: a table for one of them, a map of the chosen system for two. */
+/** Metrics with extra dims: a table for one of them, a matrix of the chosen system for two. */
 
-import { tint } from "./colours.js";
+import { shade } from "./colours.js";
 import { readFloats, readJson } from "./data.js";
-import { choice, colour, el, moveBy, onRequest, section, sharpen, sortHead, table, th } from "./dom.js";
+import { choice, colour, el, hover, onRequest, section, sortHead, table, th } from "./dom.js";
 import { byName, byNumber, endsOf, formatter } from "./numbers.js";
 
 /** A card of them; null where there are none. */
@@ -27,7 +27,7 @@ export async function drawExtras(state) {
 async function drawValues(state, one, system) {
   const values = await readFloats(one.value);
   const write = formatter(one, state.percent);
-  if (one.dims.length === 2) return map(one, values, system, write);
+  if (one.dims.length === 2) return matrix(one, values, system, write);
   const { systems } = state.now;
   const [[dim, labels]] = one.dims;
   const body = labels.map((label, row) => el("tr", {}, el("th", { scope: "row" }, label), systems.map((_, system) => {
@@ -37,114 +37,48 @@ async function drawValues(state, one, system) {
   return table([th(dim, "who"), systems.map((name) => th(name, "number"))], body, { label: dim, box: "scroll tall" });
 }
 
-/** The values of the map of the chosen system, for a specification; null where there is no map. */
-export async function readMap({ now, extra: { metric, system } }) {
-  const { dims = [], value, unit, title, name } = now.extras[metric];
-  if (value === undefined || dims.length !== 2) return null;
-  const values = await readFloats(value);
-  const [[down, labels], [across, columns]] = dims;
-  const start = system * labels.length * columns.length;
-  return { down, across, unit: unit || title, name, rows: labels.flatMap((label, y) => columns.map((other, x) => ({ [down]: label, [across]: other, value: values[start + y * columns.length + x] }))) };
-}
+/** Columns of a matrix beyond which it is colours alone. */
+const DENSE = 60;
 
-/** A matrix: of counts each row by its shares, of scores the scores themselves. */
-function map({ dims: [[down, rows], [across, columns]], score, unit }, values, system, write) {
-  const from = system * rows.length * columns.length;
-  const value = (y, x) => values[from + y * columns.length + x];
+/** A matrix of the chosen system: counts are coloured by square roots of the shares of their row, scores by themselves, alike for all systems. */
+function matrix({ dims: [[down, rows], [across, columns]], score, unit }, values, system, write) {
+  const value = (y, x) => values[(system * rows.length + y) * columns.length + x];
   const totals = rows.map((_, y) => columns.reduce((sum, _column, x) => sum + (value(y, x) || 0), 0));
-  const share = (y, x) => (score ? value(y, x) : value(y, x) / totals[y]);
-  const [low, high] = score ? scaleOf(values) : [0, 1];
-  const tone = (y, x) => (score ? (share(y, x) - low) / (high - low) : Math.sqrt(share(y, x)));
   const named = (dim) => dim.replace(/^ref_/, "reference ").replace(/^est_/, "estimated ").replaceAll("_", " ");
   const confused = !score && down.startsWith("ref_") && across.startsWith("est_");
   const plain = (one) => (Number.isInteger(one) ? one.toLocaleString("en") : write(one));
-  const shown = (y, x) => (score || !value(y, x) ? "" : confused ? String(Math.round(100 * share(y, x)) || "") : plain(value(y, x)));
-  const at = [0, 0];
-  const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "matrix",
-    "aria-label": `${rows.length} by ${columns.length} values; arrow keys move` });
-  const readout = el("p", { class: "readout", role: "status" }, `Rows: ${named(down)}. Columns: ${named(across)}. ` +
-    (score ? `Colours from ${write(low)} to ${write(high)}.` : `${confused ? `Numbers are percent of a row, ${plain(totals.reduce((sum, one) => sum + one, 0))}${unit ? ` ${unit}` : ""} in all; colours` :
-      "Colours"} are square roots of the shares of a row, so that the rare is seen.`));
-  const layout = measure(rows, columns);
-  const say = () => {
-    const [y, x] = at;
-    const part = !score && totals[y] > 0 ? ` (${(100 * share(y, x)).toFixed(1)} % of ${rows[y]})` : "";
-    readout.textContent = `${named(down)} ${rows[y]}, ${named(across)} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}${part}`;
-    paint(canvas, layout, rows, columns, tone, at, shown);
+  const [least, most] = endsOf(values);
+  const [low, high] = least > most || (least >= 0 && most <= 1) ? [0, 1] : [least, most > least ? most : least + 1];
+  const share = (y, x) => (score ? (value(y, x) - low) / (high - low) : value(y, x) / totals[y]);
+  const tone = (y, x) => (score ? share(y, x) : Math.sqrt(share(y, x)));
+  const words = (y, x) => `${named(down)} ${rows[y]}, ${named(across)} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}` +
+    (!score && totals[y] > 0 ? ` (${(100 * share(y, x)).toFixed(1)} % of ${rows[y]})` : "");
+  const shown = (y, x) => (score || !value(y, x) ? "" : confused ? Math.round(100 * share(y, x)) || "" : plain(value(y, x)));
+  const cellOf = (y, x) => {
+    const cell = el("td", { class: "number", "data-value": value(y, x), title: words(y, x) }, shown(y, x));
+    if (Number.isFinite(tone(y, x))) cell.style.setProperty("--share", `${100 * tone(y, x)}%`);
+    return cell;
   };
-  listen(canvas, layout, rows.length, columns.length, at, say);
-  paint(canvas, layout, rows, columns, tone, null, shown);
-  return el("div", {}, el("div", { class: rows.length > 40 ? "scroll tall" : "scroll" }, canvas), readout);
+  const label = `${named(down)} by ${named(across)}`;
+  const made = columns.length > DENSE ? dense(label, rows.length, columns.length, tone, words) :
+    table([th(named(down), "who"), columns.map((column) => th(el("span", {}, column)))], rows.map((row, y) => el("tr", {}, el("th", { scope: "row" }, row), columns.map((_, x) => cellOf(y, x)))),
+      { label, class: "matrix", box: rows.length > 40 ? "scroll tall" : "scroll" });
+  const total = totals.reduce((sum, one) => sum + one, 0);
+  return el("div", {}, made, el("p", { class: "readout" }, `Rows: ${named(down)}. Columns: ${named(across)}. `, score ? `Colours from ${write(low)} to ${write(high)}.` :
+    `${confused ? `Numbers are percent of a row, ${plain(total)}${unit ? ` ${unit}` : ""} in all; colours` : "Colours"} are square roots of the shares of a row, so that the rare is seen.`));
 }
 
-/** Colours are the same for all systems: from 0 to 1 for ratios, else between the ends. */
-function scaleOf(values) {
-  const [low, high] = endsOf(values);
-  return low > high || (low >= 0 && high <= 1) ? [0, 1] : [low, high > low ? high : low + 1];
-}
-
-/** Sizes of a cell and of the labels' room. */
-function measure(rows, columns) {
-  const context = el("canvas", {}).getContext("2d");
-  context.font = "12px system-ui, sans-serif";
-  const room = (labels) => Math.min(130, Math.max(0, ...labels.map((label) => context.measureText(label.slice(0, 40)).width)) + 8);
-  const cell = Math.max(5, Math.min(30, Math.floor(900 / Math.max(1, columns.length))));
-  return cell < 11 ? { cell, left: 0, top: 0 } : { cell, left: room(rows), top: room(columns) };
-}
-
-function paint(canvas, { cell, left, top }, rows, columns, tone, at, shown) {
-  const context = sharpen(canvas, left + cell * columns.length + 2, top + cell * rows.length + 2);
-  const [nothing, ink, paper, full] = ["nothing", "ink", "paper", "good"].map(colour);
-  rows.forEach((_, y) => columns.forEach((_column, x) => {
-    const part = tone(y, x);
-    context.fillStyle = Number.isFinite(part) ? tint(part, paper, full) : nothing;
-    context.fillRect(left + x * cell, top + y * cell, cell - (cell > 8 ? 1 : 0), cell - (cell > 8 ? 1 : 0));
-  }));
-  if (cell >= 20) {
-    context.font = "10px system-ui, sans-serif";
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    rows.forEach((_, y) => columns.forEach((_column, x) => {
-      context.fillStyle = tone(y, x) > 0.8 ? paper : ink;
-      context.fillText(shown(y, x), left + (x + 0.5) * cell, top + (y + 0.5) * cell, cell - 2);
-    }));
+/** A pixel for each of very many values, enlarged. */
+function dense(label, high, wide, tone, words) {
+  const canvas = el("canvas", { class: "dense", role: "img", "aria-label": label, width: wide, height: high });
+  const context = canvas.getContext("2d");
+  for (let y = 0; y < high; y++) {
+    for (let x = 0; x < wide; x++) {
+      context.fillStyle = Number.isFinite(tone(y, x)) ? shade(tone(y, x)) : colour("nothing");
+      context.fillRect(x, y, 1, 1);
+    }
   }
-  context.strokeStyle = colour("line");
-  context.strokeRect(left, top, cell * columns.length, cell * rows.length);
-  context.fillStyle = ink;
-  context.font = `${Math.min(12, cell - 2)}px system-ui, sans-serif`;
-  context.textBaseline = "middle";
-  if (left) {
-    context.textAlign = "right";
-    rows.forEach((label, y) => context.fillText(label.slice(0, 40), left - 6, top + (y + 0.5) * cell, left - 8));
-    context.textAlign = "left";
-    columns.forEach((label, x) => {
-      context.save();
-      context.translate(left + (x + 0.5) * cell, top - 6);
-      context.rotate(-Math.PI / 2);
-      context.fillText(label.slice(0, 40), 0, 0, top - 8);
-      context.restore();
-    });
-  }
-  if (!at) return;
-  context.lineWidth = 2;
-  context.strokeStyle = ink;
-  context.strokeRect(left + at[1] * cell, top + at[0] * cell, cell, cell);
-}
-
-function listen(canvas, { cell, left, top }, rows, columns, at, say) {
-  const put = (y, x) => {
-    at[0] = Math.max(0, Math.min(rows - 1, y));
-    at[1] = Math.max(0, Math.min(columns - 1, x));
-    say();
-  };
-  if (!rows || !columns) return;
-  canvas.addEventListener("pointermove", (event) => {
-    const box = canvas.getBoundingClientRect();
-    put(Math.floor((event.clientY - box.top - top) / cell), Math.floor((event.clientX - box.left - left) / cell));
-  });
-  canvas.addEventListener("focus", () => put(at[0], at[1]));
-  moveBy(canvas, (x, y) => put(at[0] + y, at[1] + x));
+  return hover(canvas, ({ offsetX, offsetY }) => [words(Math.min(high - 1, Math.floor((offsetY / canvas.clientHeight) * high)), Math.min(wide - 1, Math.floor((offsetX / canvas.clientWidth) * wide)))]);
 }
 
 /** Columns by which rows can be sorted before those of systems. */

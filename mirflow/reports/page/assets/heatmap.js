@@ -7,8 +7,7 @@ import { rankSystems, valuesOf } from "./leaderboard.js";
 import { acrossSystems, endsOf, formatter, quantile, shortName, titleOf } from "./numbers.js";
 import { orderColumns } from "./tracks.js";
 
-const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"], ["pattern", "pattern of strong systems"]]);
-const TONES = [["value", "value"], ["rank", "rank"]];
+const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"]]);
 /** Heights of the bars of tracks and of the band of groups, width of the bars of systems. */
 const [BARS, BAND, SIDE] = [34, 18, 56];
 
@@ -25,27 +24,23 @@ export async function drawHeatmap(state, open) {
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
   const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, shortName(state.now, "systems", row))));
   map.frame = el("div", { class: "scroll heat", tabindex: "-1" }, map.canvas);
-  const options = [...[...ORDERS].filter(([name]) => name !== "pattern" || rows.length > 1), ...rows.map((system) => [system, shortName(state.now, "systems", system)])];
+  const options = [...ORDERS, ...rows.map((system) => [system, shortName(state.now, "systems", system)])];
   const way = el("span", { class: "onpaper" });
-  const key = el("span", { class: "legend" });
+  map.scale = scaleOf(numbers.score);
   const arrange = async () => {
     ({ columns: map.columns, bands: map.bands } = await orderColumns(state));
-    map.scale = scaleOf(numbers.score, state.tones === "rank");
     way.textContent = `Tracks by ${ORDERS.get(state.across) || systems[state.across]}.`;
-    key.replaceChildren(...legendOf(map.scale, map.write, state.tones === "rank"));
   };
   await arrange();
-  const choosing = (label, choices, value, take) => choice(label, choices, value, async (picked) => {
-    take(picked);
+  const sorting = choice("Sort tracks by", options, state.across, async (picked) => {
+    state.across = ORDERS.has(picked) ? picked : Number(picked);
     state.remember(true);
     await arrange();
     paint(map);
   });
-  const sorting = choosing("Sort tracks by", options, state.across, (value) => { state.across = ORDERS.has(value) ? value : Number(value); });
-  const tones = choosing("Colours by", TONES, state.tones, (value) => { state.tones = value; });
   listen(map, cell, open);
   const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down); above, the mean of the systems, ` +
-    `right, ${state.contents.aggregates[state.aggregate].title} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, tones, key, way),
+    `right, ${state.contents.aggregates[state.aggregate].title} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, legendOf(map.scale, map.write), way),
   el("div", { class: "heatframe" }, map.top, names, map.frame, map.side), cell);
   // It fits its width to the page that it is in by then.
   made.settle = () => {
@@ -210,41 +205,23 @@ function listen(map, cell, open) {
 const [MANY, CAP] = [200, 0.05];
 
 /** A share from 0 to 1 of the colours; the ends of the scale, and whether there are scores beyond them. */
-function scaleOf(scores, ranked) {
+function scaleOf(scores) {
   const known = scores.filter(Number.isFinite).sort();
   const [least, most] = endsOf(known);
-  if (least > most || least === most) {
-    const [low, high] = least > most || (least >= 0 && least <= 1) ? [0, 1] : [least - 1, least + 1];
-    return { low, high, capped: [false, false], shareOf: (score) => (score - low) / (high - low) };
-  }
-  if (ranked) return { low: least, high: most, capped: [false, false], shareOf: (score) => rankOf(known, score) };
   let [low, high] = known.length >= MANY ? [quantile(known, CAP), quantile(known, 1 - CAP)] : [least, most];
   if (low === high) [low, high] = [least, most];
-  return { low, high, capped: [low > least, high < most], shareOf: (score) => (score - low) / (high - low) };
-}
-
-/** The share of sorted numbers below one, those equal to it counted half. */
-function rankOf(sorted, one) {
-  const before = (isBefore) => {
-    let [from, to] = [0, sorted.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      if (isBefore(sorted[middle])) from = middle + 1;
-      else to = middle;
-    }
-    return from;
-  };
-  return (before((own) => own < one) + before((own) => own <= one)) / (2 * sorted.length);
+  const capped = [low > least, high < most];
+  if (!(low < high)) [low, high] = low > high || (low >= 0 && low <= 1) ? [0, 1] : [low - 1, low + 1];
+  return { low, high, capped, shareOf: (score) => (score - low) / (high - low) };
 }
 
 /** The colours with the ends of their scale. */
-function legendOf({ low, high, capped }, write, ranked) {
+function legendOf({ low, high, capped }, write) {
   const canvas = el("canvas", { "aria-hidden": "true", width: 120, height: 10 });
   const context = canvas.getContext("2d");
   for (let x = 0; x < 120; x++) {
     context.fillStyle = shade(x / 119);
     context.fillRect(x, 0, 1, 10);
   }
-  return [`${capped[0] ? "≤ " : ""}${write(low)}`, canvas, `${capped[1] ? "≥ " : ""}${write(high)}`,
-    ranked ? el("span", {}, "(as many scores in each colour)") : "", el("span", { class: "none" }), "no score"];
+  return el("span", { class: "legend" }, `${capped[0] ? "≤ " : ""}${write(low)}`, canvas, `${capped[1] ? "≥ " : ""}${write(high)}`, el("span", { class: "none" }), "no score");
 }

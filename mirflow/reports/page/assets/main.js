@@ -3,6 +3,7 @@
 import { drawCoverage, drawProvenance } from "./about.js";
 import { follow, keepAddress } from "./address.js";
 import { drawControls, showTab } from "./bars.js";
+import { drawDifficulty, drawDistributions, drawTolerance } from "./charts.js";
 import { drawAlike, drawGains } from "./compare.js";
 import { CONTENTS } from "./data.js";
 import { el, section } from "./dom.js";
@@ -17,10 +18,8 @@ import { offerCopies } from "./offers.js";
 import { drawCauses, drawDoubts } from "./references.js";
 import { drawOverview } from "./scorecard.js";
 import { FETCHED } from "./source.js";
-import { drawDifficulty, drawDistributions } from "./spreads.js";
 import { State } from "./state.js";
 import { openTrack, settleTimeline } from "./timeline.js";
-import { drawTolerance } from "./tolerance.js";
 import { drawTracks } from "./tracks.js";
 
 const began = performance.now();

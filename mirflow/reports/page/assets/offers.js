@@ -3,7 +3,6 @@
 import { linkTo } from "./address.js";
 import { changesOf, pairOf } from "./compare.js";
 import { lossOf } from "./errors.js";
-import { readMap } from "./extras.js";
 import { expressionOf, labelOf, readShown, shownOf } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
 import { acrossSystems, include, titleOf, unitOf } from "./numbers.js";
@@ -92,9 +91,11 @@ const SPECS = new Map([
   ["losses", (state, title) => lossesSpec(title)],
   ["errors", (state, title) => errorsSpec(title)],
   ["alike", (state, title) => alikeSpec(title)],
-  ["extras", async (state, title) => {
-    const map = await readMap(state);
-    return map ? matrixSpec(`${title}, ${mappedOf(state)}`, map) : classesSpec(title);
+  ["extras", (state, title) => {
+    const { dims = [], unit, title: words } = state.now.extras[state.extra.metric];
+    if (dims.length !== 2 || !document.querySelector("#extras .matrix")) return classesSpec(title);
+    const fields = dims.map(([dim]) => dim);
+    return tinted(`${title}, ${mappedOf(state)}`, unit || words, cellsOf(document.querySelector("#extras .matrix"), fields), fields.toReversed(), { type: "sqrt" });
   }],
   ["standings", (state, title, axis) => forestSpec(title, axis, readForest(document.querySelector("#standings .forest")))],
   ["distributions", async (state, title, axis) => spreadSpec(title, axis, await scoreRows(state, "name"))],
@@ -132,7 +133,7 @@ function frameOf(state, { id, offsetHeight }, title) {
 }
 
 /** What a part has that draws numbers. */
-const CHARTS = ".forest, .ridges, .heatframe, canvas, .board, .curves, svg.losses, .amount, [style*='--share'], #extras td[data-value]";
+const CHARTS = ".forest, .ridges, .heatframe, .gains, .board, .curves, svg.losses, .amount, [style*='--share'], #extras td[data-value]";
 
 /** What a filter leaves, in words. */
 const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
@@ -218,9 +219,6 @@ function groupsSpec(title, axis) {
   const rows = cellsOf(document.querySelector("#groups"), ["system", "group"]).map((row) => ({ ...row, group: numbers.get(row.group) }));
   return specOf(title, rows, { height: { step: 24 }, mark: { type: "point", filled: true, size: 70 }, encoding: { y: nominal("group"), x: scale("value", axis), color: SYSTEM } });
 }
-
-/** Values of a metric with extra dims: of two, `value`s of rows and columns. */
-const matrixSpec = (title, { rows, down, across, unit }) => tinted(title, unit, rows, [across, down], { type: "sqrt" });
 
 /** Values with one extra dim, or of classes. */
 const classesSpec = (title) => specOf(title, cellsOf(document.querySelector("#extras table"), ["class", "system"]), { height: { step: 20 }, mark: { type: "point", filled: true },

@@ -50,10 +50,8 @@ export class State {
     this.pinned = [];
     this.asked = "";
     this.unfolded = false;
-    this.baseline = "";
     this.ranking = { column: "value", turned: false };
     this.across = "mean";
-    this.tones = "value";
     this.listing = { by: "mean" };
     this.filter = [];
     this.cells = "";

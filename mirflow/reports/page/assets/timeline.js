@@ -92,7 +92,7 @@ async function listOf(state) {
   }
   const order = timeline.list === "heatmap" ? across : listing.by;
   const found = timeline.list === "heatmap" ? (await orderColumns(state)).columns : await orderTracks(state, order);
-  const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order) ?? "by pattern";
+  const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order);
   // A link may name a track that its filter does not leave.
   const tracks = found.includes(timeline.track) ? found : [timeline.track];
   return { members: tracks.map((track) => ({ track })), at: tracks.indexOf(timeline.track), put: () => {}, what: "track",

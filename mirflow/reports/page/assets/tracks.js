@@ -2,7 +2,6 @@
 
 import { choice, el, moreButton, named, opener, section, svg, table, th, walk } from "./dom.js";
 import { readShown } from "./filter.js";
-import { rankSystems } from "./leaderboard.js";
 import { acrossSystems, byName, byNumber, count, endsOf, formatter, titleOf } from "./numbers.js";
 import { becauseOf } from "./references.js";
 import { FETCHED } from "./source.js";
@@ -12,16 +11,15 @@ const shown = { most: 15 };
 const NAMED = 12;
 export const WAYS = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
 
-/** The shown tracks in an order: by `mean` or `spread` over the systems, by `name`, by `pattern`, or by the scores of a system, its number. */
+/** The shown tracks in an order: by `mean` or `spread` over the systems, by `name`, or by the scores of a system, its number. */
 export async function orderTracks(state, by) {
   const { systems, tracks } = state.now;
   const places = [...state.shownTracks];
   const names = (a, b) => byName(tracks[a], tracks[b]) || a - b;
   if (by === "name" || state.metric < 0) return places.sort(names);
   const numbers = await readShown(state);
-  const values = by === "pattern" ? componentOf(numbers.score, await rankSystems(state), places, tracks.length) :
-    typeof by === "number" ? numbers.score.subarray(by * tracks.length) : acrossSystems(numbers, systems.length, tracks.length)[by];
-  const sign = { pattern: 1, spread: -1 }[by] ?? (state.about.sign || 1);
+  const values = typeof by === "number" ? numbers.score.subarray(by * tracks.length) : acrossSystems(numbers, systems.length, tracks.length)[by];
+  const sign = by === "spread" ? -1 : state.about.sign || 1;
   return places.sort((a, b) => byNumber(values[a], values[b], sign) || names(a, b));
 }
 
@@ -111,36 +109,4 @@ function offerTracks(state, open) {
     } });
   return el("label", { class: "choice" }, el("span", {}, "Open a track"), field,
     el("datalist", { id: "names-of-tracks" }, [...names.keys()].map((name) => el("option", { value: name }))));
-}
-
-/** Squarings of a matrix after which its first eigenvector stands alone, unless the second one is as large. */
-const SQUARINGS = 14;
-
-/** The component of each track: what systems are above or below what is expected of the track and of themselves. */
-function componentOf(score, systems, tracks, count) {
-  const rows = systems.map((system) => Float64Array.from(tracks, (track) => score[system * count + track]));
-  const mean = (values) => {
-    const known = values.filter(Number.isFinite);
-    return known.length ? known.reduce((sum, one) => sum + one, 0) / known.length : 0;
-  };
-  const ofTracks = Float64Array.from(tracks, (_, place) => mean(rows.map((row) => row[place])));
-  const centred = rows.map((row) => {
-    const above = row.map((one, place) => (Number.isFinite(one) ? one - ofTracks[place] : NaN));
-    const own = mean(above);
-    return above.map((one) => (Number.isNaN(one) ? 0 : one - own));
-  });
-  const dot = (a, b) => a.reduce((sum, one, place) => sum + one * b[place], 0);
-  let matrix = centred.map((a) => Float64Array.from(centred, (b) => dot(a, b)));
-  for (let time = 0; time < SQUARINGS; time++) {
-    const largest = Math.max(...matrix.map((row, place) => row[place]));
-    if (!(largest > 0)) return new Float64Array(count);
-    const scaled = matrix.map((row) => row.map((one) => one / largest));
-    matrix = scaled.map((a) => Float64Array.from(scaled, (b) => dot(a, b)));
-  }
-  const [first] = [...matrix].sort((a, b) => dot(b, b) - dot(a, a));
-  // An eigenvector has no sign of its own: tracks on which the first system is strong come last.
-  const sign = first[0] < 0 ? -1 : 1;
-  const found = new Float64Array(count);
-  tracks.forEach((track, place) => { found[track] = sign * centred.reduce((sum, row, system) => sum + first[system] * row[place], 0); });
-  return found;
 }
