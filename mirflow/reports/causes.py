@@ -83,26 +83,29 @@ _FEW = 40
 """Low cells of which the causes are found before a worker process has started."""
 
 
-@contextmanager
-def diagnosed(
-    boards: Sequence[Board | None], read: Read, guarded: bool = False, budget: float | None = None
-) -> Iterator[Callable[[], list[Diagnosis]]]:
-    """Give a function that returns the causes of the low scores of evaluations; they are found beside other work.
+CausesAndDoubts = tuple[list[Diagnosis], list[bytes]]
 
-    `read`, `budget`: as of `find_causes`. `guarded`: whether a worker process may be started, as by
-    :func:`mirflow.run`; one is where there are many low scores and several cores.
+
+@contextmanager
+def find_beside(
+    boards: Sequence[Board | None], doubts: Sequence[Callable[[Shelf], bytes]], shelf: Shelf, guarded: bool
+) -> Iterator[Callable[[], CausesAndDoubts]]:
+    """Give a function that returns the causes of the low scores of evaluations, and what makers of doubts make.
+
+    They are found beside other work where there are many low scores and several cores. `shelf`: annotations that this
+    process reads. `guarded`: whether a worker process may be started, as by :func:`mirflow.run`.
     """
 
-    find_here = partial(_find_all, boards, read, budget)
+    find_here = partial(_find_causes_and_doubts, boards, doubts, shelf)
     count = sum(int(low_cells(board.score).sum()) for board in boards if board is not None)
     if not guarded or count < _FEW or (os.cpu_count() or 1) < 2:
         yield find_here
         return
     start_forkserver()
     with worker_pool(1) as pool:
-        found: Future[list[Diagnosis]] = pool.submit(_find_all, boards, None, budget)
+        found: Future[CausesAndDoubts] = pool.submit(_find_causes_and_doubts, boards, doubts, Shelf())
 
-        def wait() -> list[Diagnosis]:
+        def wait() -> CausesAndDoubts:
             # What a plugin declares, a worker may not have.
             with suppress(BrokenProcessPool, PickleError, AttributeError, TypeError):
                 return found.result()
@@ -111,8 +114,14 @@ def diagnosed(
         yield wait
 
 
-def _find_all(boards: Sequence[Board | None], read: Read | None, budget: float | None) -> list[Diagnosis]:
-    read = read or Shelf().read
+def _find_causes_and_doubts(
+    boards: Sequence[Board | None], doubts: Sequence[Callable[[Shelf], bytes]], shelf: Shelf
+) -> CausesAndDoubts:
+    return diagnose_boards(boards, shelf.read), [make(shelf) for make in doubts]
+
+
+def diagnose_boards(boards: Sequence[Board | None], read: Read, budget: float | None = None) -> list[Diagnosis]:
+    """The causes of the low scores of evaluations; none of those that cannot be judged. `budget`: see `find_causes`."""
     return [Diagnosis([], 0, 0) if board is None else find_causes(board, read, budget=budget) for board in boards]
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,7 @@ def write_page(
     choices, or the output cannot be written, `where` is not an expression, or no track is so. Raises
     `UnknownNameError` for a metric, or a name in `where`, that no evaluation has.
     """
-    from ..causes import diagnosed  # which imports all that scores
+    from ..causes import find_beside  # which imports all that scores
 
     wanted = check_timelines(timelines)
     check_output(Path(output))
@@ -154,21 +155,24 @@ def write_page(
             for track in some
             if any(track in one.references for one in there.files)
         }
-        judged = cause_boards(subject, tracks) if references and tracks else []
+        files = {name: there for name, (there, _) in chosen.items()}
+        judged = cause_boards(subject, files, tracks) if references and tracks else []
+        doubts = find_doubts(subject, files, tracks) if judged else []
+        makers = [make for make in dict.fromkeys(doubts) if make is not None]
         # Beside this thread, one for what is mostly done by numpy and zlib, which let others work.
-        with diagnosed(judged, shelf.read, guarded) as causes, ThreadPoolExecutor(1) as beside:
+        with find_beside(judged, makers, shelf, guarded) as causes_and_doubts, ThreadPoolExecutor(1) as beside:
             inference = beside.submit(infer, subject)
             without = "Timelines were not asked for." if shown.by_track else ""
             drawn = _draw(subject, chosen, without, shown, shelf, reported)
-            found = find_doubts(subject, tracks, shelf=shelf) if judged else []
-            started = {make: beside.submit(make).result for make in dict.fromkeys(found) if make is not None}
             reported.stage("writing the page")
             blocks = CompressedParts()
             contents = describe_page(subject, drawn.evaluations, blocks, shown, inference.result())
             errors = add_errors(contents, drawn.errors if judged else {}, blocks)
             reported.stage("looking for the causes of low scores")
-            add_causes(contents, causes())
-            add_doubts(contents, [make and started[make] for make in found], blocks)
+            causes, packed = causes_and_doubts()
+            add_causes(contents, causes)
+            parts = {make: partial(bytes, data) for make, data in zip(makers, packed, strict=True)}
+            add_doubts(contents, [make and parts[make] for make in doubts], blocks)
             places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None, beside)
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])

@@ -37,7 +37,7 @@ from .data import (
 from .embed import Parts, compress, pack_json
 from .error_places import ErrorLists
 from .first_screen import FirstScreen
-from .timelines import find_evaluation_files
+from .timelines import EvaluationOrigin
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -134,38 +134,38 @@ def describe_page(
     }
 
 
-Doubts = Sequence[Callable[[], bytes] | None]
+Doubts = Sequence[Callable[[Shelf], bytes] | None]
 """Of each evaluation what makes its part of doubts, the same for equal ones; None where it has none."""
 
 
 def find_doubts(
-    subject: Subject, tracks: Collection[str] | None = None, most: int = 0, shelf: Shelf | None = None
+    subject: Subject, files: Mapping[str, EvaluationOrigin], tracks: Collection[str] | None = None, most: int = 0
 ) -> Doubts:
     """Prepare where the systems of each evaluation agree against the references.
 
-    `most`: cells (systems times tracks) of an evaluation above which it has no such part; 0: any number. `shelf`: the
-    annotations that were read; None: they are read when a part is made.
+    `most`: cells (systems times tracks) of an evaluation above which it has no such part; 0: any number.
     """
-    makers: dict[object, Callable[[], bytes]] = {}
-    doubts: list[Callable[[], bytes] | None] = []
+    makers: dict[object, Callable[[Shelf], bytes]] = {}
+    doubts: list[Callable[[Shelf], bytes] | None] = []
     for name, ds in subject.boards.items():
-        files = find_evaluation_files(name, subject.origins).files
-        if not files or 0 < most < ds.sizes["system"] * ds.sizes["track"]:
+        there = files[name].files
+        if not there or 0 < most < ds.sizes["system"] * ds.sizes["track"]:
             doubts.append(None)
             continue
-        own = [track for track in names_of(ds, "track") if tracks is None or track in tracks]
+        chosen = [track for track in names_of(ds, "track") if tracks is None or track in tracks]
         systems = names_of(ds, "system")
-
-        def make(files: Sequence[Files] = files, systems: list[str] = systems, own: list[str] = own) -> bytes:
-            return pack_json(describe_disagreements(files, systems, own, shelf or Shelf()))
-
         # Two conventions of a task have the same doubts about the same files.
-        plans = tuple((one.store, one.plan.task, one.plan.references, one.plan.estimates) for one in files)
-        doubts.append(makers.setdefault((tuple(systems), tuple(own), plans), make))
+        plans = tuple((one.store, one.plan.task, one.plan.references, one.plan.estimates) for one in there)
+        make = partial(_pack_doubts, there, systems, chosen)
+        doubts.append(makers.setdefault((tuple(systems), tuple(chosen), plans), make))
     return doubts
 
 
-def add_doubts(contents: dict[str, Any], doubts: Doubts, parts: Parts) -> None:
+def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf) -> bytes:
+    return pack_json(describe_disagreements(files, systems, tracks, shelf))
+
+
+def add_doubts(contents: dict[str, Any], doubts: Sequence[Callable[[], bytes] | None], parts: Parts) -> None:
     """Add where the systems of each evaluation agree against the references, as parts of the page.
 
     `contents`: as `describe_page` gives it; the key ``doubts`` of evaluations is added.
@@ -178,15 +178,16 @@ def add_doubts(contents: dict[str, Any], doubts: Doubts, parts: Parts) -> None:
             contents["evaluations"][number]["doubts"] = keys[make]
 
 
-def cause_boards(subject: Subject, tracks: Collection[str]) -> list[Board | None]:
+def cause_boards(
+    subject: Subject, files: Mapping[str, EvaluationOrigin], tracks: Collection[str]
+) -> list[Board | None]:
     """Of each evaluation what the causes of low scores are looked for in; None where nothing can be found."""
     from ..causes import board_of_files  # which imports all that scores
 
     boards = []
     for name, ds in subject.boards.items():
-        files = find_evaluation_files(name, subject.origins).files
-        own = [track for track in names_of(ds, "track") if track in tracks]
-        boards.append(board_of_files(name, ds, files, tracks=own) if files and own else None)
+        there, chosen = files[name].files, [track for track in names_of(ds, "track") if track in tracks]
+        boards.append(board_of_files(name, ds, there, tracks=chosen) if there and chosen else None)
     return boards
 
 

@@ -211,16 +211,17 @@ class LivePage:
         return {name: find_evaluation_files(name, self._subject.origins) for name in self._subject.boards}
 
     def _make_contents(self) -> bytes:
-        from ..causes import diagnosed  # which imports all that scores
+        from ..causes import diagnose_boards  # which imports all that scores
 
         subject, shown = self._subject, self._shown
         notes = {name: self._note(name) for name in subject.boards}
         timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
-            add_doubts(contents, find_doubts(subject, most=CELLS), self._parts)
-            with diagnosed(cause_boards(subject, self._tracks), Shelf().read, budget=_DIAGNOSED) as found:
-                add_causes(contents, found())
+            doubts = find_doubts(subject, self._origins, most=CELLS)
+            add_doubts(contents, [make and partial(make, Shelf()) for make in doubts], self._parts)
+            boards = cause_boards(subject, self._origins, self._tracks)
+            add_causes(contents, diagnose_boards(boards, Shelf().read, _DIAGNOSED))
             for number, (name, ds) in enumerate(subject.boards.items()):
                 if self._origins[name].files and ds.sizes["system"] * ds.sizes["track"] <= CELLS:
                     part = self._parts.put(f"{number}/errors", partial(self._pack_errors, name))
