@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -263,30 +262,25 @@ def intraclass_sums(ratings: Ratings, form: Form = "1,1") -> Sums:
     total = centred.sum(axis=1)
     parts = (np.ones(len(number)), number, number**2, total, total**2 / number, (centred**2).sum(axis=1))
     sums = ratings.added(np.column_stack([*parts, centred]), groups)
-    return Sums(sums, partial(_one_way, form=form) if form.startswith("1") else partial(_two_way, form=form))
 
+    def correlation(sums: Float) -> Float:
+        items, number, squares, total, between, everything = sums[:, :6].T
+        correction = divide(total**2, number, np.nan)
+        of_items = divide(between - correction, items - 1, np.nan)
+        if form in ("1,1", "1,k"):
+            error = divide(np.maximum(everything - between, 0), number - items, np.nan)
+            usual = divide(number - divide(squares, number, np.nan), items - 1, np.nan)
+            spread = of_items if form == "1,k" else of_items + (usual - 1) * error
+            return divide(of_items - error, spread, np.nan)
+        graders = sums.shape[1] - 6
+        columns = divide((sums[:, 6:] ** 2).sum(axis=1), items, np.nan) - correction
+        error = divide(np.maximum(everything - between - columns, 0), (items - 1) * (graders - 1), np.nan)
+        spread = of_items + (graders - 1) * error
+        if form == "2,1":
+            spread = spread + divide(graders * (columns / (graders - 1) - error), items, np.nan)
+        return divide(of_items - error, spread, np.nan)
 
-def _one_way(sums: Float, form: Form) -> Float:
-    items, number, squares, total, between, everything = sums[:, :6].T
-    mean_between = divide(between - divide(total**2, number, np.nan), items - 1, np.nan)
-    mean_within = divide(np.maximum(everything - between, 0), number - items, np.nan)
-    usual = divide(number - divide(squares, number, np.nan), items - 1, np.nan)
-    spread = mean_between if form == "1,k" else mean_between + (usual - 1) * mean_within
-    return divide(mean_between - mean_within, spread, np.nan)
-
-
-def _two_way(sums: Float, form: Form) -> Float:
-    items, number, _, total, between, everything = sums[:, :6].T
-    graders = sums.shape[1] - 6
-    correction = divide(total**2, number, np.nan)
-    columns = divide((sums[:, 6:] ** 2).sum(axis=1), items, np.nan) - correction
-    of_items = divide(between - correction, items - 1, np.nan)
-    rest = np.maximum(everything - between - columns, 0)
-    error = divide(rest, (items - 1) * (graders - 1), np.nan)
-    spread = of_items + (graders - 1) * error
-    if form == "2,1":
-        spread = spread + divide(graders * (columns / (graders - 1) - error), items, np.nan)
-    return divide(of_items - error, spread, np.nan)
+    return Sums(sums, correlation)
 
 
 def alpha_sums(ratings: Ratings, scale: Scale = "interval") -> Sums:

@@ -158,7 +158,12 @@ def _of_parts(left: Float, right: Float, frames: Float) -> Float:
         small, large = np.minimum(left[cells], right[cells]), np.maximum(left[cells], right[cells])
         whole = frames[cells]
         mean = small * large / whole
-        least, width = _support(small, large, whole, mean)
+        # Smallest count to include, and number of counts from there on
+        spread = mean * (whole - small) * (whole - large) / (whole * np.maximum(whole - 1, 1))
+        reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * spread)
+        lowest = np.maximum(np.maximum(small + large - whole, 0.0), np.floor(mean - reach))
+        highest = np.minimum(small, np.ceil(mean + reach))
+        least, width = lowest.astype(np.int64), (highest - lowest).astype(np.int64) + 1
         logarithm = np.log(whole) - np.log(small) - np.log(large)
         expected = np.zeros(len(mean))
         # Cells of similar width are processed at once, padded to a size that depends only on the cell, as does the
@@ -179,15 +184,6 @@ def _of_parts(left: Float, right: Float, frames: Float) -> Float:
                 expected[part] = _expected(small[part], large[part], whole[part], least[part], terms)
         result[cells] = (mean * logarithm + expected) / whole
     return result
-
-
-def _support(small: Float, large: Float, frames: Float, mean: Float) -> tuple[Int, Int]:
-    """Smallest count to include, and number of counts from there on."""
-    spread = mean * (frames - small) * (frames - large) / (frames * np.maximum(frames - 1, 1))
-    reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * spread)
-    least = np.maximum(np.maximum(small + large - frames, 0.0), np.floor(mean - reach))
-    most = np.minimum(small, np.ceil(mean + reach))
-    return least.astype(np.int64), (most - least).astype(np.int64) + 1
 
 
 def _information(count: Int) -> Float:

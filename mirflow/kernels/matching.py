@@ -310,21 +310,16 @@ class _PathSearch:
         self.parents: dict[int, list[int]] = {}
         self.ends: list[int] = []
         while layer and not self.ends:
-            layer = self._extend(graph, layer)
-
-    def _extend(self, graph: Graph, layer: list[int]) -> list[int]:
-        """Find the right vertices reached from a layer of left vertices, and return the next layer."""
-        reached: dict[int, list[int]] = {}
-        for vertex in layer:
-            for other in graph[vertex]:
-                if other not in self.parents:
-                    reached.setdefault(other, []).append(vertex)
-        self.parents |= reached
-        self.ends = [other for other in reached if other not in self.partner]
-        behind = [other for other in reached if other in self.partner]
-        for other in behind:
-            self.before[self.partner[other]] = other
-        return [self.partner[other] for other in behind]
+            reached: dict[int, list[int]] = {}
+            for vertex in layer:
+                for other in graph[vertex]:
+                    if other not in self.parents:
+                        reached.setdefault(other, []).append(vertex)
+            self.parents |= reached
+            self.ends = [other for other in reached if other not in partner]
+            behind = [other for other in reached if other in partner]
+            layer = [partner[other] for other in behind]
+            self.before.update(zip(layer, behind, strict=True))
 
     def augment(self, end: int) -> None:
         """Match along a remaining path to an unmatched right vertex; each vertex is used once."""

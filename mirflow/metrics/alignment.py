@@ -185,7 +185,17 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     are NaN and other scores 0. An empty reference has weight 0.
     """
     counts, others = pairs.counts
-    refused = _refuse(pairs, measures)
+    comparable, refused = (counts > 0) & (others > 0), dict[int, str]()
+    durations = (measure.parameters.get("duration") for measure in measures)
+    spans = [float(duration) for duration in durations if duration]
+    for (rows, row), side in zip(pairs.sides[::-1], ("estimated", "reference"), strict=True):
+        latest = (
+            rows.columns["time"][rows.offsets[1:][row] - 1] if spans and len(rows.columns["time"]) else counts * 0.0
+        )
+        for pair in np.flatnonzero(comparable & (latest > min(spans, default=np.inf))).tolist():
+            refused[pair] = too_late(side, float(latest[pair]), min(spans))
+    for pair in np.flatnonzero(comparable & (counts != others)).tolist():
+        refused[pair] = differing(int(counts[pair]), int(others[pair]))
     fit = (others == counts) & (counts > 0)
     fit[list(refused)] = False
     scores = np.zeros((len(counts), len(measures)))
@@ -203,21 +213,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         for column, measure in enumerate(measures):
             scores[batch, column], weights[batch, column] = measure.read(stamps)
     return Scores(scores, weights, refused=refused)
-
-
-def _refuse(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
-    left, right = pairs.counts
-    comparable = (left > 0) & (right > 0)
-    refused: dict[int, str] = {}
-    durations = (measure.parameters.get("duration") for measure in measures)
-    spans = [float(duration) for duration in durations if duration]
-    for (rows, row), side in zip(pairs.sides[::-1], ("estimated", "reference"), strict=True):
-        latest = rows.columns["time"][rows.offsets[1:][row] - 1] if spans and len(rows.columns["time"]) else left * 0.0
-        for pair in np.flatnonzero(comparable & (latest > min(spans, default=np.inf))).tolist():
-            refused[pair] = too_late(side, float(latest[pair]), min(spans))
-    for pair in np.flatnonzero(comparable & (left != right)).tolist():
-        refused[pair] = differing(int(left[pair]), int(right[pair]))
-    return refused
 
 
 def differing(reference: int, estimate: int) -> str:

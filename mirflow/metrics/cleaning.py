@@ -44,6 +44,12 @@ class Cleaned:
     flaws: Mapping[int, Flaw] = field(default_factory=dict)
     """Rows that cannot be used."""
 
+    def checked(self, side: str) -> Ragged:
+        """Return the rows; raise an AnnotationError for a flaw of one, naming the side."""
+        for flaw in self.flaws.values():
+            raise AnnotationError(f"{side}: {flaw.message}")
+        return self.rows
+
 
 Problem = tuple[Bool, Callable[[int], str]]
 """A mask over the items, and a function from the index of an item to a description of its problem."""

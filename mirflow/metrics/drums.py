@@ -390,10 +390,7 @@ def _rows(rules: Convention, reference: Hits, estimate: Hits) -> tuple[Ragged, R
         if len(label) != len(array):
             raise AnnotationError(f"{side}: {len(array)} times, but {len(label)} drums")
         counts = (np.array([len(array)], dtype=np.int64),)
-        cleaned = rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes)))
-        for flaw in cleaned.flaws.values():
-            raise AnnotationError(f"{side}: {flaw.message}")
-        rows.append(cleaned.rows)
+        rows.append(rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes))).checked(side))
     return rows[0], rows[1]
 
 

@@ -188,11 +188,8 @@ TASK = Task(
 
 def _score_pair(reference: Any, estimate: Any, measures: Sequence[Measure]) -> Float:
     rows = []
-    for intervals, pedals in (reference, estimate):
-        cleaned = clean(row_of_intervals(np.asarray(intervals), [str(pedal) for pedal in pedals]))
-        for flaw in cleaned.flaws.values():
-            raise ValueError(flaw.message)
-        rows.append(cleaned.rows)
+    for side, (intervals, pedals) in (("reference", reference), ("estimate", estimate)):
+        rows.append(clean(row_of_intervals(np.asarray(intervals), map(str, pedals))).checked(side))
     return TRANSKUN.score_pair(rows[0], rows[1], measures)
 
 

@@ -509,10 +509,8 @@ def _rows(relevant: Items, ranking: Items) -> Pairs:
         columns = {"value": np.array(list(items.values()), dtype=np.float64)} if isinstance(items, Mapping) else {}
         for item in np.flatnonzero(np.isnan(columns.get("value", np.zeros(0)))).tolist():
             raise ValueError(f"{name}: value of item {list(items)[item]!r} is not a number: nan")
-        cleaned = clean_by_score(to_ragged([Annotation("ranking", columns, [str(item) for item in items])]))
-        for flaw in cleaned.flaws.values():
-            raise ValueError(f"{name}: {flaw.message}")
-        rows.append(cleaned.rows)
+        annotation = Annotation("ranking", columns, [str(item) for item in items])
+        rows.append(clean_by_score(to_ragged([annotation])).checked(name))
     return Pairs.in_order(*rows)
 
 

@@ -425,10 +425,7 @@ def _score_pair(rules: Convention, reference: Tags, estimate: Tags, measures: Se
                 raise AnnotationError(f"{side}: the number of {tag!r} is NaN")
         columns = {} if numbers is None else {"value": np.array(list(numbers.values()), dtype=np.float64)}
         labels = list(tags if numbers is None else numbers)
-        cleaned = rules.clean(to_ragged([Annotation("labels", columns, labels)]))
-        for flaw in cleaned.flaws.values():
-            raise AnnotationError(f"{side}: {flaw.message}")
-        rows.append(cleaned.rows)
+        rows.append(rules.clean(to_ragged([Annotation("labels", columns, labels)])).checked(side))
     return rules.score_pair(rows[0], rows[1], measures)
 
 

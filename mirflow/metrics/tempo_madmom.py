@@ -270,8 +270,7 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
         columns = dict(zip(("tempo", "salience"), values.T if values.ndim == 2 else [values], strict=False))
         rows.append(Ragged(columns, (np.array([len(values)]),)))
         if not all(0 <= value < math.inf for value in values.ravel().tolist()):
-            for flaw in clean(rows[-1]).flaws.values():
-                raise ValueError(f"{side}: {flaw.message}")
+            clean(rows[-1]).checked(side)
     return read_pair(measures, ManyTempi(Pairs.in_order(*rows)))
 
 

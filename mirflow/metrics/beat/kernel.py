@@ -149,12 +149,31 @@ def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
     beats = batch.reference
     wrong = np.flatnonzero(np.abs(error) > threshold)
     counts = np.bincount(beats.pair[wrong], minlength=len(beats))
-    begin, end, long_enough = _longest_stretches(wrong, counts, beats.counts)
+    # Section of each pair to examine, as a range of beats, and whether it is long enough
+    begins = np.cumsum(counts) - counts
+    begin, end = np.zeros_like(counts), np.zeros_like(counts)
+    long_enough = np.zeros(len(counts), dtype=np.bool_)
+    whole = np.flatnonzero(counts == 2)  # all beats except the first and the last are right
+    begin[whole], end[whole] = wrong[begins[whole]] + 1, wrong[begins[whole] + 1] - 1
+    long_enough[whole] = True
+    broken = counts > 2
+    pair = np.repeat(np.arange(len(counts)), counts)
+    left = np.flatnonzero((pair[:-1] == pair[1:]) & broken[pair[:-1]])
+    gap = wrong[left + 1] - wrong[left]
+    if len(left):
+        rows = np.flatnonzero(broken)
+        sizes = counts[rows] - 1
+        starts = np.cumsum(sizes) - sizes
+        longest = np.maximum.reduceat(gap, starts)
+        chosen = np.flatnonzero(gap == np.repeat(longest, sizes))
+        chosen = chosen[np.searchsorted(chosen, starts)]  # the first of the longest
+        begin[rows], end[rows] = wrong[left[chosen]], wrong[left[chosen] + 1] + 1
+        long_enough[rows] = longest - 1 > 0.25 * (beats.counts[rows] - 2)
     score = np.zeros(len(beats))
     # One section per pair: summed by numpy, so that means exactly at the limit are judged as in mir_eval.
-    for pair in np.flatnonzero(long_enough & (end - begin > 1)).tolist():
-        stretch = error[begin[pair] : end[pair]]
-        score[pair] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
+    for row in np.flatnonzero(long_enough & (end - begin > 1)).tolist():
+        stretch = error[begin[row] : end[row]]
+        score[row] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
     return score
 
 
@@ -180,30 +199,6 @@ def _goto_errors(batch: Batch) -> Float:
     beat, offset = beat[single], estimates[first[single]] - times[beat[single]]
     error[beat] = offset / np.where(offset < 0, before[single], after[single])
     return error
-
-
-def _longest_stretches(wrong: Int, counts: Int, beats: Int) -> tuple[Int, Int, Bool]:
-    """Section of each pair to examine, as a range of beats, and whether it is long enough."""
-    begins = np.cumsum(counts) - counts
-    begin, end = np.zeros_like(counts), np.zeros_like(counts)
-    long_enough = np.zeros(len(counts), dtype=np.bool_)
-    whole = np.flatnonzero(counts == 2)  # all beats except the first and the last are right
-    begin[whole], end[whole] = wrong[begins[whole]] + 1, wrong[begins[whole] + 1] - 1
-    long_enough[whole] = True
-    broken = counts > 2
-    pair = np.repeat(np.arange(len(counts)), counts)
-    left = np.flatnonzero((pair[:-1] == pair[1:]) & broken[pair[:-1]])
-    gap = wrong[left + 1] - wrong[left]
-    if len(left):
-        rows = np.flatnonzero(broken)
-        sizes = counts[rows] - 1
-        starts = np.cumsum(sizes) - sizes
-        longest = np.maximum.reduceat(gap, starts)
-        chosen = np.flatnonzero(gap == np.repeat(longest, sizes))
-        chosen = chosen[np.searchsorted(chosen, starts)]  # the first of the longest
-        begin[rows], end[rows] = wrong[left[chosen]], wrong[left[chosen] + 1] + 1
-        long_enough[rows] = longest - 1 > 0.25 * (beats[rows] - 2)
-    return begin, end, long_enough
 
 
 RATE = 100  # Frames per second of the impulse trains

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
@@ -182,6 +182,9 @@ class EventBatch(Shared):
         super().__init__()
         self.reference, self.estimate = reference, estimate
         self.counts = np.stack([reference.counts, estimate.counts])
+        # Weights: the larger number of beats of both sides, and 1 for each pair with a reference beat
+        self.larger = self.counts.max(axis=0, initial=0).astype(np.float64)
+        self.tracks = (reference.counts > 0).astype(np.float64)
 
     def __len__(self) -> int:
         return len(self.reference)
@@ -199,7 +202,7 @@ class EventBatch(Shared):
 
     def neither(self, perfect: float = 1.0) -> Float:
         """Scores of pairs with too few beats: 0, or perfect if both sides are empty."""
-        return np.where(self.counts.max(axis=0, initial=0) == 0, perfect, 0.0)
+        return np.where(self.larger == 0, perfect, 0.0)
 
 
 def _take(events: Events, chosen: Int) -> Events:
@@ -216,82 +219,29 @@ class BeatPairs(Shared):
         super().__init__()
         (references, row), (estimates, other) = pairs.sides
         parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
-        self._batches = [
+        self.batches = [
             EventBatch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts
         ]
-        self.references, self.estimates = pairs.counts
-
-    @computed_once
-    def of_batches(self, compute: Callable[..., tuple[Any, ...]], *limits: Any) -> tuple[Any, ...]:
-        """Concatenate the arrays that a function computes from each batch and the limits."""
-        parts = zip(*(compute(batch, *limits) for batch in self._batches), strict=True)
-        return tuple(np.concatenate(part) for part in parts)
 
     @computed_once
     def detected(self, window: float, delay: float) -> Detected:
         """Detections of beats after delaying the estimates."""
         shifted = (
-            (batch.reference, Events(batch.estimate.times + delay, batch.estimate.counts)) for batch in self._batches
+            (batch.reference, Events(batch.estimate.times + delay, batch.estimate.counts)) for batch in self.batches
         )
         return Detected.join([Detected.of(*sides, window) for sides in shifted])
 
-    @property
-    def larger(self) -> Float:
-        """Larger number of beats of both sides: float64 (pairs,)."""
-        return np.maximum(self.references, self.estimates).astype(np.float64)
 
-    @property
-    def tracks(self) -> Float:
-        """1 for each pair with a reference beat."""
-        return (self.references > 0).astype(np.float64)
+def _by_batch(compute: Callable[..., tuple[Float, ...]]) -> Callable[..., tuple[Float, ...]]:
+    """Concatenate the arrays that a function of a batch and a measure, and maybe a key before them, returns."""
 
+    @wraps(compute)
+    def read(*asked: Any) -> tuple[Float, ...]:
+        *key, beats, measure = asked
+        parts = zip(*(compute(*key, batch, measure) for batch in beats.batches), strict=True)
+        return tuple(np.concatenate(part) for part in parts)
 
-def _window_hits(batch: EventBatch, window: float) -> tuple[Float]:
-    pairs, forward, _ = batch.having(2, 1)
-    reference, estimate = forward.target, forward.beats
-    score = batch.neither()
-    if len(pairs):
-        steps = np.diff(reference.times)[place_in(reference)[1:] > 0]
-        limit = window * medians(steps, reference.counts - 1)
-        right = np.abs(forward.error) <= limit[estimate.pair]
-        hits = np.bincount(estimate.pair[right], minlength=len(pairs))
-        score[pairs] = hits / np.maximum(reference.counts, estimate.counts)
-    return (score,)
-
-
-def _closeness(batch: EventBatch, sigma: float) -> tuple[Float]:
-    pairs, forward, _ = batch.having(1, 1)
-    reference, estimate = forward.target, forward.beats
-    score = batch.neither()
-    if len(pairs):
-        closeness = sum_by(estimate.pair, np.exp(-(forward.error**2) / (2.0 * sigma**2)), len(pairs))
-        score[pairs] = closeness / (0.5 * (reference.counts + estimate.counts))
-    return (score,)
-
-
-def _precise(batch: EventBatch, threshold: float, mu: float, sigma: float) -> tuple[Float]:
-    """Goto's score, 1 or 0.
-
-    Limits are those of the errors of correct beats, and of the mean and standard deviation of their absolute values in
-    the longest run, in intervals.
-    """
-    pairs, forward, backward = batch.having(2, 1)
-    score = batch.neither()
-    score[pairs] = 0.0
-    error, reference, nearest = forward.relative_error, forward.target, backward.near
-    with np.errstate(invalid="ignore"):
-        mask = np.abs(error[nearest]) <= threshold
-    nearest, pair = nearest[mask], reference.pair[mask]
-    start, length = _runs(nearest, pair)
-    owner = pair[start]
-    longest = np.zeros(len(reference), dtype=np.int64)
-    np.maximum.at(longest, owner, length)
-    chosen = np.flatnonzero((length == longest[owner]) & (length >= 0.25 * reference.counts[owner]))
-    _, index = np.unique(owner[chosen], return_index=True)  # the first of the longest
-    for run in chosen[index].tolist():
-        stretch = error[nearest[start[run] : start[run] + length[run]]]
-        score[pairs[owner[run]]] = np.mean(np.abs(stretch)) <= mu and np.std(stretch) <= sigma
-    return (score,)
+    return read
 
 
 @computed_once
@@ -299,18 +249,18 @@ def _correct_level(batch: EventBatch, limits: tuple[float, float]) -> tuple[Floa
     pairs, forward, _ = batch.having(2, 2)
     runs, totals = batch.neither(), batch.neither()
     if len(pairs):
-        larger = batch.counts.max(axis=0)[pairs]
-        runs[pairs], totals[pairs] = (number / larger for number in continuity(forward, *limits))
+        runs[pairs], totals[pairs] = (number / batch.larger[pairs] for number in continuity(forward, *limits))
     return runs, totals
 
 
 _ENOUGH = 0.5  # Other levels are tried if the share of beats in the longest run at the annotated level is at most this
 
 
+@computed_once
 def _any_level(batch: EventBatch, limits: tuple[float, float], levels: tuple[bool, bool, bool]) -> tuple[Float, ...]:
     """Best runs and totals, and their denominators."""
     runs, totals = (scores.copy() for scores in _correct_level(batch, limits))
-    denominators = [batch.counts.max(axis=0, initial=0).astype(np.float64) for _ in range(2)]
+    denominators = batch.larger.copy(), batch.larger.copy()
     pairs, forward, _ = batch.having(2, 2)
     tried = np.flatnonzero(runs[pairs] <= _ENOUGH)
     every = _take(forward.beats, tried)
@@ -328,11 +278,12 @@ def _any_level(batch: EventBatch, limits: tuple[float, float], levels: tuple[boo
     return runs, denominators[0], totals, denominators[1]
 
 
+@computed_once
 def _histogram(batch: EventBatch, bins: int) -> tuple[Float, Float]:
     """Information gain in bits, and its histogram: (pairs,) and (pairs, bins)."""
     pairs, forward, backward = batch.having(2, 2)
     gain = batch.neither(float(np.log2(bins)))
-    counts = np.repeat(batch.counts.max(axis=0, initial=0)[:, np.newaxis] / bins, bins, axis=1)
+    counts = np.repeat(batch.larger[:, np.newaxis] / bins, bins, axis=1)
     if len(pairs):
         sides = histogram(forward, bins), histogram(backward, bins)
         gains = gain_of(sides[0]), gain_of(sides[1])
@@ -373,11 +324,21 @@ _RATES = metrics_of_detections(
     pooling="micro",
     literature=f"{_LITERATURE}; @mckinney2007",
 )
-def _p_score(beats: BeatPairs, measure: Measure) -> Scored:
+@_by_batch
+def _p_score(batch: EventBatch, measure: Measure) -> Scored:
     """Number of estimated beats within a share of the median interval around a reference beat, over the larger number
     of beats; several may be close to the same one.
     """
-    return beats.of_batches(_window_hits, float(measure["window"]))[0], beats.larger
+    pairs, forward, _ = batch.having(2, 1)
+    reference, estimate = forward.target, forward.beats
+    score = batch.neither()
+    if len(pairs):
+        steps = np.diff(reference.times)[place_in(reference)[1:] > 0]
+        limit = float(measure["window"]) * medians(steps, reference.counts - 1)
+        right = np.abs(forward.error) <= limit[estimate.pair]
+        hits = np.bincount(estimate.pair[right], minlength=len(pairs))
+        score[pairs] = hits / np.maximum(reference.counts, estimate.counts)
+    return score, batch.larger
 
 
 @metric(
@@ -388,12 +349,17 @@ def _p_score(beats: BeatPairs, measure: Measure) -> Scored:
     perfect_exceptions="",
     literature=f"{_LITERATURE}; @cemgil2000; @davies2009",
 )
-def _cemgil(beats: BeatPairs, measure: Measure) -> Scored:
+@_by_batch
+def _cemgil(batch: EventBatch, measure: Measure) -> Scored:
     """Closeness of each estimated beat to the nearest reference beat under a Gaussian, over the mean number of beats;
     above 1 if estimates are repeated.
     """
-    score = beats.of_batches(_closeness, float(measure["sigma"]))[0]
-    return score, 0.5 * (beats.references + beats.estimates).astype(np.float64)
+    pairs, forward, _ = batch.having(1, 1)
+    score, mean = batch.neither(), 0.5 * batch.counts.sum(axis=0)
+    if len(pairs):
+        closeness = np.exp(-(forward.error**2) / (2.0 * float(measure["sigma"]) ** 2))
+        score[pairs] = sum_by(forward.beats.pair, closeness, len(pairs)) / mean[pairs]
+    return score, mean
 
 
 @metric(
@@ -410,10 +376,27 @@ def _cemgil(beats: BeatPairs, measure: Measure) -> Scored:
     perfect_exceptions="0 if reference beats are repeated too often",
     literature=f"{_LITERATURE}; @goto1997; @davies2009",
 )
-def _goto(beats: BeatPairs, measure: Measure) -> Scored:
+@_by_batch
+def _goto(batch: EventBatch, measure: Measure) -> Scored:
     """1 if the longest run of correct estimates covers a quarter of the reference beats and is precise; else 0."""
-    limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
-    return beats.of_batches(_precise, *limits)[0], beats.tracks
+    pairs, forward, backward = batch.having(2, 1)
+    score = batch.neither()
+    score[pairs] = 0.0
+    error, reference, nearest = forward.relative_error, forward.target, backward.near
+    with np.errstate(invalid="ignore"):
+        mask = np.abs(error[nearest]) <= float(measure["threshold"])
+    nearest, pair = nearest[mask], reference.pair[mask]
+    start, length = _runs(nearest, pair)
+    owner = pair[start]
+    longest = np.zeros(len(reference), dtype=np.int64)
+    np.maximum.at(longest, owner, length)
+    chosen = np.flatnonzero((length == longest[owner]) & (length >= 0.25 * reference.counts[owner]))
+    _, index = np.unique(owner[chosen], return_index=True)  # the first of the longest
+    for run in chosen[index].tolist():
+        stretch = error[nearest[start[run] : start[run] + length[run]]]
+        precise = np.mean(np.abs(stretch)) <= float(measure["mu"]) and np.std(stretch) <= float(measure["sigma"])
+        score[pairs[owner[run]]] = precise
+    return score, batch.tracks
 
 
 _TOLERANCES = (
@@ -451,13 +434,14 @@ _CONTINUITY = {
     perfect_exceptions="0 if the reference has a single beat; less than 1 if reference beats are repeated",
     literature=f"{_LITERATURE}; @hainsworth2004; @klapuri2006; @davies2009",
 )
-def _continuities(what: str, beats: BeatPairs, measure: Measure) -> Scored:
+@_by_batch
+def _continuities(what: str, batch: EventBatch, measure: Measure) -> Scored:
     """Longest run, or number, of correct beats at the annotated or at any level."""
     limits, total = (float(measure["phase"]), float(measure["period"])), int(what.endswith("t"))
     if what.startswith("cml"):
-        return beats.of_batches(_correct_level, limits)[total], beats.larger
+        return _correct_level(batch, limits)[total], batch.larger
     levels = bool(measure["offbeat"]), bool(measure["double"]), bool(measure["triple"])
-    best = beats.of_batches(_any_level, limits, levels)
+    best = _any_level(batch, limits, levels)
     return best[2 * total], best[2 * total + 1]
 
 
@@ -469,11 +453,12 @@ _of_errors = partial(
 )
 
 
-def _errors(beats: BeatPairs, measure: Measure) -> tuple[Any, ...]:
+@_by_batch
+def _errors(batch: EventBatch, measure: Measure) -> tuple[Float, ...]:
     bins = int(measure["bins"])
     if bins % 2:
         raise MetricError(f"{measure}: the number of bins must be even, got {bins}")
-    return beats.of_batches(_histogram, bins)
+    return *_histogram(batch, bins), batch.tracks
 
 
 @_of_errors(
@@ -481,7 +466,8 @@ def _errors(beats: BeatPairs, measure: Measure) -> tuple[Any, ...]:
 )
 def _information_gain(beats: BeatPairs, measure: Measure) -> Scored:
     """Distance of the histogram of beat errors from a uniform one, in bits, for the worse of both directions."""
-    return _errors(beats, measure)[0], beats.tracks
+    gain, _, tracks = _errors(beats, measure)
+    return gain, tracks
 
 
 @_of_errors(
@@ -520,7 +506,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     for skip in dict.fromkeys(float(measure["skip"]) for measure in measures):
         late = replace(pairs, references=_later(pairs.references, skip), estimates=_later(pairs.estimates, skip))
         beats = BeatPairs(late)
-        single = (beats.references == 1) & (beats.estimates > 0)
+        single = (late.counts[0] == 1) & (late.counts[1] > 0)
         for measure in measures:
             if float(measure["skip"]) != skip:
                 continue

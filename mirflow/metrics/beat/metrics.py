@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ...theory.leadsheet import translate_symbol
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
 from ..event_errors import BEATS
 from ..events import CLOSE, clean, events_of, evidence
-from ..measures import CountedWeight, Measure, Metric, Parameter, Value, family, metric, metrics_in
+from ..measures import CountedWeight, Measure, Parameter, Value, family, metric, metrics_in
 from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
 
@@ -326,13 +327,11 @@ _MIREX: dict[str, Value] = {
 """Parameters in which MIREX (the Beat Evaluation Toolbox) differs from mir_eval."""
 
 
-def _as_in_mirex(metric: Metric) -> Metric:
-    changed = metric.with_defaults(**_MIREX)
-    if metric.name == "information_gain":
-        return replace(changed, range=(0.0, float("inf")), unit="bit", perfect=None)
-    if metric.name in ("f_measure", "f_measure_best"):
-        return replace(changed, perfect_exceptions=CLOSE)
-    return changed
+_CHANGED: dict[str, dict[str, Any]] = {
+    "information_gain": {"range": (0.0, float("inf")), "unit": "bit", "perfect": None},
+    "f_measure": {"perfect_exceptions": CLOSE},
+    "f_measure_best": {"perfect_exceptions": CLOSE},
+}
 
 
 def _trims(measures: Sequence[Measure]) -> dict[str, float]:
@@ -412,20 +411,18 @@ def doubt_chords(annotation: Annotation) -> str:
     "labels such as 'Am' and 'C' are chords: are the times beginnings of chords? Then use task chord"
     """
     names = sorted({*(annotation.labels or ())} - {"", "N", "X"})
-    if len(annotation) < 3 or len(names) < 2 or _NO_BEATS.issuperset(names) or not all(map(_is_chord, names)):
+    if len(annotation) < 3 or len(names) < 2 or _NO_BEATS.issuperset(names):
         return ""
+    for label in names:
+        if label[0] not in "ABCDEFG":
+            return ""
+        try:
+            if translate_symbol(label) is None:
+                parse_chord(label)
+        except InvalidChordException:
+            return ""
     shown = f"{names[0]!r} and {names[1]!r}"
     return f"labels such as {shown} are chords: are the times beginnings of chords? Then use task chord"
-
-
-def _is_chord(label: str) -> bool:
-    if label[0] not in "ABCDEFG" or translate_symbol(label) is not None:
-        return label[0] in "ABCDEFG"
-    try:
-        parse_chord(label)
-    except InvalidChordException:
-        return False
-    return True
 
 
 def _may_be_tempi(measures: Sequence[Measure], annotations: Collection) -> Bool:
@@ -469,7 +466,7 @@ MIREX = replace(
     MIR_EVAL,
     name="mirex",
     summary="MIREX: greedy matching, P-score on frames from 0 s, information gain in bits with half-width end bins",
-    metrics=tuple(_as_in_mirex(metric) for metric in METRICS),
+    metrics=tuple(replace(one.with_defaults(**_MIREX), **_CHANGED.get(one.name, {})) for one in METRICS),
     literature="@downie2010",
 )
 CONVENTIONS = MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)})

@@ -171,61 +171,56 @@ class TextPairs(Shared):
         self.references, self.estimates = texts_of(pairs.references, pairs.estimates, spell, fold)
         self.rows = list(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True))
 
+    @computed_once
     def words(self) -> Int:
         """Hits, substitutions, deletions, insertions, and hits with different case: int64 (pairs, 5)."""
-        return self._each(self._words, 5)
-
-    def characters(self) -> Int:
-        """Edits of characters, and characters of the reference: int64 (pairs, 2)."""
-        return self._each(self._characters, 2)
-
-    def marks(self) -> Int:
-        """Edits by tag, from one alignment of all tokens: int64 (pairs, tags, 4)."""
-        return self._each(self._marks, len(TAGS) * len(EDITS)).reshape(-1, len(TAGS), len(EDITS))
+        counts = []
+        for reference, estimate in self.rows:
+            alignment = Alignment.of(self.references.words.row(reference), self.estimates.words.row(estimate))
+            case = 0
+            if self.cased:
+                one, other = self.references.spelt.row(reference), self.estimates.spelt.row(estimate)
+                for edit, start, end, first, last in alignment.blocks:
+                    if edit == _EQUAL and (here := one[start:end]) != (there := other[first:last]):
+                        case += sum(map(ne, here, there))
+            counts.append((*alignment.counts, case))
+        return np.array(counts, dtype=np.int64).reshape(-1, 5)
 
     @computed_once
-    def _each(self, compute: Callable[[int, int], Sequence[int]], width: int) -> Int:
-        return np.array([compute(*pair) for pair in self.rows], dtype=np.int64).reshape(-1, width)
-
-    def _words(self, reference: int, estimate: int) -> Sequence[int]:
-        alignment = Alignment.of(self.references.words.row(reference), self.estimates.words.row(estimate))
-        if not self.cased:
-            return (*alignment.counts, 0)
-        case, one, other = 0, self.references.spelt.row(reference), self.estimates.spelt.row(estimate)
-        for edit, start, end, first, last in alignment.blocks:
-            if edit == _EQUAL and (here := one[start:end]) != (there := other[first:last]):
-                case += sum(map(ne, here, there))
-        return (*alignment.counts, case)
-
-    def _characters(self, reference: int, estimate: int) -> Sequence[int]:
+    def characters(self) -> Int:
+        """Edits of characters, and characters of the reference: int64 (pairs, 2)."""
         from rapidfuzz.distance import Levenshtein
 
-        one = self.references.characters[reference]
-        return Levenshtein.distance(one, self.estimates.characters[estimate]), len(one)
+        texts = ((self.references.characters[one], self.estimates.characters[other]) for one, other in self.rows)
+        counts = [(Levenshtein.distance(one, other), len(one)) for one, other in texts]
+        return np.array(counts, dtype=np.int64).reshape(-1, 2)
 
-    def _marks(self, reference: int, estimate: int) -> Sequence[int]:
-        """Edits of each tag: equal tokens are hits, others with the same tag substitutions, else a deletion and an
-        insertion.
+    @computed_once
+    def marks(self) -> Int:
+        """Edits by tag, from one alignment of all tokens: int64 (pairs, tags, 4).
 
-        Hits are the remaining tokens of the reference.
+        Equal tokens are hits, others with the same tag substitutions, else a deletion and an insertion.
         """
-        alignment = Alignment.of(self.references.tokens.row(reference), self.estimates.tokens.row(estimate))
-        one, other = self.references.tags[reference], self.estimates.tags[estimate]
-        counted = [[0] * len(EDITS) for _ in TAGS]
-        for edit, start, end, first, last in alignment.blocks:
-            if edit == _EQUAL:
-                continue
-            for here, there in zip_longest(one[start:end], other[first:last]):
-                if here == there:
-                    counted[here][SUBSTITUTION] += 1
+        counts = np.zeros((len(self.rows), len(TAGS), len(EDITS)), dtype=np.int64)
+        for pair, (reference, estimate) in enumerate(self.rows):
+            alignment = Alignment.of(self.references.tokens.row(reference), self.estimates.tokens.row(estimate))
+            one, other = self.references.tags[reference], self.estimates.tags[estimate]
+            counted = [[0] * len(EDITS) for _ in TAGS]
+            for edit, start, end, first, last in alignment.blocks:
+                if edit == _EQUAL:
                     continue
-                if here is not None:
-                    counted[here][DELETION] += 1
-                if there is not None:
-                    counted[there][INSERTION] += 1
-        for tag, own in enumerate(counted):
-            own[HIT] = one.count(tag) - own[SUBSTITUTION] - own[DELETION]
-        return [count for own in counted for count in own]
+                for here, there in zip_longest(one[start:end], other[first:last]):
+                    if here == there:
+                        counted[here][SUBSTITUTION] += 1
+                        continue
+                    if here is not None:
+                        counted[here][DELETION] += 1
+                    if there is not None:
+                        counted[there][INSERTION] += 1
+            for tag, own in enumerate(counted):  # hits are the remaining tokens of the reference
+                own[HIT] = one.count(tag) - own[SUBSTITUTION] - own[DELETION]
+            counts[pair] = counted
+        return counts
 
 
 TAGS = ("word", "punctuation", "parenthesis", "line_break", "section_break", "text")

@@ -181,8 +181,7 @@ def _score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], m
             raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
         columns = {"start": onsets, "end": onsets, "pitch": pitches}
         rows.append(Ragged(columns, (np.array([len(onsets)], dtype=np.int64),)))
-        for flaw in clean(rows[-1]).flaws.values():
-            raise ValueError(f"{side}: {flaw.message}")
+        clean(rows[-1]).checked(side)
     return CONVENTION.score_pair(rows[0], rows[1], measures)
 
 
