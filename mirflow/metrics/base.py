@@ -211,6 +211,7 @@ class Convention:
     """Kinds of errors among which losses are split; None: those of the task."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "reading", dict(self.reading))  # any other mapping might not be pickled
         if self.explain_many is not None:
             object.__setattr__(self, "explain", partial(_explain_one, self.explain_many))
         for metric in self.metrics if self.counted else ():
@@ -282,11 +283,9 @@ class Convention:
 
     def _parse_losses(self, text: str) -> list[Measure]:
         """Parse an identity string or a sweep of losses; without a kind, it is all of them."""
-        headline = self.headline()
-        losses = []
+        headline, losses = self.headline(), []
         for asked in (parse(spelling, [self.losses(headline)[0].metric]) for spelling in expand(text)):
-            whole = parse(str(asked[OF]), self.metrics)
-            for loss in self.losses(whole):
+            for loss in self.losses(parse(str(asked[OF]), self.metrics)):
                 if asked[KIND] in ("", loss[KIND]):
                     kind, of = loss.metric.parameters
                     parameters = kind, replace(of, default=str(headline))
@@ -305,19 +304,16 @@ class Convention:
         for measure in measures:
             name = measure.metric.name
             if measure.metric.pair is not None:
-                raise MetricError(
-                    f"{measure} is a function over a pair, which cannot be scored on grid {grid!r}; leave the grid out"
-                )
+                why = f"is a function over a pair, which cannot be scored on grid {grid!r}"
+                raise MetricError(f"{measure} {why}; leave the grid out")
             if isinstance(grid, str) or not self.framed:
                 defined.append(measure)
             elif name in self.framed:
-                length = next((each for each in measure.metric.parameters if each.name in _LENGTHS), None)
-                if length is not None:
-                    value = measure[length.name]
-                    if value not in (length.default, grid):
-                        raise MetricError(
-                            f"{measure} has frames of {value} s, the grid of {grid:g} s; give only one of them"
-                        )
+                # Parameters with the length of a metric's own frames.
+                for length in (each for each in measure.metric.parameters if each.name in ("frame_size", "hop")):
+                    if measure[length.name] not in (length.default, grid):
+                        frames = f"{measure} has frames of {measure[length.name]} s"
+                        raise MetricError(f"{frames}, the grid of {grid:g} s; give only one of them")
                     measure = measure.metric.measure(**{**measure.parameters, length.name: grid})
                 defined.append(measure)
             elif asked:
@@ -563,10 +559,6 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
         raise MetricError(f"{measure} does not judge {what} one by one; {remedy}")
 
 
-_LENGTHS = ("frame_size", "hop")
-"""Parameters with the length of a metric's own frames."""
-
-
 _Result = TypeVar("_Result")
 _Cache = TypeVar("_Cache", bound="Shared")
 _Arguments = ParamSpec("_Arguments")
@@ -608,9 +600,8 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
     arrays = np.zeros((2, pairs, len(scalars)))
     for column, measure in enumerate(scalars):
         arrays[0, :, column], arrays[1, :, column] = measure.read(computed)
-    return Scores(
-        arrays[0], arrays[1], {measure.variable: measure.read(computed) for measure in measures if measure.metric.dims}
-    )
+    extras = {measure.variable: measure.read(computed) for measure in measures if measure.metric.dims}
+    return Scores(arrays[0], arrays[1], extras)
 
 
 def read_pair(measures: Sequence[Measure], computed: Any) -> list[float]:
@@ -664,14 +655,9 @@ def pair_task(
     ('Claps', ['count_error'])
     """
     records = tuple(replace(one, default=True) for function in metrics for one in metrics_from(function, ""))
-    convention = Convention(
-        "default", "functions over one pair", records, clean or (lambda rows: set_aside(rows, [])), _no_scores
-    )
+    cleaning = clean or partial(set_aside, problems=())
+    # There is no kernel: engines call the functions.
+    convention = Convention("default", "functions over one pair", records, cleaning, partial(score_by, len))
     first = headline or next((record.name for record in records), "")
     words = title or name.replace("_", " ").capitalize()
     return Task(name, words, MappingProxyType({"default": convention}), (first,), kind=kind)
-
-
-def _no_scores(pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
-    nothing = np.zeros((len(pairs), len(measures)))
-    return Scores(nothing, nothing)

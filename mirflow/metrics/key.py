@@ -368,10 +368,13 @@ _CONVENTIONS = tuple(
 )
 
 
+def doubt_case(annotation: Annotation) -> str:
+    """Report a lower-case letter without a mode, which means minor in classical notation."""
+    return next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), "")
+
+
 LOWER_CASE = Doubt(
-    "key_case",
-    "a key is a lower-case letter without a mode, such as `a`, which is read as A major",  # minor in classical notation
-    of_side=lambda annotation: next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), ""),
+    "key_case", "a key is a lower-case letter without a mode, such as `a`, which is read as A major", of_side=doubt_case
 )
 
 ERRORS = (

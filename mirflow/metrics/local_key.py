@@ -41,9 +41,8 @@ from ..ragged import Bool, Column, Float, Int, Ragged
 from ..theory.keys import OTHER, RELATIONS, SAME, key_codes, not_a_key, parse_key, relation_table
 from .base import Convention, Grid, Pairs, Scores, Task, read_scores
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
-from .edits import Edits, ErrorBudget, ErrorKind, LabelRows
+from .edits import Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
 from .frames import GRIDS, with_frames
-from .interval_errors import align_pieces
 from .key import CLASSES, ERRORS, LOWER_CASE, codes_of, errors_of, weigh_class
 from .key import METRICS as OF_TRACKS
 from .measures import Measure, Weight, family

@@ -214,10 +214,9 @@ class Metric:
 
     def with_defaults(self, **values: Value) -> Metric:
         """Replace defaults of parameters; names that the metric does not have are ignored."""
-        changed = (
-            replace(parameter, default=values.get(parameter.name, parameter.default)) for parameter in self.parameters
+        return replace(
+            self, parameters=tuple(replace(p, default=values.get(p.name, p.default)) for p in self.parameters)
         )
-        return replace(self, parameters=tuple(changed))
 
     def measure(self, **values: Value) -> Measure:
         """Set parameters, with defaults for the others; names that the metric does not have are ignored."""
@@ -261,29 +260,28 @@ def to_record(metric: Metric) -> dict[str, Any]:
     records: list[dict[str, Any]] = []
     described: list[Metric | Parameter] = [metric, *metric.parameters]
     for record in described:
-        changed = {}
+        changed: dict[str, Any] = {}
         for one in fields(record):
             value = getattr(record, one.name)
             if one.compare and one.name != "parameters" and (one.name == "default" or value != one.default):
-                if one.name == "range":
-                    value = [end if math.isfinite(end) else None for end in value]
                 changed[one.name] = list(value) if isinstance(value, tuple) else value
         records.append(changed)
+    if "range" in records[0]:
+        records[0]["range"] = [end if math.isfinite(end) else None for end in metric.range]
     return {"parameters": records[1:], **records[0]}
 
 
 def from_record(record: Mapping[str, Any]) -> Metric:
     """Restore a metric from its record; it cannot be computed."""
-    restored: list[dict[str, Any]] = []
-    kinds: list[tuple[Any, Mapping[str, Any]]] = [(Metric, record)]
-    kinds += [(Parameter, one) for one in record.get("parameters", ())]
-    for kind, values in kinds:
-        names = {one.name for one in fields(kind)}
-        restored.append({name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in names})
+
+    def restore(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+        names = {field.name for field in fields(kind)}
+        return {name: tuple(v) if isinstance(v, list) else v for name, v in values.items() if name in names}
+
     low, high = record.get("range", (0.0, 1.0))
     bounds = (-math.inf if low is None else low, math.inf if high is None else high)
-    parameters = tuple(Parameter(**values) for values in restored[1:])
-    return Metric(**{**restored[0], "range": bounds, "parameters": parameters})
+    parameters = tuple(Parameter(**restore(Parameter, values)) for values in record.get("parameters", ()))
+    return Metric(**{**restore(Metric, record), "range": bounds, "parameters": parameters})
 
 
 def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..., Any]], Metric]:
@@ -455,36 +453,33 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
     except (ValueError, KeyError):
         kind = " or ".join((type(parameter.default).__name__, *map(repr, parameter.words)))
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
+    wrong, unit, usual = "", f" {parameter.unit}" if parameter.unit else "", parameter.default
     if isinstance(value, float) and not math.isfinite(value):
-        raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
-    if isinstance(value, int | float):
-        unit, usual = f" {parameter.unit}" if parameter.unit else "", parameter.default
+        wrong = f"needs a finite number, not {text!r}"
+    elif isinstance(value, int | float):
         if parameter.above is not None and not value > parameter.above:
-            raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
-        if parameter.least is not None and not value >= parameter.least:
-            raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
-        if parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= _MILLISECONDS * usual:
-            raise MetricError(
-                f"{where}: parameter {parameter.name!r} of {value:g} s is {value / usual:g} times its default of "
-                f"{usual:g} s: it is in seconds, not in milliseconds"
-            )
+            wrong = f"must be greater than {parameter.above:g}{unit}"
+        elif parameter.least is not None and not value >= parameter.least:
+            wrong = f"must be at least {parameter.least:g}{unit}"
+        # Seconds of so many times the default are milliseconds.
+        elif parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= 500 * usual:
+            times = f"of {value:g} s is {value / usual:g} times its default of {usual:g} s"
+            wrong = f"{times}: it is in seconds, not in milliseconds"
+    if wrong:
+        raise MetricError(f"{where}: parameter {parameter.name!r} {wrong}")
     if parameter.choices and value not in parameter.choices:
         raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
     return value
 
 
-_MILLISECONDS = 500.0
-"""Times the default from which a number of seconds is refused, as one of milliseconds that were meant."""
-
-
-_USUAL = MappingProxyType(
-    {
-        **dict.fromkeys(("f", "f1", "fscore", "f1score", "f1measure"), "f_measure"),
-        **dict.fromkeys(("p", "prec"), "precision"),
-        **dict.fromkeys(("r", "rec"), "recall"),
-        "acc": "accuracy",
-    }
-)
+_USUAL = {
+    **dict.fromkeys(("f", "f1", "fscore", "f1score", "f1measure"), "f_measure"),
+    "p": "precision",
+    "prec": "precision",
+    "r": "recall",
+    "rec": "recall",
+    "acc": "accuracy",
+}
 """Common names of metrics that are called differently in mirflow."""
 
 
@@ -496,16 +491,13 @@ def _bare(name: str) -> str:
 def _look_up(
     name: str, metrics: Sequence[Metric], spellings: Sequence[Callable[[str], str]] = (str, str.casefold)
 ) -> Metric | None:
-    for spelt in spellings:
-        for names in (
-            [(one, (one.name,)) for one in metrics],
-            [(one, (*one.aliases, one.key) if one.key else one.aliases) for one in metrics],
-            [(one, (one.title,)) for one in metrics],
-        ):
-            for metric, known in names:
-                if spelt(name) in map(spelt, known):
-                    return metric
-    return None
+    levels: tuple[Callable[[Metric], tuple[str, ...]], ...] = (
+        lambda metric: (metric.name,),
+        lambda metric: (*metric.aliases, *filter(None, [metric.key])),
+        lambda metric: (metric.title,),
+    )
+    candidates = ((metric, spelt, names) for spelt in spellings for names in levels for metric in metrics)
+    return next((metric for metric, spelt, names in candidates if spelt(name) in map(spelt, names(metric))), None)
 
 
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
@@ -523,10 +515,10 @@ def find(name: str, metrics: Iterable[Metric]) -> Metric:
     """
     metrics = list(metrics)
     bare = _bare(name)
-    found = _look_up(name, metrics) or _look_up(bare, metrics, (_bare,)) or _look_up(_USUAL.get(bare, name), metrics)
-    if found is not None:
-        return found
-    raise UnknownNameError("metric", name, [metric.name for metric in metrics])
+    metric = _look_up(name, metrics) or _look_up(bare, metrics, (_bare,)) or _look_up(_USUAL.get(bare, name), metrics)
+    if metric is None:
+        raise UnknownNameError("metric", name, [metric.name for metric in metrics])
+    return metric
 
 
 def parse(text: str, metrics: Iterable[Metric]) -> Measure:
@@ -605,7 +597,7 @@ KEY = "mir_eval_key"
 """The coordinate with the keys of mir_eval's ``evaluate``."""
 DESCRIBED = (*_FIELDS, KEY)
 STORED = frozenset(
-    {"system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
+    ("system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration")
 )
 """Names of dims and variables of stores."""
 

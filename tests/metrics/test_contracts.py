@@ -263,9 +263,11 @@ def test_a_headline_ranks_systems_and_is_scored_by_default(task: str, name: str)
 
 
 @each_task
-def test_measures_travel_to_other_processes_as_themselves(task: str, name: str) -> None:
-    measures = tuple(Measure(one, tuple(p.default for p in one.parameters)) for one in convention(task, name).metrics)
+def test_conventions_and_measures_travel_to_other_processes_as_themselves(task: str, name: str) -> None:
+    rules = convention(task, name)
+    measures = tuple(Measure(one, tuple(p.default for p in one.parameters)) for one in rules.metrics)
     assert pickle.loads(pickle.dumps(measures)) == measures
+    assert pickle.loads(pickle.dumps(rules)).metrics == rules.metrics
 
 
 def test_headlines_are_of_conventions_that_there_are() -> None:

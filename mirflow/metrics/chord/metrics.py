@@ -28,8 +28,7 @@ from ..cleaning import (
     intervals_in_order,
     set_aside,
 )
-from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows
-from ..interval_errors import align_pieces
+from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .kernel import ChordSide, Cut, Totals, add_up, cut, largest_pieces, lay_out, to_frames
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides, number_chords

@@ -1,4 +1,4 @@
-"""The segment metrics: their declarations, cleaning, scores of batches, evidence, and the conventions."""
+"""The segment metrics: their declarations, cleaning, scores of batches, evidence, errors, and the conventions."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from ...annotations.grids import LABELS
 from ...errors import MetricError
 from ...kernels.clustering import expected_mutual_information, tabulate
 from ...kernels.intervals import batches
+from ...kernels.matching import match_nearest_first
 from ...kernels.ratios import Scored, divide
-from ...ragged import Column, Float, Ragged
+from ...ragged import Bool, Column, Float, Int, Ragged
 from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, computed_once, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
+from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mending, kinds_in, number_texts
+from ..event_errors import pair_up
 from ..events import matched
 from ..frames import GRIDS, with_frames
 from ..measures import FUNCTIONS, Family, Measure, Metric, Parameter, Value, Weight, family, metric, metrics_in, select
 from . import functions, kernel, mirex, statistics
-from .segment_errors import SEGMENTS
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -411,6 +413,67 @@ def evidence(
     return matched(boundaries[0].time, boundaries[1].time, float(measure["window"]), str(measure["matching"]))
 
 
+_KINDS = (
+    ErrorKind("shifted", "boundaries that are early or late by up to 3 s"),
+    ErrorKind("missing", "boundaries of the reference without an estimate"),
+    ErrorKind("extra", "estimated boundaries without one of the reference"),
+    ErrorKind("labels", "labels of segments, whatever their boundaries"),
+)
+_SHIFTED, _MISSING, _EXTRA, _LABELS = range(len(_KINDS))
+
+
+def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
+    """Find the edits of boundaries, and of the side that the labels are taken from."""
+    codes = {label: code for code, label in enumerate(dict.fromkeys((*reference.labels, *estimate.labels)))}
+    sides = []
+    for rows in (reference, estimate):
+        numbers = np.array([*(codes[label] for label in rows.labels), -1], dtype=np.int64)
+        sides.append(LabelSpans(rows, np.append(numbers[rows.columns["label"]], -1), carry=False))
+    bounds = [np.unique(np.concatenate([side.start, side.end])) for side in sides]
+    every = np.concatenate(bounds)
+    order = np.argsort(every, kind="stable")
+    window = 0.0 if exact else float(measure.parameters.get("window", 0.5))
+    kind = np.concatenate(_classify(bounds[0], bounds[1], window))[order]
+    boundaries, of_reference = every[order], (np.arange(len(every)) < len(bounds[0]))[order]
+
+    def mend(kinds: Bool) -> Ragged:
+        row, item = np.nonzero(kinds[:, kind] == of_reference)
+        times = boundaries[item]
+        follows = np.flatnonzero((row[1:] == row[:-1]) & (times[1:] > times[:-1]))
+        start, end, row = times[follows], times[follows + 1], row[follows]
+        places = [side.at((start + end) / 2) for side in sides]
+        # Outside of the intervals of a side, its labels are those of the other one.
+        from_reference = np.where(kinds[row, _LABELS], places[0] >= 0, places[1] < 0)
+        label = np.where(from_reference, *(side.code[index] for side, index in zip(sides, places, strict=True)))
+        either = (places[0] >= 0) | (places[1] >= 0)
+        counts = np.bincount(row[either], minlength=len(kinds)).astype(np.int64)
+        return Ragged({"start": start[either], "end": end[either], "label": label[either]}, (counts,), (*codes,))
+
+    present = kinds_in(kind)
+    if measure.metric.mir_eval not in ("detection", "deviation"):  # whose functions in mir_eval ignore labels
+        present = np.append(present, _LABELS)
+    return Mending(present, len(every), mend, (of_reference, boundaries, kind))
+
+
+def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, Int]:
+    """Kinds of the boundaries of both sides."""
+    kinds = np.full(len(reference), _MISSING), np.full(len(estimate), _EXTRA)
+    hit = pair_up(reference, estimate, window)
+    kinds[0][hit[0]] = kinds[1][hit[1]] = RIGHT
+    left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
+    # Boundaries within 3 s are shifted, and not missing.
+    near = pair_up(reference[left[0]], estimate[left[1]], 3.0, match_nearest_first)
+    kinds[0][left[0][near[0]]] = kinds[1][left[1][near[1]]] = _SHIFTED
+    if len(reference) and len(estimate):  # the ends of both sides belong together, however far apart they are
+        for end in (0, -1):
+            if kinds[0][end] == _MISSING and kinds[1][end] == _EXTRA:
+                kinds[0][end] = kinds[1][end] = _SHIFTED
+    return kinds
+
+
+_ROWS = LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=True)
+
+
 _EXTENT = Parameter(
     "extent",
     "given",
@@ -522,6 +585,6 @@ TASK = Task(
     MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, MIREX2025, FRAMELESS)}),
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
-    errors=SEGMENTS,
+    errors=ErrorBudget(_KINDS, _align, _ROWS, version=2),
     doubts=doubts_about_constants("segment"),
 )
