@@ -1,4 +1,7 @@
-"""Validation of rows of annotations, for readers, the linter, and the conventions of every task."""
+"""Validation of rows of annotations, for readers, the linter, and the conventions of every task.
+
+How far items are apart says whether their times are in seconds.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..ragged import Bool, Float, Ragged, rows_of
+from ..kernels.ratios import divide
+from ..ragged import Bool, Float, Ragged, offsets_of, rows_of
 from .schema import LATEST, TIMES, Kind
 
 
@@ -135,3 +139,119 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
                 message = message.replace("interval", "note", 1)
             findings[name] = Finding(name, items, message)
     return findings
+
+
+SLOWEST = MappingProxyType(
+    {
+        "beat": 60.0,
+        "downbeat": 100.0,
+        "onset": 100.0,
+        "alignment": 100.0,
+        "drums": 100.0,
+        "transcription": 30.0,
+        "melody": 1.0,
+        "multipitch": 1.0,
+        "score_following": 30.0,
+        "pedal": 300.0,
+        "chord": 300.0,
+        "local_key": 1200.0,
+        "segment": 1200.0,
+        "hierarchy": 1200.0,
+    }
+)
+"""Seconds between two items of a task above which their times are reported: in ms they are as far apart."""
+SPACED = 4
+"""Items by which that is judged."""
+FASTEST, MANY = MappingProxyType({"beat": 0.1, "downbeat": 0.2}), 50
+"""Mean seconds between so many items or more of a task below which they are reported as frames: 600 beats a minute."""
+
+USUAL = MappingProxyType(
+    {
+        "beat": (0.2, 2.0),
+        "downbeat": (0.8, 12.0),
+        "onset": (0.03, 10.0),
+        "alignment": (0.03, 10.0),
+        "drums": (0.02, 5.0),
+        "transcription": (0.01, 5.0),
+        "melody": (0.0005, 0.2),
+        "multipitch": (0.0005, 0.2),
+        "score_following": (0.01, 5.0),
+        "pedal": (0.2, 60.0),
+        "chord": (0.2, 30.0),
+        "local_key": (2.0, 300.0),
+        "segment": (2.0, 120.0),
+        "hierarchy": (0.5, 120.0),
+    }
+)
+"""Seconds between two items of a task, at least and at most, with which another unit of times is proposed."""
+_DENSEST = 1 / 30
+"""Share of the least usual time between items below which they lie too close for seconds."""
+_UNITS = MappingProxyType({"ms": 1e-3, "frames@0.01": 1e-2, "samples@44100": 1 / 44100})
+"""Units of times that are proposed, in seconds."""
+
+
+def extents(kind: Kind, rows: Ragged) -> Float:
+    """First and last time [s] and number of times of each row: float64 (rows, 3); NaN without any or if not finite."""
+    found = np.full((len(rows), 3), np.nan)
+    name = "start" if "start" in rows.columns else "time"
+    if not kind.times or name not in rows.columns:
+        return found
+    first = rows.columns[name]
+    last = rows.columns.get("end", first)
+    offsets = rows.offsets
+    for counts in rows.counts[1 : rows.depth(name)]:
+        offsets = offsets_of(counts)[offsets]
+    held = np.flatnonzero(np.diff(offsets))
+    if len(held):
+        begins = offsets[held]
+        found[held, 0] = np.minimum.reduceat(first, begins)
+        found[held, 1] = np.maximum.reduceat(last, begins)
+        found[held, 2] = np.diff(offsets)[held]
+    found[~np.isfinite(found).all(axis=1)] = np.nan
+    return found
+
+
+def odd_spacing(task: str, spans: Float) -> dict[int, str]:
+    """The annotations whose items are too far apart or close for seconds, or frames and no beats, each with a doubt.
+
+    `spans` (float64 (annotations, 3)): rows of `extents`.
+
+    Examples
+    --------
+    >>> odd_spacing("beat", np.array([[0.5, 60.0, 120.0], [500.0, 60000.0, 120.0]]))  # doctest: +ELLIPSIS
+    {1: '120 items in 59500 s, one every 500 s: are the times in ms, frames or samples? ...; time_unit: ms reads ...'}
+    >>> odd_spacing("beat", np.array([[0.0, 34.99, 3500.0]]))
+    {0: '3500 items in 34.99 s, one every 0.01 s: are they frames, as of an activation curve? Beats are expected'}
+    >>> odd_spacing("onset", np.array([[0.006, 0.04, 69.0]]))  # doctest: +ELLIPSIS
+    {0: '69 items in 0.034 s, one every 0.0005 s: too close for seconds; were seconds read in another time_unit, ...'}
+    """
+    first, last, count = spans.T
+    spacing = divide(last - first, count - 1, where=count >= SPACED)
+    close = (count >= MANY) & (spacing < FASTEST.get(task, 0.0))
+    far = spacing > SLOWEST.get(task, np.inf)
+    least, most = USUAL.get(task, (0.0, np.inf))
+    tiny = (spacing > 0) & (spacing < least * _DENSEST) & (count >= SPACED)
+    found: dict[int, str] = {}
+    for row in np.flatnonzero(close | far | tiny).tolist():
+        length = last[row] - first[row]
+        found[row] = f"{count[row]:.0f} items in {length:.6g} s, one every {spacing[row]:.{4 if far[row] else 2}g} s: "
+        if tiny[row]:
+            found[row] += "too close for seconds; were seconds read in another time_unit, or divided?"
+            continue
+        if close[row]:
+            found[row] += "are they frames, as of an activation curve? Beats are expected"
+            continue
+        units = [unit for unit, seconds in _UNITS.items() if least <= spacing[row] * seconds <= most]
+        found[row] += "are the times in ms, frames or samples? Seconds are expected"
+        if units:
+            found[row] += f"; time_unit: {' or '.join(units)} reads such files, arrays have to be divided"
+    return found
+
+
+def is_usual(task: str, span: Float) -> bool:
+    """True if the items of an annotation, of which `span` is the row of `extents`, lie as far apart as usual."""
+    first, last, count = span.tolist()
+    if task not in USUAL or not count >= SPACED:  # which NaN is not
+        return True
+    least, most = USUAL[task]
+    return bool(least <= (last - first) / (count - 1) <= most)

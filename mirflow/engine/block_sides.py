@@ -14,7 +14,7 @@ from ..annotations.audio import seconds_of
 from ..annotations.collection import Collection, join_rows, read_rows, with_columns
 from ..annotations.schema import Kind
 from ..annotations.source import Source
-from ..annotations.spacing import extents
+from ..annotations.validation import extents
 from ..errors import AnnotationError, InvalidAnnotationError, counted, place_of
 from ..metrics.base import Convention
 from ..metrics.cleaning import Cleaned, emptied

@@ -15,7 +15,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
 from ..annotations.schema import Kind, kind_of
-from ..annotations.spacing import FASTEST, MANY, SLOWEST, extents, odd_spacing
+from ..annotations.validation import FASTEST, MANY, SLOWEST, extents, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float, Int

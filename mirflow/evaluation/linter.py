@@ -17,8 +17,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.audio import first_not_finite, is_silent
 from ..annotations.schema import KINDS, kind_of
 from ..annotations.source import HeldSource, Source
-from ..annotations.spacing import extents, odd_spacing
-from ..annotations.validation import inspect
+from ..annotations.validation import extents, inspect, odd_spacing
 from ..engine.block import BlockWork, TrackWork, score_block
 from ..engine.plausibility import SPACING, doubts_of, midi_numbers, remedy_for_numbers
 from ..errors import AnnotationError, UnreadableError, counted

@@ -31,9 +31,8 @@ from ..readers.names import (
     nearest_names,
 )
 from ..readers.options import Reading
-from ..readers.patterns import Match, MatchedFiles, Pattern, describe_otherwise, fill, values_at
+from ..readers.patterns import Candidates, Match, MatchedFiles, Pattern, describe_otherwise, fill, values_at
 from ..readers.readings import open_readings
-from ..readers.remote_files import Candidates
 from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
 from ..readers.tables.table import SHARD, RowKey, TableSource, holds_tracks, join_shards, open_table, spread_table
 from ..store.cells import Caution, Entry

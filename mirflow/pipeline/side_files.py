@@ -19,8 +19,7 @@ from ..annotations.source import Source
 from ..errors import AnnotationError
 from ..ragged import Int
 from ..readers.downloads import parse_url
-from ..readers.patterns import Match, Pattern, describe_otherwise, is_folder
-from ..readers.remote_files import Candidates, find_remote
+from ..readers.patterns import Candidates, Match, Pattern, describe_otherwise, find_remote, is_folder
 from .model import Estimates, Trouble
 
 OUTSIDE = "leads out of the root, where files are not read for a store from elsewhere"

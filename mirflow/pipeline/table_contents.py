@@ -28,7 +28,7 @@ from ..readers.namespaces import NAMESPACES
 from ..readers.nested_columns import Leaf, infer_paths
 from ..readers.options import COLUMNS, MAX_BYTES, SINGLE_ROWS, Reading
 from ..readers.remedies import is_plausible, options_in, with_advice
-from ..readers.single_rows import ROW_HEADINGS
+from ..readers.single_layout import ROW_HEADINGS
 from ..readers.sources import parse_file
 from ..readers.tables.parquet import ParquetRows, ParquetTable, track_column
 from ..readers.tables.table import open_table

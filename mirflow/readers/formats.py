@@ -103,14 +103,14 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
         ),
         "musicxml": FileFormat(
             suffixes=(".xml", ".mxl"),
-            parser=".harmonies:parse_score",
+            parser=".sheet_music:parse_score",
             by_kind=_NOTATION,
             takes="chord symbols, key signatures, or notes in their voices and meters; tempo marks",
             silent={"layers": _OF_SCORES},
         ),
         "kern": FileFormat(
             suffixes=(".krn",),
-            parser=".harmonies:parse_score",
+            parser=".sheet_music:parse_score",
             by_kind=_NOTATION,
             takes="harmonies, keys, or notes in their voices and meters; tempi",
             silent={"layers": _OF_SCORES},

@@ -18,8 +18,8 @@ from ..theory.harte import PITCH_CLASSES
 from ..theory.pitch import HIGHEST_MIDI, to_hertz
 from .content import decode
 from .formats import FORMATS
+from .midi import extend_ends, stretches, told_pedal
 from .options import Reading
-from .sustain import extend_ends, stretches, told_pedal
 
 _KINDS = ("notes", "note_alignment", "pedals")
 # Nothing may be matched by two parts in turn: long lines would take quadratic time.

@@ -1,4 +1,7 @@
-"""MIDI files: notes, hits and pedals of all tracks are read, in seconds; notes and hits are written."""
+"""MIDI files: notes, hits and pedals of all tracks are read, in seconds; notes and hits are written.
+
+Notes that end under the sustain pedal may be extended.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from operator import itemgetter
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..annotations.account import Account
+from ..annotations.account import Account, Remark
 from ..annotations.annotation import Annotation
 from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError, counted
@@ -24,7 +27,6 @@ from ..theory.general_midi import BENT, DRUMS, FAMILIES, PEDALS, PROGRAMS, SUSTA
 from ..theory.pitch import hz_to_midi, to_hertz
 from .formats import FORMATS
 from .options import Instrument, Reading
-from .sustain import DOWN, extend_ends, stretches, told_pedal
 
 if TYPE_CHECKING:
     import mido
@@ -519,3 +521,69 @@ def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]
     channel = np.full(len(pitch), _DRUM_CHANNEL, dtype=np.int64)
     channel[~drum] = np.array(free)[np.searchsorted(used, program[~drum])]
     return pitch, channel, [(free[index], int(number)) for index, number in enumerate(used.tolist())]
+
+
+DOWN = 64
+"""Minimum value of a controller whose pedal is down."""
+
+
+UNUSED = "has a sustain pedal (controller 64), which is ignored: its notes end with their keys (pedal: extend)"
+
+
+def told_pedal(presses: Sequence[tuple[float, int, int]], *, extended: bool) -> tuple[dict[str, str], list[Remark]]:
+    """The attribute of notes whose ends a sustain pedal extends, or a remark if it is ignored."""
+    if all(value < DOWN for _, _, value in presses):
+        return {}, []
+    return ({"pedal": "extended"}, []) if extended else ({}, [Remark("pedal", UNUSED)])
+
+
+def extend_ends(
+    start: Float, end: Float, voice: Int, channel: Int, presses: Sequence[tuple[float, int, int]], last: float
+) -> Float:
+    """Return the ends of notes under the sustain pedal, in ticks or seconds.
+
+    A note that ends while the pedal of its channel is down sounds until the pedal is released or the next note of its
+    pitch starts, whichever comes first, or until the last event if the pedal stays down. Notes are never shortened. A
+    voice is one number for each channel and pitch. Events of the pedal are in file order; at the same time, the last
+    event of a channel counts.
+
+    References
+    ----------
+    MIREX 2024, polyphonic transcription.
+    """
+    found = end.copy()
+    for one in {channel for _, channel, _ in presses}:
+        times = np.array([time for time, own, _ in presses if own == one], dtype=np.float64)
+        down = np.array([value >= DOWN for _, own, value in presses if own == one], dtype=np.bool_)
+        order = np.argsort(times, kind="stable")
+        times, down = times[order], down[order]
+        # Next release of the pedal after each event; without one, the pedal is down until the last event.
+        release = np.minimum.accumulate(np.append(np.where(down, np.inf, times), last)[::-1])[::-1]
+        own = np.flatnonzero(channel == one)
+        state = np.searchsorted(times, end[own], side="right") - 1
+        held = (state >= 0) & down[state]
+        until = np.where(held, release[state], end[own])
+        # The next start of a note of the same voice after a note's start and not before its end; infinite if none.
+        following = np.full(len(own), np.inf)
+        by_voice = np.lexsort((start[own], voice[own]))
+        for notes in np.split(by_voice, np.flatnonzero(np.diff(voice[own][by_voice])) + 1):
+            begins, ends = np.append(start[own[notes]], np.inf), end[own[notes]]
+            later = np.searchsorted(begins, begins[:-1], side="right")
+            following[notes] = begins[np.maximum(np.searchsorted(begins, ends, side="left"), later)]
+        found[own] = np.maximum(end[own], np.minimum(until, following))
+    return found
+
+
+def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[int, int]]:
+    """Starts and ends of the intervals in which a pedal is down, per channel.
+
+    `presses` are (tick, channel, value), in file order; pedals that are never released end at `last`.
+    """
+    found = []
+    begun: dict[int, int] = {}
+    for tick, channel, value in sorted(presses, key=lambda press: press[0]):
+        if value >= DOWN:
+            begun.setdefault(channel, tick)
+        elif channel in begun:
+            found.append((begun.pop(channel), tick))
+    return sorted([*found, *((tick, max(last, tick)) for tick in begun.values())])

@@ -46,13 +46,13 @@ from .formats import SUFFIXES
 from .jams import is_jams, open_objects
 from .label_maps import in_harte, in_normal_form
 from .layouts import SEPARATING, heading
+from .midi import extend_ends, told_pedal
 from .mirdata import convert as from_mirdata_object
 from .mirdata import is_mirdata
 from .nested_columns import class_names, name_classes, struct_columns
 from .options import HARTE, Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
-from .sustain import extend_ends, told_pedal
 from .unread_columns import CONTENT, demand_one_subject, report_header, unread_places
 
 Convert = Callable[[Any, Reading], Annotation]

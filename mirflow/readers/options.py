@@ -31,7 +31,7 @@ COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
 SINGLE_ROWS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"key": ("key", "mode", "label"), "tempo": ("tempo", "second", "strength")}
 )
-"""Columns of kinds with one row per track; see :mod:`mirflow.readers.single_rows`."""
+"""Columns of kinds with one row per track; see :mod:`mirflow.readers.single_layout`."""
 KEYS = ("track", "system", "annotator")
 """Key columns of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
 LABELLED = ("events", "intervals", "hierarchy", "notes", "labels")
@@ -404,7 +404,7 @@ class Reading(_Signed):
         "Notation of chord labels: Harte's syntax, or lead-sheet symbols such as Am7/C.",
         listed=True,
     )
-    # See mirflow.readers.harmonies.
+    # See mirflow.readers.sheet_music.
     score_tempo: float | None = option(
         None,
         "MusicXML and kern: quarter notes per minute, instead of the tempo marks; 60 gives times in quarter notes.",
@@ -417,7 +417,7 @@ class Reading(_Signed):
         "MusicXML: the library that reads scores.",
         listed=True,
     )
-    # See mirflow.readers.sustain.
+    # See mirflow.readers.midi.
     pedal: Pedal = option(
         "ignore",
         "MIDI files: ignore the sustain pedal, or extend notes that end under it to its release or their pitch's "

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import kind_of
-from ..annotations.spacing import extents, is_usual
+from ..annotations.validation import extents, is_usual
 from ..errors import QUOTED, AnnotationError, MirflowError
 from .layouts import spell
 from .options import DELIMITED, OPTIONS, Reading

@@ -14,8 +14,7 @@ from mirflow.errors import UnreadableError
 from mirflow.readers import downloads
 from mirflow.readers.content import file_stat, read_bytes
 from mirflow.readers.downloads import RemoteFile, download, local_path, parse_url, stamp_of
-from mirflow.readers.patterns import Match, Pattern
-from mirflow.readers.remote_files import Candidates, find_remote
+from mirflow.readers.patterns import Candidates, Match, Pattern, find_remote
 
 from ..http_folder import Folder, serve_folder
 

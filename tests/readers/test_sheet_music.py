@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import mido
 import numpy as np
 import pytest
 
+import mirflow
 from mirflow import evaluate
 from mirflow.annotations.annotation import Annotation
-from mirflow.errors import AnnotationError, InvalidAnnotationError
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import parse_file
 
@@ -132,3 +134,234 @@ class TestMusicxml:
             AnnotationError, match=r"a.musicxml:.* (is not a MusicXML score|cannot read it as musicxml|holds no score)"
         ):
             parse(text, "musicxml")
+
+
+NOTE = "<note><pitch><step>C</step><octave>4</octave></pitch><duration>8</duration></note>"
+MAJOR = "<key><fifths>0</fifths><mode>major</mode></key>"
+TEMPO = '<direction><sound tempo="120"/></direction>'
+
+
+def harmony(kind: str, root: str = "C", alter: int = 0, bass: str = "", degrees: str = "") -> str:
+    below = f"<bass><bass-step>{bass}</bass-step></bass>" if bass else ""
+    name = f"<root><root-step>{root}</root-step><root-alter>{alter}</root-alter></root>"
+    return f"<harmony>{name}<kind>{kind}</kind>{below}{degrees}</harmony>"
+
+
+def degree(value: int, alter: int, how: str) -> str:
+    parts = {"value": value, "alter": alter, "type": how}
+    return f"<degree>{''.join(f'<degree-{key}>{one}</degree-{key}>' for key, one in parts.items())}</degree>"
+
+
+def score(*measures: str, tempo: str = TEMPO, key: str = MAJOR, extra: str = "") -> str:
+    """A part with a whole note in each measure."""
+    time = "<time><beats>4</beats><beat-type>4</beat-type></time>"
+    first = f"<attributes><divisions>2</divisions>{key}{time}{extra}</attributes>{tempo}"
+    body = "".join(
+        f'<measure number="{number}">{first if number == 1 else ""}{one}{NOTE}</measure>'
+        for number, one in enumerate(measures, 1)
+    )
+    part = '<part-list><score-part id="P1"><part-name>Lead</part-name></score-part></part-list>'
+    return f'<?xml version="1.0"?><score-partwise version="4.0">{part}<part id="P1">{body}</part></score-partwise>'
+
+
+def load(tmp_path: Path, text: str, task: str, suffix: str = "musicxml", **options: object) -> object:
+    path = tmp_path / f"a.{suffix}"
+    path.write_text(text)
+    return mirflow.load(path, task=task, **options)
+
+
+def rows(found: object) -> list[tuple[float, float, str]]:
+    columns = (found[name].values.tolist() for name in ("start", "end", "label"))  # type: ignore[index]
+    return list(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "label"),
+    [
+        (harmony("major"), "C"),
+        (harmony("minor-seventh", "B", -1), "Bb:min7"),
+        (harmony("dominant", "F", 1, bass="A"), "F#:7/b3"),
+        (harmony("half-diminished"), "C:hdim7"),
+        (harmony("augmented-seventh"), "C:aug7"),
+        (harmony("major-ninth"), "C:maj9"),
+        (harmony("major-11th"), "C:(3,5,7,9,11)"),
+        (harmony("power"), "C:5"),
+        (harmony("pedal"), "C:1"),
+        (harmony("none"), "N"),
+        (harmony("dominant", degrees=degree(9, -1, "add")), "C:(3,5,b7,b9)"),
+        (harmony("dominant", degrees=degree(5, 1, "alter")), "C:aug7"),
+        (harmony("diminished", degrees=degree(5, 1, "alter")), "C:min"),
+        (harmony("major", degrees=degree(5, 0, "subtract")), "C:(3)"),
+        # What is added is counted from a dominant chord, in which the seventh is minor.
+        (harmony("suspended-fourth", degrees=degree(7, 0, "add")), "C:(4,5,b7)"),
+        (harmony("minor", degrees=degree(7, 1, "add")), "C:minmaj7"),
+    ],
+)
+def test_harmonies_of_musicxml(tmp_path: Path, symbol: str, label: str) -> None:
+    assert rows(load(tmp_path, score(symbol), "chord")) == [(0.0, 2.0, label)]
+
+
+def test_chords_last_until_the_next_one_and_tempo_marks_give_seconds(tmp_path: Path) -> None:
+    slower = '<direction><sound tempo="60"/></direction>'
+    text = score(harmony("major"), "", slower + harmony("minor", "A"), harmony("none"))
+    expected = [(0.0, 4.0, "C"), (4.0, 8.0, "A:min"), (8.0, 12.0, "N")]
+    assert rows(load(tmp_path, text, "chord")) == expected
+    in_quarters = rows(load(tmp_path, text, "chord", score_tempo=60))
+    assert [start for start, _, _ in in_quarters] == [0.0, 8.0, 12.0]
+
+
+def test_keys_of_a_score(tmp_path: Path) -> None:
+    change = "<attributes><key><fifths>-3</fifths><mode>minor</mode></key></attributes>"
+    text = score("", change, "")
+    assert rows(load(tmp_path, text, "local_key")) == [(0.0, 2.0, "C major"), (2.0, 6.0, "C minor")]
+    assert load(tmp_path, score(""), "key").label.values.tolist() == ["C major"]  # type: ignore[attr-defined]
+
+
+def test_compressed_scores(tmp_path: Path) -> None:
+    path = tmp_path / "a.mxl"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("META-INF/container.xml", "<container/>")
+        archive.writestr("score.xml", score(harmony("major")))
+    assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+
+
+def test_of_several_scores_in_a_compressed_file_the_one_that_it_names_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.mxl"
+    named = '<container><rootfiles><rootfile full-path="whole &amp; all.xml" media-type="x"/></rootfiles></container>'
+    for container in (named, "<container/>"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("META-INF/container.xml", container)
+            archive.writestr("part.musicxml", score(harmony("minor")))
+            archive.writestr("whole & all.xml", score(harmony("major")))
+        if container == named:
+            assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+    with pytest.raises(UnreadableError, match=r"a\.mxl: does not hold exactly one score, and does not declare"):
+        mirflow.load(path, task="chord")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "UTF-16", "iso-8859-1", "utf-8"])
+def test_a_score_may_say_its_encoding(tmp_path: Path, encoding: str) -> None:
+    head = f"<?xml version='1.0' encoding='{encoding}'?><!-- Dvořák -->".replace(
+        "ř", "ř" if "u" in encoding.lower() else "r"
+    )
+    path = tmp_path / "a.xml"
+    path.write_bytes(score(harmony("major")).replace('<?xml version="1.0"?>', head).encode(encoding))
+    assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+
+
+def test_utf8_is_read_whatever_a_score_says_and_a_declared_encoding_holds(tmp_path: Path) -> None:
+    path = tmp_path / "a.xml"
+    for said in ("utf-16", "iso-8859-1"):  # what is UTF-8 is read as that
+        path.write_text(score(harmony("major")).replace("?>", f" encoding='{said}'?>", 1))
+        assert rows(mirflow.load(path, task="chord")) == [(0.0, 2.0, "C")]
+    path.write_bytes(score().replace("?>", " encoding='punycode'?><!-- Dvořák -->", 1).encode("iso-8859-2"))
+    with pytest.raises(UnreadableError, match=r"cannot be decoded: byte 0xf8 on line 1 is not utf-8; declare its enc"):
+        mirflow.load(path, task="key")
+    path.with_suffix(".krn").write_bytes(f"!!!COM: Dvo\xe9\n{KERN}".encode("latin-1"))
+    assert len(mirflow.load(path.with_suffix(".krn"), task="chord", encoding="latin-1").label)
+
+
+KERN = "\n".join(
+    [
+        "**kern\t**kern\t**harm",
+        "*M4/4\t*M4/4\t*",
+        "*k[]\t*k[]\t*",
+        "*C:\t*C:\t*C:",
+        "*MM120\t*MM120\t*",
+        "=1\t=1\t=1",
+        "2c\t4e\tI",
+        ".\t4f\tV7",
+        "*\t*^\t*",
+        "2F\t2a\t2cc\tIVb",
+        "*\t*v\t*v\t*",
+        "=2\t=2\t=2",
+        "*k[f#]\t*k[f#]\t*",
+        "*G:\t*G:\t*G:",
+        "2g\t2b\tI",
+        "2d\t2d\tV7c/V",
+        "==\t==\t==",
+        "*-\t*-\t*-",
+    ]
+)
+
+
+def test_kern_with_harmonies(tmp_path: Path) -> None:
+    chords = [(0.0, 0.5, "C"), (0.5, 1.0, "G:7"), (1.0, 2.0, "F/3"), (2.0, 3.0, "G"), (3.0, 4.0, "A:7/5")]
+    assert rows(load(tmp_path, KERN, "chord", "krn")) == chords
+    assert rows(load(tmp_path, KERN, "local_key", "krn")) == [(0.0, 2.0, "C major"), (2.0, 4.0, "G major")]
+
+
+@pytest.mark.parametrize("task", ["chord", "key", "audio_to_score"])
+def test_a_line_of_kern_that_is_in_no_spine_is_refused(tmp_path: Path, task: str) -> None:
+    """music21 reads it, and moves all that follows."""
+    lines = ["**kern\t**harm", "*C:\t*C:", "=1\t=1", "1c\tI", "1g\tV", "*-\t*-"]
+    text = "\n".join([*lines[:4], "by hand", *lines[4:]])
+    with pytest.raises(InvalidAnnotationError, match=r"a\.krn:5: has 1 column, but there are 2 spines: 'by hand'"):
+        load(tmp_path, text, task, "krn")
+
+
+@pytest.mark.parametrize("token", ["V9", "N", "IV6", "iio7", "bVII", "viio7", "V7/V7", "?"])
+def test_harmonies_that_the_library_would_read_as_others_are_refused(tmp_path: Path, token: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=r"a\.krn:8: unsupported harmony"):
+        load(tmp_path, KERN.replace("V7\n", f"{token}\n", 1), "chord", "krn")
+    assert len(rows(load(tmp_path, KERN.replace("V7\n", f"{token}\n", 1), "local_key", "krn"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("numeral", "key", "label"),
+    [
+        ("viio", "C", "B:dim"),
+        ("ii7b", "C", "D:min7/b3"),
+        ("viio7", "c", "B:dim7"),
+        ("-II", "C", "Db"),
+        ("VI", "c", "Ab"),
+        ("iv7", "c", "F:min7"),
+        ("V/ii", "C", "A"),
+        ("Ic", "C", "C/5"),
+    ],
+)
+def test_numerals_in_their_keys(tmp_path: Path, numeral: str, key: str, label: str) -> None:
+    text = f"**kern\t**harm\n*M4/4\t*\n*k[]\t*\n*{key}:\t*{key}:\n*MM60\t*\n=1\t=1\n1c\t{numeral}\n==\t==\n*-\t*-\n"
+    assert rows(load(tmp_path, text, "chord", "krn")) == [(0.0, 4.0, label)]
+
+
+TRANSPOSED = "<transpose><diatonic>-1</diatonic><chromatic>-2</chromatic></transpose>"
+
+
+@pytest.mark.parametrize(
+    ("text", "task", "message"),
+    [
+        (score(harmony("other")), "chord", r"unsupported chord kind 'other' \(.*\), in measure 1"),
+        (score(harmony("Neapolitan")), "chord", "unsupported chord kind 'Neapolitan'"),
+        (score(harmony("major", degrees=degree(7, -1, "add"))), "chord", "a seventh altered by -1, .* measure 1"),
+        (score(""), "chord", "the score has no harmonies"),
+        (score(harmony("major"), tempo=""), "chord", "declare score_tempo: 60 for times in quarter notes"),
+        (score("", key="<key><fifths>0</fifths></key>"), "key", "the key signature has no mode, so the key is unknown"),
+        (score(harmony("major"), extra=TRANSPOSED), "chord", "is written for a transposing instrument"),
+        (score(harmony("major") + harmony("minor")), "chord", "two chords at the same time in measure 1: C and C:min"),
+        (score(""), "beat", "scores can be read as chords or keys, not as beat"),
+    ],
+)
+def test_what_leaves_a_chord_or_key_open_is_refused(tmp_path: Path, text: str, task: str, message: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=message):
+        load(tmp_path, text, task)
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "message"),
+    [
+        ("no xml", "musicxml", "a.musicxml:1: is not a MusicXML score"),
+        ("<score-partwise/>", "musicxml", "holds no score|is not musicxml that"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "musicxml", "declares XML entities"),
+        ("no kern", "krn", "holds no score|cannot read it as kern"),
+        ("PK\x03\x04", "mxl", "is not valid compressed MusicXML"),
+    ],
+)
+def test_what_is_no_score_is_unreadable(tmp_path: Path, text: str, suffix: str, message: str) -> None:
+    with pytest.raises(UnreadableError, match=message):
+        load(tmp_path, text, "chord", suffix)
+
+
+def test_a_tempo_that_cannot_be_is_refused() -> None:
+    with pytest.raises(AnnotationError, match="invalid score_tempo 0"):
+        mirflow.load("a.krn", task="chord", score_tempo=0)

@@ -17,8 +17,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MirflowWarning
 from mirflow.readers import Reading, read
-from mirflow.readers.midi import parse_midi
-from mirflow.readers.sustain import extend_ends
+from mirflow.readers.midi import extend_ends, parse_midi
 from mirflow.theory.pitch import hz_to_midi
 from tests.commands import invoke, printed, problems, refused
 

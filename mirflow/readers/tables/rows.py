@@ -36,7 +36,7 @@ from ..layouts import (
     is_number,
 )
 from ..options import COLUMNS, KEYS, SINGLE_ROWS, Reading
-from ..single_rows import find_single_row
+from ..single_layout import find_single_row
 from .distance_matrix import name_items
 from .table import RowKey, TrackTable, demand_one_key
 
