@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,20 +64,6 @@ CHORDS = {
     "oversegmentation": "oversegmentation",
     "undersegmentation": "undersegmentation",
 }
-
-
-@pytest.fixture(scope="module")
-def oracle(shared_data: Path) -> Path:
-    folder = shared_data / "oracles/01_madmom"
-    if not folder.is_dir():
-        pytest.skip(f"no scores of madmom: {folder} is not there")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def expected(oracle: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((oracle / "expected.json").read_text())
-    return document
 
 
 def score(task: str, sides: Sequence[Ragged], given: Mapping[str, Any]) -> tuple[Scores, list[str]]:

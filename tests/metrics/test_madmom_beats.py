@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from mirflow.errors import MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.beat import madmom
 from tests.event_strategies import pairs, to_rows
-from tests.metrics.batches import assert_batches_do_not_matter
 from tests.metrics.plain_madmom import beat_scores
 
 CONVENTION = get_task("beat").convention("madmom")
@@ -74,16 +72,6 @@ def test_every_score_is_that_of_the_rules_written_down_plainly(pair: tuple[Side,
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, abs=1e-12, nan_ok=True), name
-
-
-@given(st.lists(pairs, min_size=1, max_size=6), st.randoms(use_true_random=False))
-@settings(max_examples=25)
-def test_a_pair_alone_gives_what_it_gives_in_any_batch_to_the_bit(
-    sides: list[tuple[Side, Side]], random: Random
-) -> None:
-    annotations = [(annotation(reference), annotation(estimate)) for reference, estimate in sides]
-    measures = (*CONVENTION.select(), *CONVENTION.select(["amlc(skip=5.0)", "f_measure(delay=0.01)"]))
-    assert_batches_do_not_matter(CONVENTION, annotations, measures, random)
 
 
 @pytest.mark.filterwarnings("ignore:.* beats are empty:mirflow.errors.MirflowWarning")
@@ -149,25 +137,12 @@ def test_evidence_shows_hits_under_the_rule_of_the_score() -> None:
 # what madmom gives
 
 
-@pytest.fixture(scope="module")
-def oracle(shared_data: Path) -> Path:
-    folder = shared_data / "oracles/01_madmom"
-    if not folder.is_dir():
-        pytest.skip(f"no scores of madmom: {folder} is not there")
-    return folder
-
-
 @cache
 def read(path: Path, downbeats: bool = False) -> Side:
     rows = np.loadtxt(path, ndmin=2)
     if downbeats and rows.shape[1] > 1:
         rows = rows[rows[:, 1] == 1]
     return rows[:, 0]
-
-
-def expected_of(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "expected.json").read_text())
-    return document
 
 
 def assert_scores(scores: Scores, expected: list[Mapping[str, Any]]) -> None:
@@ -178,8 +153,8 @@ def assert_scores(scores: Scores, expected: list[Mapping[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("setting", [*SETTINGS, "custom"])
-def test_real_beats_and_their_variants_score_as_in_madmom(oracle: Path, setting: str) -> None:
-    rows = [one for one in expected_of(oracle)["beats"].values() if setting in one["results"]]
+def test_real_beats_and_their_variants_score_as_in_madmom(oracle: Path, expected: dict[str, Any], setting: str) -> None:
+    rows = [one for one in expected["beats"].values() if setting in one["results"]]
     assert rows
     first = setting == "downbeats"
     sides = [(read(oracle / one["ann"], first), read(oracle / one["det"], first)) for one in rows]
@@ -187,8 +162,8 @@ def test_real_beats_and_their_variants_score_as_in_madmom(oracle: Path, setting:
 
 
 @pytest.mark.parametrize("setting", ["default", "matlab_compat"])
-def test_edge_cases_score_as_in_madmom(oracle: Path, setting: str) -> None:
-    cases = expected_of(oracle)["beats_edge"].values()
+def test_edge_cases_score_as_in_madmom(expected: dict[str, Any], setting: str) -> None:
+    cases = expected["beats_edge"].values()
     scores = score([(one["ann"], one["det"]) for one in cases], setting)
     raised = np.array(["exception" in one[setting] for one in cases])
     assert [row in scores.partly for row in range(len(raised))] == raised.tolist()
@@ -196,29 +171,26 @@ def test_edge_cases_score_as_in_madmom(oracle: Path, setting: str) -> None:
     assert_scores(kept, [one[setting] for one in cases if "exception" not in one[setting]])
 
 
-def histogram_of(scores: Scores, pairs: int) -> np.ndarray:
-    table = scores.extras["error_histogram_40"]
-    found = np.zeros((pairs, 40))
-    found[tuple(table.index.T)] = table.value
-    return found
-
-
-def test_error_histograms_are_those_of_madmom(oracle: Path) -> None:
-    document = expected_of(oracle)
-    real = [one for one in document["beats"].values() if "default" in one["results"]]
+def test_error_histograms_are_those_of_madmom(oracle: Path, expected: dict[str, Any]) -> None:
+    real = [one for one in expected["beats"].values() if "default" in one["results"]]
     sides = [(read(oracle / one["ann"]), read(oracle / one["det"])) for one in real]
     wanted = [one["results"]["default"]["error_histogram"] for one in real]
-    edges = [one for one in document["beats_edge"].values() if "exception" not in one["default"]]
+    edges = [one for one in expected["beats_edge"].values() if "exception" not in one["default"]]
     sides += [(one["ann"], one["det"]) for one in edges]
     wanted += [one["default"]["error_histogram"] for one in edges]
-    np.testing.assert_allclose(histogram_of(score(sides, metrics=["error_histogram"]), len(sides)), wanted, atol=1e-12)
+    table = score(sides, metrics=["error_histogram"]).extras["error_histogram_40"]
+    found = np.zeros((len(sides), 40))
+    found[tuple(table.index.T)] = table.value
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 LATE = ["p_score(skip=5.0)", "amlt(triple=false,skip=5.0)"]
 
 
-def test_means_and_the_global_information_gain_are_queries(oracle: Path, tmp_path: Path) -> None:
-    means = expected_of(oracle)["beats_mean"]
+def test_means_and_the_global_information_gain_are_queries(
+    oracle: Path, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    means = expected["beats_mean"]
     names = [*SCALARS, "error_histogram", "counts", *LATE]
     metrics = ", ".join(json.dumps(name) for name in names)
     pipeline = tmp_path / "madmom.yaml"
