@@ -365,7 +365,20 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
         taken.append(chosen)
         rest = rest[~_touched(left[rest], left[chosen], left_size) & ~_touched(right[rest], right[chosen], right_size)]
     if len(rest):
-        taken.append(_augment(left, right, rest, right_size))
+        from scipy.sparse import coo_array, csr_array
+        from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
+        # scipy is fast for small connected components, but takes minutes for those with thousands of vertices.
+        edges = rest[np.unique(left[rest] * right_size + right[rest], return_index=True)[1]]
+        rows, columns = (np.unique(side[edges], return_inverse=True)[1] for side in (left, right))
+        size, width = int(rows.max()) + 1, int(columns.max()) + 1
+        ones = np.ones(len(edges), dtype=np.int8)
+        part = connected_components(coo_array((ones, (rows, columns + size)), shape=(size + width, size + width)))[1]
+        large = (np.bincount(part) > _LARGE)[part[:size]][rows]
+        graph = csr_array((ones[~large], (rows[~large], columns[~large])), shape=(size, width))
+        partner = maximum_bipartite_matching(graph, perm_type="column")
+        others = match_in_order(rows[large], columns[large], size, width)
+        taken += [edges[~large][partner[rows[~large]] == columns[~large]], edges[large][others]]
     return np.sort(np.concatenate(taken)) if taken else np.zeros(0, dtype=np.int64)
 
 
@@ -381,26 +394,6 @@ def _touched(vertex: Int, removed: Int, size: int) -> Bool:
     gone = np.zeros(size, dtype=np.bool_)
     gone[removed] = True
     return np.asarray(gone[vertex])
-
-
-def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
-    """Find a largest matching among some edges.
-
-    scipy is fast for small connected components, but takes minutes for those with thousands of vertices.
-    """
-    from scipy.sparse import coo_array, csr_array
-    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
-
-    edges = edges[np.unique(left[edges] * right_size + right[edges], return_index=True)[1]]
-    rows, columns = (np.unique(side[edges], return_inverse=True)[1] for side in (left, right))
-    size, width = int(rows.max()) + 1, int(columns.max()) + 1
-    ones = np.ones(len(edges), dtype=np.int8)
-    part = connected_components(coo_array((ones, (rows, columns + size)), shape=(size + width, size + width)))[1]
-    large = (np.bincount(part) > _LARGE)[part[:size]][rows]
-    graph = csr_array((ones[~large], (rows[~large], columns[~large])), shape=(size, width))
-    partner = maximum_bipartite_matching(graph, perm_type="column")
-    others = match_in_order(rows[large], columns[large], size, width)
-    return np.concatenate([edges[~large][partner[rows[~large]] == columns[~large]], edges[large][others]])
 
 
 def match_heaviest(left: Int, right: Int, weight: Float) -> Int:

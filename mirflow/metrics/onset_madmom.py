@@ -9,7 +9,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..ragged import Column
-from .base import Convention, Pairs, Shared, computed_once, read_pair, refuse_unjudged, score_by
+from .base import Convention, Pairs, Shared, read_pair, refuse_unjudged, score_by
 from .cleaning import usable_pair
 from .events import MADMOM, Detected, Events, clean, events_of, matched, metrics_of_detections, pair_of, validate_pair
 from .measures import Measure, Parameter, Value
@@ -66,23 +66,22 @@ class OnsetPairs(Shared):
         parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
         self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
 
-    @computed_once
-    def detected(self, window: float, combined: float, delay: float) -> Detected:
+    def detected(self, measure: Measure) -> Detected:
         """Detections of onsets after combining those of the reference and delaying those of the estimate."""
-        sides = (
-            (_sorted(combine(reference, combined)), _sorted(Events(estimate.times + delay, estimate.counts)))
-            for reference, estimate in self._batches
-        )
-        return Detected.join([Detected.of(reference, estimate, window) for reference, estimate in sides])
+        window, combined, delay = (float(measure[name]) for name in ("window", "combine", "delay"))
 
+        def detect() -> Detected:
+            sides = (
+                (_sorted(combine(reference, combined)), _sorted(Events(estimate.times + delay, estimate.counts)))
+                for reference, estimate in self._batches
+            )
+            return Detected.join([Detected.of(reference, estimate, window) for reference, estimate in sides])
 
-def detected(onsets: OnsetPairs, measure: Measure) -> Detected:
-    """Detections of onsets under a measure's parameters."""
-    return onsets.detected(float(measure["window"]), float(measure["combine"]), float(measure["delay"]))
+        return self.once(measure.values, detect)
 
 
 METRICS = metrics_of_detections(
-    detected,
+    OnsetPairs.detected,
     "onsets",
     (
         Parameter("window", 0.025, "s", help="largest distance of matched onsets", least=0.0),

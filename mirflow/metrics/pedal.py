@@ -30,7 +30,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.rolls import PEDALS_DOWN
-from ..errors import AnnotationError, refuse_unknown
+from ..errors import AnnotationError
 from ..ragged import Column, Float, Ragged
 from ..theory import general_midi
 from ..theory.general_midi import pedal_of
@@ -193,6 +193,9 @@ def _score_pair(reference: Any, estimate: Any, measures: Sequence[Measure]) -> F
     return TRANSKUN.score_pair(rows[0], rows[1], measures)
 
 
+_scores = PairFunctions(METRICS, _score_pair)
+
+
 def evaluate(
     ref_intervals: Array, ref_pedals: Sequence[str], est_intervals: Array, est_pedals: Sequence[str], **kwargs: Value
 ) -> OrderedDict[str, float]:
@@ -227,12 +230,7 @@ def evaluate(
     >>> evaluate(held, ["sustain"] * 2, held[:1], ["64"])["recall"]
     0.5
     """
-    names = {parameter.name for metric in METRICS for parameter in metric.parameters}
-    refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_pedals", "est_intervals", "est_pedals", *names))
-    sides = (ref_intervals, ref_pedals), (est_intervals, est_pedals)
-    measures = [metric.measure(**kwargs) for metric in METRICS]
-    scores = _score_pair(*sides, measures)
-    return OrderedDict(zip((metric.name for metric in METRICS), scores.tolist(), strict=True))
+    return OrderedDict(_scores.every((ref_intervals, ref_pedals), (est_intervals, est_pedals), kwargs))
 
 
-globals().update(PairFunctions(METRICS, _score_pair).functions("(intervals, pedals): (n, 2), seconds, and n names."))
+globals().update(_scores.functions("(intervals, pedals): (n, 2), seconds, and n names."))

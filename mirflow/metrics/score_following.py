@@ -46,7 +46,7 @@ from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Pairs, Scores, Shared, Task
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
-from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in, select
+from .measures import Measure, Parameter, Weight, family, metric, metrics_in, select
 from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "evaluate"]
@@ -467,10 +467,7 @@ def evaluate(
     >>> found["overall_precision"], found["missed"], found["mean_offset"], found["mean_latency"]
     (0.5, 0.5, 0.5, 0.25)
     """
-    parameters: dict[str, Value] = {"threshold": threshold, "by": by, "tolerance": tolerance}
-    measures = [metric.measure(**parameters) for metric in METRICS if metric.default]
-    scores = _score_pair(reference, estimate, measures)
-    return OrderedDict(zip((metric.metric.name for metric in measures), scores.tolist(), strict=True))
+    return OrderedDict(_scores.every(reference, estimate, {"threshold": threshold, "by": by, "tolerance": tolerance}))
 
 
 def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
@@ -492,4 +489,5 @@ def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Seq
         raise InvalidAnnotationError(str(error)) from None
 
 
-globals().update(PairFunctions(METRICS, _score_pair).functions("As for `evaluate`."))
+_scores = PairFunctions(METRICS, _score_pair)
+globals().update(_scores.functions("As for `evaluate`."))

@@ -309,8 +309,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         missing, known = tally
         if measure["unjudged"] == "refuse":
             for pair in np.flatnonzero(missing).tolist():
-                ranks = set(met.place[(met.pair == pair) & known[met.judged]].tolist())
-                refused.setdefault(pair, _unjudged(pairs, pair, ranks, measure))
+                ranks = met.place[(met.pair == pair) & known[met.judged]]
+                refused.setdefault(pair, _unjudged(pairs[np.array([pair])], ranks, measure))
         else:
             unknown = np.maximum(unknown, missing)
         if "scale" in measure.parameters:
@@ -323,12 +323,12 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return Scores(values[0], values[1], refused=refused, repairs=unknown)
 
 
-def _unjudged(pairs: Pairs, pair: int, judged: set[int], measure: Measure) -> str:
+def _unjudged(pair: Pairs, judged: Int, measure: Measure) -> str:
     """Message about candidates at the top of a list that are not at one of the judged ranks."""
-    estimates, row = pairs.estimates, int(pairs.estimate_row[pair])
-    codes = estimates.columns["label"][slice(*estimates.offsets[row : row + 2])][: int(measure["k"]) or None]
-    missing = [rank for rank in range(len(codes)) if rank not in judged]
-    named = ", ".join(f"{estimates.labels[codes[rank]]!r} (rank {rank + 1})" for rank in missing[:_NAMED])
+    estimate = pair.lay_out()[1]
+    codes = estimate.columns["label"][: int(measure["k"]) or None]
+    missing = np.setdiff1d(np.arange(len(codes)), judged)
+    named = ", ".join(f"{estimate.labels[codes[rank]]!r} (rank {rank + 1})" for rank in missing[:_NAMED].tolist())
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
     hint = f"{measure.metric.name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
     return f"no {measure.metric.needs} judgement of {named}{more}; {hint}"

@@ -33,10 +33,6 @@ class NotatedNote(NamedTuple):
     onset: int
     end: int
 
-    def moved(self, convert: Callable[[int], int]) -> NotatedNote:
-        """Convert the note to another time axis."""
-        return self._replace(start=convert(self.start), onset=convert(self.onset), end=convert(self.end))
-
 
 Cluster = tuple[int, int, int]  # Voice, start and end: the notes that sound together in one voice
 
@@ -68,39 +64,40 @@ class Notation:
 
     @cached_property
     def groupings(self) -> list[Interval]:
-        """All whole sub-beats, beats and bars, as start and end."""
-        return list(_groupings(self.tatums, sorted(self.meters.items())))
+        """All whole sub-beats, beats and bars, as start and end; a meter starts at the first tatum after it."""
+        meters, groupings = sorted(self.meters.items()), list[Interval]()
+        times = [time for time, _ in meters]
+        current, number, lengths = -1, 0, (1, 1, 1)
+        begun: list[int | None] = [None] * 3
+        for tatum in self.tatums:
+            index = max(bisect_left(times, tatum + 1) - 1, 0)
+            if index != current:
+                current = index
+                beats, sub_beats, per_sub_beat, pickup = meters[index][1]
+                lengths = per_sub_beat, per_sub_beat * sub_beats, per_sub_beat * sub_beats * beats
+                number = lengths[2] - pickup if pickup else 0
+            for level, length in enumerate(lengths):
+                if number % length == 0:
+                    start = begun[level]
+                    if start is not None:
+                        groupings.append((start, tatum))
+                    begun[level] = tatum
+            number += 1
+        return groupings
 
     def moved(self, convert: Callable[[int], int]) -> Notation:
         """Convert the notation to another time axis; the last of several values at one time is kept."""
+        notes = (
+            note._replace(start=convert(note.start), onset=convert(note.onset), end=convert(note.end))
+            for note in self.notes
+        )
         return Notation(
-            tuple(sorted(note.moved(convert) for note in self.notes)),
+            tuple(sorted(notes)),
             tuple(sorted({convert(time) for time in self.tatums})),
             {convert(0): DEFAULT_METER} | {convert(time): meter for time, meter in sorted(self.meters.items())},
             {convert(time): key for time, key in sorted(self.keys.items())},
             {convert(time): chord for time, chord in sorted(self.chords.items())},
         )
-
-
-def _groupings(tatums: Sequence[int], meters: Sequence[tuple[int, Meter]]) -> Iterator[Interval]:
-    """Sub-beats, beats and bars between the first and the last tatum; a meter starts at the first tatum after it."""
-    times = [time for time, _ in meters]
-    current, number, lengths = -1, 0, (1, 1, 1)
-    begun: list[int | None] = [None] * 3
-    for tatum in tatums:
-        index = max(bisect_left(times, tatum + 1) - 1, 0)
-        if index != current:
-            current = index
-            beats, sub_beats, per_sub_beat, pickup = meters[index][1]
-            lengths = per_sub_beat, per_sub_beat * sub_beats, per_sub_beat * sub_beats * beats
-            number = lengths[2] - pickup if pickup else 0
-        for level, length in enumerate(lengths):
-            if number % length == 0:
-                start = begun[level]
-                if start is not None:
-                    yield start, tatum
-                begun[level] = tatum
-        number += 1
 
 
 def notations_of(rows: Ragged) -> list[Notation]:

@@ -280,7 +280,8 @@ def _score_pair(reference: Mapping[str, Any], estimate: Mapping[str, Any], measu
     return MV2H.score_pair(sides[0], sides[1], measures)
 
 
-FUNCTIONS = PairFunctions(METRICS, _score_pair).functions("As for `evaluate`.")  # Functions of one pair, by metric
+_functions = PairFunctions(METRICS, _score_pair)
+FUNCTIONS = _functions.functions("As for `evaluate`.")  # Functions of one pair, by metric
 
 
 def evaluate(
@@ -327,11 +328,9 @@ def evaluate(
     >>> found["multipitch"], round(found["mv2h"], 3)
     (0.5, 0.1)
     """
-    values = {
+    tolerances = {
         "onset_tolerance": onset_tolerance,
         "value_tolerance": value_tolerance,
         "grouping_tolerance": grouping_tolerance,
     }
-    measures = [measure.measure(**values) for measure in METRICS]
-    scores = _score_pair(reference, estimate, measures).tolist()
-    return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores, strict=True))
+    return OrderedDict(_functions.every(reference, estimate, tolerances))

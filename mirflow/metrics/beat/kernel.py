@@ -260,43 +260,38 @@ def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float,
     denominator, and the denominator, the larger number of beats of both sides: float64 (pairs, levels) each.
     """
     estimate = batch.estimate
+    position, item = place_in(estimate), np.arange(len(estimate.times), dtype=np.int64)
     runs, totals = [], []
     for level in LEVELS:
-        right = _is_right(batch.levels[level], estimate, batch.nearest_reference(level), phase, period)
-        item = np.arange(len(right), dtype=np.int64)
+        reference, near = batch.levels[level], batch.nearest_reference(level)
+        # Correct beats are close to a beat that no earlier one has matched, in about its tempo.
+        first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
+        # The first beat of either side has no interval before it, so the one after it is used.
+        forward = (position == 0) | (near == first)
+        until = np.where(forward & (near < last), near + 1, near)
+        since = np.where(until > near, near, np.maximum(near - 1, first))
+        interval = reference.times[until] - reference.times[since]
+        own_until = np.where(forward & (position != (estimate.counts - 1)[estimate.pair]), item + 1, item)
+        own_interval = estimate.times[own_until] - estimate.times[own_until - 1]
+        distance = np.abs(estimate.times - reference.times[near])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            phase_error, period_error = np.abs(distance / interval), np.abs(1 - own_interval / interval)
+        none = interval == 0
+        if none.any():
+            phase_error[none] = np.where(distance[none] == 0, 1.0, np.inf)
+            period_error[none] = np.where(own_interval[none] == 0, 0.0, np.inf)
+        right: Bool = (phase_error < phase) & (period_error < period)
+        chosen = np.flatnonzero(right)
+        taker = np.empty(len(reference.times), dtype=np.int64)
+        # The first of several beats that match the same one is right: in reverse order, it is written last.
+        taker[near[chosen][::-1]] = chosen[::-1]
+        right[chosen] = taker[near[chosen]] == chosen
         length = item + 1 - np.maximum.accumulate(np.where(right, estimate.offsets[:-1][estimate.pair], item + 1))
         runs.append(np.maximum.reduceat(length, estimate.offsets[:-1]).astype(np.float64))
         totals.append(sum_by(estimate.pair, right.astype(np.float64), len(estimate)))
     counts = np.column_stack([batch.levels[level].counts for level in LEVELS])
     denominator = np.maximum(counts, estimate.counts[:, np.newaxis]).astype(np.float64)
     return np.column_stack(runs) / denominator, np.column_stack(totals) / denominator, denominator
-
-
-def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, period: float) -> Bool:
-    """Mark correct beats: close to a beat that no earlier one has matched, in about its tempo."""
-    first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
-    position, item = place_in(estimate), np.arange(len(nearest), dtype=np.int64)
-    # The first beat of either side has no interval before it, so the one after it is used.
-    forward = (position == 0) | (nearest == first)
-    until = np.where(forward & (nearest < last), nearest + 1, nearest)
-    since = np.where(until > nearest, nearest, np.maximum(nearest - 1, first))
-    interval = reference.times[until] - reference.times[since]
-    own_until = np.where(forward & (position != (estimate.counts - 1)[estimate.pair]), item + 1, item)
-    own_interval = estimate.times[own_until] - estimate.times[own_until - 1]
-    distance = np.abs(estimate.times - reference.times[nearest])
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        phase_error, period_error = np.abs(distance / interval), np.abs(1 - own_interval / interval)
-    none = interval == 0
-    if none.any():
-        phase_error[none] = np.where(distance[none] == 0, 1.0, np.inf)
-        period_error[none] = np.where(own_interval[none] == 0, 0.0, np.inf)
-    right: Bool = (phase_error < phase) & (period_error < period)
-    chosen = np.flatnonzero(right)
-    taker = np.empty(len(reference.times), dtype=np.int64)
-    # The first of several beats that match the same one is right: in reverse order, it is written last.
-    taker[nearest[chosen][::-1]] = chosen[::-1]
-    right[chosen] = taker[nearest[chosen]] == chosen
-    return right
 
 
 def information_gain(batch: Batch, bins: int, half_ends: bool, normalise: bool) -> Float:

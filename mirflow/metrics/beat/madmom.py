@@ -223,13 +223,16 @@ class BeatPairs(Shared):
             EventBatch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts
         ]
 
-    @computed_once
-    def detected(self, window: float, delay: float) -> Detected:
+    def detected(self, measure: Measure) -> Detected:
         """Detections of beats after delaying the estimates."""
-        shifted = (
-            (batch.reference, Events(batch.estimate.times + delay, batch.estimate.counts)) for batch in self.batches
-        )
-        return Detected.join([Detected.of(*sides, window) for sides in shifted])
+        window, delay = float(measure["window"]), float(measure["delay"])
+
+        def detect() -> Detected:
+            shifted = (Events(batch.estimate.times + delay, batch.estimate.counts) for batch in self.batches)
+            parts = zip(self.batches, shifted, strict=True)
+            return Detected.join([Detected.of(batch.reference, estimate, window) for batch, estimate in parts])
+
+        return self.once(measure.values, detect)
 
 
 def _by_batch(compute: Callable[..., tuple[Float, ...]]) -> Callable[..., tuple[Float, ...]]:
@@ -298,13 +301,8 @@ _LARGER = Weight("the larger number of beats of both sides", "beats")
 _TRACKS = Weight("number of tracks with reference beats", "tracks")
 
 
-def detected(beats: BeatPairs, measure: Measure) -> Detected:
-    """Detections of beats under a measure's window and delay."""
-    return beats.detected(float(measure["window"]), float(measure["delay"]))
-
-
 _RATES = metrics_of_detections(
-    detected,
+    BeatPairs.detected,
     "beats",
     (
         Parameter("window", 0.07, "s", help="largest distance of matched beats", least=0.0),

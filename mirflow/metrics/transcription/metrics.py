@@ -594,11 +594,8 @@ def _mt3_metrics() -> tuple[tuple[Metric, ...], tuple[Measure, ...]]:
     return tuple(named.values()), tuple(measures)
 
 
-def clean_all(rows: Ragged) -> Cleaned:
-    """Clean rows of notes like `clean`, but keep notes of zero length."""
-    return clean(rows, drop=False)
-
-
+clean_all = partial(clean, drop=False)
+"""Clean rows of notes, keeping notes of zero length."""
 _OF_MT3, _MT3_MEASURES = _mt3_metrics()
 MT3 = Convention(
     "mt3",
