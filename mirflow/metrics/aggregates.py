@@ -233,60 +233,33 @@ def _call(module: str, name: str, *arguments: Float) -> Float:
     return result
 
 
+_WEIGHTED = "mean over the tracks, weighted by"
 for _one in (
     RatioOfSums("mean", "plain mean over the tracks", "one", "one"),
     Statistic("median", "median over the tracks", _median, _median_without_each, quantile=0.5),
-    RatioOfSums(
-        "pooled", "mean over the tracks, weighted by the metric's own weight", "weight", "weight", requires="weights"
-    ),
-    RatioOfSums(
-        "wcsr", "mean over the tracks, weighted by their evaluated seconds", "weight", "weight", requires="recall"
-    ),
-    RatioOfSums(
-        "wcsr_tn",
-        "mean over the tracks, weighted by the durations of their references",
-        "duration",
-        "duration",
-        requires="recall",
-    ),
+    RatioOfSums("pooled", f"{_WEIGHTED} the metric's own weight", "weight", "weight", requires="weights"),
+    RatioOfSums("wcsr", f"{_WEIGHTED} their evaluated seconds", "weight", "weight", requires="recall"),
+    RatioOfSums("wcsr_tn", f"{_WEIGHTED} the durations of their references", "duration", "duration", requires="recall"),
     RatioOfSums(
         "wcsr_total", "right seconds over the seconds of all references", "weight", "duration", requires="recall"
     ),
     Total("sum", "added up over the tracks"),
-    OutcomeRatio(
-        "precision",
-        "share of the items estimated as a class or tag that belong to it, over all tracks",
-        methodcaller("precision"),
-    ),
-    OutcomeRatio(
-        "recall",
-        "share of the items of a class or tag that were estimated as such, over all tracks",
-        methodcaller("recall"),
-    ),
-    OutcomeRatio(
-        "f_measure",
-        "harmonic mean of precision and recall of a class or tag, over all tracks",
-        methodcaller("f_measure"),
-        title="F-measure",
-    ),
-    OutcomeRatio(
-        "iou",
-        "intersection over union of a class or tag: items of it on both sides over items of it on either side, "
-        "over all tracks",
-        methodcaller("iou"),
-        title="intersection over union",
-    ),
-    OutcomeRatio(
-        "accuracy",
-        "share of the decisions on a class or tag that are right, over all tracks",
-        methodcaller("accuracy"),
-        rejections=True,
-    ),
-    OutcomeRatio(
-        "negative_accuracy",
-        "share of the items outside a class or tag that were not estimated as such, over all tracks",
-        methodcaller("negative_accuracy"),
-        rejections=True,
+    *(
+        OutcomeRatio(
+            name,
+            f"{words}, over all tracks",
+            methodcaller(name),
+            rejections=name in ("accuracy", "negative_accuracy"),
+            title={"f_measure": "F-measure", "iou": "intersection over union"}.get(name, ""),
+        )
+        for name, words in (
+            ("precision", "share of the items estimated as a class or tag that belong to it"),
+            ("recall", "share of the items of a class or tag that were estimated as such"),
+            ("f_measure", "harmonic mean of precision and recall of a class or tag"),
+            ("iou", "intersection over union of a class or tag: items of it on both sides over items of it on either"),
+            ("accuracy", "share of the decisions on a class or tag that are right"),
+            ("negative_accuracy", "share of the items outside a class or tag that were not estimated as such"),
+        )
     ),
     StatisticOfSums(
         "mcc",

@@ -155,6 +155,7 @@ def _alike(**values: Value) -> ArgumentLayout:
     return ArgumentLayout(values, values)
 
 
+_NOTE = ("time", "position", "pitch")
 _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
     {
         "events": (_alike(times=_column("time")), _alike(times=_column("time"), labels=_labels)),
@@ -181,12 +182,7 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
         "labels": (_alike(labels=_numbered),),
         "ranking": (_alike(items=_numbered),),
         "judgements": (_alike(judgements=_table),),
-        "following": (
-            ArgumentLayout(
-                {"notes": _notes("time", "position", "pitch")},
-                {"notes": _notes("time", "detected", "position", "pitch")},
-            ),
-        ),
+        "following": (ArgumentLayout({"notes": _notes(*_NOTE)}, {"notes": _notes("time", "detected", *_NOTE[1:])}),),
         "note_alignment": (_alike(entries=_table),),
         "hits": (_alike(times=_column("time"), drums=_labels),),
         "text": (_alike(text=lambda row: "\n".join(_labels(row))),),

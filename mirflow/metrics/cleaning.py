@@ -106,9 +106,8 @@ def inspected(
     See :func:`mirflow.annotations.validation.inspect`.
     """
     findings = inspect(KINDS[kind], rows)
-    problems: list[Problem] = [
-        (findings[name].items, partial(findings[name].describe, rows)) for name in refused if name in findings
-    ]
+    wrong = (findings[name] for name in refused if name in findings)
+    problems: list[Problem] = [(finding.items, partial(finding.describe, rows)) for finding in wrong]
     items = np.zeros(int(rows.counts[-1].sum()), dtype=np.bool_)
     for name in findings.keys() & set(counted):
         items |= findings[name].items
@@ -233,14 +232,12 @@ def number_labels(
     if classes is not None:
         names = classes.names
     else:
-        used = (np.unique(side.columns["label"]).tolist() for side in sides)
-        names = tuple(sorted({s.labels[code] for s, codes in zip(sides, used, strict=True) for code in codes}))
+        used = ({side.labels[code] for code in np.unique(side.columns["label"]).tolist()} for side in sides)
+        names = tuple(sorted(set().union(*used)))
     index = {name: number for number, name in enumerate(names)}
-    numbers = []
-    for side in sides:
-        of_label = np.array([*(index.get(label, -1) for label in side.labels), -1], dtype=np.int64)
-        numbers.append(of_label[side.columns["label"]])
-    return names, (numbers[0], numbers[1])
+    of_label = (np.array([*(index.get(label, -1) for label in s.labels), -1], dtype=np.int64) for s in sides)
+    left, right = (numbers[side.columns["label"]] for numbers, side in zip(of_label, sides, strict=True))
+    return names, (left, right)
 
 
 def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Problem]:

@@ -84,11 +84,9 @@ DISTINCT = 5
 def doubts_about_constants(task: str) -> tuple[Doubt, ...]:
     """The doubts about estimates of labelled intervals that say nothing, and win metrics of a task."""
     if "X" in WINS.get(task, {}):
-        unknown = (
-            "the estimate is `X` for more than {:.0%} of its time, which `mirex` counts as right, as mir_eval does"
-        )
-        sign, of_pair = unknown.format(SHARE), _unknown_chords
-        return (Doubt("unknown_chords", sign, of_pair=of_pair, suspects=_having_unknown_chords),)
+        left_open = f"the estimate is `X` for more than {SHARE:.0%} of its time"
+        sign = f"{left_open}, which `mirex` counts as right, as mir_eval does"
+        return (Doubt("unknown_chords", sign, of_pair=_unknown_chords, suspects=_having_unknown_chords),)
     sign = (
         f"the estimate has one label throughout, where its reference has {DISTINCT} or more, and a metric is then "
         "perfect: precisions of boundaries, undersegmentation"
@@ -109,8 +107,8 @@ def _having_a_single_label(measures: Sequence[Measure], annotations: Collection)
     codes, counts = rows.columns["label"], rows.counts[0]
     mask: Bool = np.zeros(len(counts), dtype=np.bool_)
     filled = np.flatnonzero(counts)
-    begins = offsets_of(counts)[:-1][filled]
-    if len(begins):
+    if len(filled):
+        begins = offsets_of(counts)[:-1][filled]
         mask[filled] = np.minimum.reduceat(codes, begins) == np.maximum.reduceat(codes, begins)
     return mask
 

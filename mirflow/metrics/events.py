@@ -80,12 +80,10 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
     return Events(times[ranges(starts, counts)], counts)
 
 
-def pair_of(reference: Array, estimate: Array) -> Pairs:
+def pair_of(*sides: Array) -> Pairs:
     """Make a single pair of two arrays of event times."""
-    left, right = (
-        Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
-        for times in (reference, estimate)
-    )
+    times = (np.asarray(side, dtype=np.float64) for side in sides)
+    left, right = (Ragged({"time": time}, (np.array([len(time)], dtype=np.int64),)) for time in times)
     return Pairs.in_order(left, right)
 
 
@@ -268,11 +266,11 @@ def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Scored:
 
 
 def _tabulate(detect: Detect, what: str, name: str, computed: Any, measure: Measure) -> Sparse:
-    found = detect(computed, measure)
+    detected = detect(computed, measure)
     if name == "counts":
-        values = np.column_stack([found.hits, found.references, found.estimates]).astype(np.float64)
+        values = np.column_stack([detected.hits, detected.references, detected.estimates]).astype(np.float64)
         return tabulate(values, ("count",), (COUNTED,), f"matched {what}, and {what} of both sides")
-    values = np.column_stack([found.hits.astype(np.float64), found.total, found.squares])
+    values = np.column_stack([detected.hits.astype(np.float64), detected.total, detected.squares])
     return tabulate(values, ("moment",), (MOMENTS,), f"sums of powers of the errors of matched {what}", "s")
 
 

@@ -38,20 +38,13 @@ def _score(
         for pair in np.flatnonzero(too_late(own, rows, hop)[row]).tolist()
     }
     references, estimates = (form.sample(own, rows, hop) for rows, _ in pairs.sides)
-    in_frames = [_in_frames(measure, hop) for measure in measures]
+    in_frames = []  # the measures of the same quantities if a frame takes a second
+    for measure in measures:
+        parameters = zip(measure.metric.parameters, measure.values, strict=True)
+        values = (round(v / hop, 9) if p.unit == "s" and isinstance(v, float) else v for p, v in parameters)
+        in_frames.append(Measure(measure.metric, tuple(values)))
     scores = score(replace(pairs, references=references, estimates=estimates), in_frames)
     scores.score[list(refused)] = np.nan
-    unit = np.array(
-        [hop if measure.metric.weight_unit == "s" else 1.0 for measure in measures if not measure.metric.dims]
-    )
-    return replace(scores, weight=scores.weight * unit, refused={**scores.refused, **refused})
-
-
-def _in_frames(measure: Measure, hop: float) -> Measure:
-    """The measure of the same quantity if a frame takes a second."""
-    parameters = zip(measure.metric.parameters, measure.values, strict=True)
-    values = (
-        round(value / hop, 9) if parameter.unit == "s" and isinstance(value, float) else value
-        for parameter, value in parameters
-    )
-    return Measure(measure.metric, tuple(values))
+    units = [measure.metric.weight_unit for measure in measures if not measure.metric.dims]
+    weight = scores.weight * np.array([hop if unit == "s" else 1.0 for unit in units])
+    return replace(scores, weight=weight, refused={**scores.refused, **refused})

@@ -27,11 +27,8 @@ dict of str to float
     Scores by metric; NaN if there is nothing to measure.
 """
 """Section of the docstrings of functions that return the result of `PairFunctions.every`."""
-_UNITS = {"s": "seconds"}
-_RETURNS = {
-    "float": "float",
-    "OrderedDict[str, float]": "OrderedDict of str to float\n    Scores under mir_eval's keys.",
-}
+_KEYED = "OrderedDict of str to float\n    Scores under mir_eval's keys."
+_RETURNS = {"float": "float", "OrderedDict[str, float]": _KEYED}
 
 
 def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = True) -> Callable[[_Function], _Function]:
@@ -76,12 +73,29 @@ def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = Tr
     ValueError
         For an empty side.
     """
-    _, shared = _split(common)
-    records = tuple(metrics)
+    shared, records = _split(common)[1], tuple(metrics)
 
     def complete(function: _Function) -> _Function:
-        if function.__doc__ is not None:  # python -OO strips docstrings
-            function.__doc__ = _completed(function, shared, records, strict)
+        if function.__doc__ is None:  # python -OO strips docstrings
+            return function
+        head, sections = _split(function.__doc__)
+        signature = inspect.signature(function)
+        for name, body in shared.items():
+            if name != "Parameters":
+                sections[name] = "\n".join(filter(None, (body, sections.get(name))))
+        named = [metric for metric in records if metric.function == function.__name__]
+        entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
+        arguments = signature.parameters.items()
+        described = [entries.get(name) or _from_record(argument, (*named, *records)) for name, argument in arguments]
+        sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
+        sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
+        if strict and any(argument.kind is argument.VAR_KEYWORD for _, argument in arguments):
+            refused = "TypeError\n    For any other keyword argument."
+            sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
+        if references := sections.get("References") or "; ".join(metric.literature for metric in named):
+            sections["References"] = "\n".join(dict.fromkeys(spell_out(references).split("; ")))
+        present = [name for name in _ORDER if sections.get(name)]
+        function.__doc__ = "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
         return function
 
     return complete
@@ -91,31 +105,6 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
     """Split a docstring into the text before its first section, and the sections by their headings."""
     head, *rest = _HEADING.split(inspect.cleandoc(text))
     return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-
-
-def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics: Sequence[Metric], strict: bool) -> str:
-    head, sections = _split(function.__doc__ or "")
-    signature = inspect.signature(function)
-    for name, body in shared.items():
-        if name != "Parameters":
-            sections[name] = "\n".join(filter(None, (body, sections.get(name))))
-    named = [metric for metric in metrics if metric.function == function.__name__]
-    entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
-    described = [
-        entries.get(name) or _from_record(argument, (*named, *metrics))
-        for name, argument in signature.parameters.items()
-    ]
-    sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
-    sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
-    if strict and any(argument.kind is argument.VAR_KEYWORD for argument in signature.parameters.values()):
-        refused = "TypeError\n    For any other keyword argument."
-        sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
-    if "References" not in sections and named:
-        sections["References"] = "; ".join(metric.literature for metric in named)
-    if "References" in sections:
-        sections["References"] = "\n".join(dict.fromkeys(spell_out(sections["References"]).split("; ")))
-    present = [name for name in _ORDER if sections.get(name)]
-    return "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
 
 
 def _entries(parameters: str) -> dict[str, str]:
@@ -140,7 +129,7 @@ def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
 
 
 def _entry(parameter: Parameter, name: str, default: object) -> str:
-    unit = f", {_UNITS.get(parameter.unit, parameter.unit)}" if parameter.unit else ""
+    unit = ", seconds" if parameter.unit == "s" else f", {parameter.unit}" if parameter.unit else ""
     text = f"{parameter.help[:1].upper()}{parameter.help[1:]}"
     choices = ", ".join(f'"{choice}"' for choice in parameter.choices)
     kind = f"{{{choices}}}" if choices else type(parameter.default).__name__
@@ -194,10 +183,8 @@ class PairFunctions:
     def __call__(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
         """Check a pair and return the results of a function, with parameters named as in records."""
         given |= self.fixed
-        measures = [
-            Measure(one, tuple([given.get(name, default) for name, default in defaults]))
-            for one, defaults in self._of[function]
-        ]
+        records = self._of[function]
+        measures = [Measure(one, tuple([given.get(key, value) for key, value in pairs])) for one, pairs in records]
         self.check(reference, estimate, measures)
         return [float(value) for value in self.score(reference, estimate, measures)]
 
@@ -262,12 +249,8 @@ class PairFunctions:
             return self(metric.name, reference, estimate, **measure.parameters)[0]
 
         function.__name__ = function.__qualname__ = metric.name
+        head = f"{metric.summary[:1].upper()}{metric.summary[1:]}.\n\nParameters\n----------"
         entries = [f"reference, estimate\n    {sides}", *(_entry(one, one.name, one.default) for one in taken)]
-        function.__doc__ = "\n".join(
-            [
-                f"{metric.summary[:1].upper()}{metric.summary[1:]}.\n\nParameters\n----------",
-                *entries,
-                f"\nReturns\n-------\nfloat\n\nReferences\n----------\n{metric.literature}",
-            ]
-        )
+        rest = f"\nReturns\n-------\nfloat\n\nReferences\n----------\n{metric.literature}"
+        function.__doc__ = "\n".join([head, *entries, rest])
         return function

@@ -103,9 +103,7 @@ def pair_metric(
     return declare
 
 
-_DEFAULTS: Mapping[str, Any] = {
-    name: parameter.default for name, parameter in inspect.signature(pair_metric).parameters.items()
-}
+_DEFAULTS: Mapping[str, Any] = pair_metric.__kwdefaults__ or {}
 
 
 def metrics_of(
@@ -129,11 +127,8 @@ def metrics_of(
     if task and tasks and task not in tasks:
         raise MetricError(f"{origin}: {name} is a metric of {' and '.join(tasks)}, not of {task}")
     more = about.pop("parameters")
-    defaults = {
-        one.name: one.default
-        for one in _signature(function, origin)
-        if isinstance(one.default, bool | int | float | str)
-    }
+    numbers_and_texts = (one for one in _signature(function, origin) if isinstance(one.default, int | float | str))
+    defaults = {one.name: one.default for one in numbers_and_texts}
     try:
         refuse_unknown("parameters", more, defaults)
         parameters = tuple(Parameter(key, default, **more.get(key, {})) for key, default in defaults.items())
@@ -192,11 +187,9 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
     """Find the layout of a task's arrays that a function takes; raise a MetricError if none fits."""
     from .arguments import datasets_of, layouts_of
 
-    every = _signature(function, origin)
+    every, layouts = _signature(function, origin), layouts_of(task)
     positional = [one for one in every if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
     needed = [one.name for one in positional if one.default is one.empty]
-
-    layouts = layouts_of(task)
     lacking = [one.name for one in every if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
     if lacking:
         raise MetricError(f"{origin}: parameter {lacking[0]!r} needs a default")
@@ -210,9 +203,8 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
         return layouts[0]
     allowed = ", or ".join(f"{len(layout)}: {', '.join(layout.names)}" for layout in layouts)
     count = f"{len(needed)} ({', '.join(needed)})" if needed else "none"
-    raise MetricError(
-        f"{origin}: takes {count} in front, but functions over a pair of {task} take {allowed}; give others a default"
-    )
+    taken = f"takes {count} in front, but functions over a pair of {task} take {allowed}"
+    raise MetricError(f"{origin}: {taken}; give others a default")
 
 
 class ResultError(MetricError):

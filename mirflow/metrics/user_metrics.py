@@ -74,11 +74,8 @@ def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
     foreign = [measure for measure in measures if measure.metric.origin]
     if len(measures) != 1 or not foreign:
         return f"{type(error).__name__}: {error}".removesuffix(": ")
-    (measure,) = foreign
-    call, name = (
-        measure.metric.pair or measure.metric.read,
-        measure.metric.name.removesuffix(f".{measure.metric.value}"),
-    )
+    metric = foreign[0].metric
+    call, name = metric.pair or metric.read, metric.name.removesuffix(f".{metric.value}")
     if isinstance(error, ResultError):
         return f"{name} {error}"
     code = getattr(inspect.unwrap(function_of(call)), "__code__", None) if call is not None else None
@@ -105,9 +102,8 @@ def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> 
         return metrics, [f"{metric.name}{rest}" for metric in metrics]
     meant = [metric for metric in metrics if metric.name.endswith(value)]
     if not meant:
-        raise MetricError(
-            f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], (metric.value for metric in metrics))}"
-        )
+        known = (metric.value for metric in metrics)
+        raise MetricError(f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], known)}")
     return metrics, [f"{meant[0].name}{rest}"]
 
 

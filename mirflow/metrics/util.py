@@ -108,17 +108,13 @@ def validate_frequencies(frequencies: Array, max_freq: float, min_freq: float, a
     >>> validate_frequencies(np.array([110.0, 440.0]), 5000.0, 20.0)
     """
     size = np.abs(frequencies)
-    shown = size if allow_negatives else frequencies
+    shown, unit = size if allow_negatives else frequencies, "(did you supply frequency values in Hz?)"
     if (size > max_freq).any():
-        raise ValueError(
-            f"A frequency of {shown.max()} was found which is greater than the maximum allowable value of "
-            f"max_freq = {max_freq} (did you supply frequency values in Hz?)"
-        )
+        most = f"greater than the maximum allowable value of max_freq = {max_freq}"
+        raise ValueError(f"A frequency of {shown.max()} was found which is {most} {unit}")
     if (size < min_freq).any():
-        raise ValueError(
-            f"A frequency of {shown.min()} was found which is less than the minimum allowable value of "
-            f"min_freq = {min_freq} (did you supply frequency values in Hz?)"
-        )
+        least = f"less than the minimum allowable value of min_freq = {min_freq}"
+        raise ValueError(f"A frequency of {shown.min()} was found which is {least} {unit}")
     if frequencies.ndim != 1:
         raise ValueError(f"Frequencies should be 1-d numpy ndarray, but shape={frequencies.shape}")
 
@@ -468,9 +464,8 @@ def merge_labeled_intervals(
         np.maximum.at(started, np.searchsorted(bounds, given[:, 0]), np.arange(len(labels)))
         rows = np.maximum.accumulate(started)[:-1]
         if len(rows) and rows[0] < 0:
-            raise ValueError(
-                f"no interval has started at {bounds[0]}, where the sequences begin; sort the intervals first"
-            )
+            where = f"at {bounds[0]}, where the sequences begin"
+            raise ValueError(f"no interval has started {where}; sort the intervals first")
         merged.append([labels[row] for row in rows])
     return intervals, merged[0], merged[1]
 

@@ -71,9 +71,8 @@ def reduce_quality(parts: ChordParts) -> ChordParts:
 def quality_semitones(quality: str) -> list[int]:
     """Sounding semitones of a quality as 12 numbers; raises an InvalidChordException for ``maj11``."""
     if quality not in QUALITIES:
-        raise InvalidChordException(
-            f"Unsupported chord quality shorthand: '{quality}' Did you mean to reduce extended chords?"
-        )
+        remedy = "Did you mean to reduce extended chords?"
+        raise InvalidChordException(f"Unsupported chord quality shorthand: '{quality}' {remedy}")
     return list(QUALITIES[quality])
 
 

@@ -14,34 +14,26 @@ from .pitch import HIGHEST_MIDI
 DRUMS = "Drums"
 """Label of percussion, which is on channel 10 of MIDI files."""
 
-PROGRAMS: tuple[str, ...] = (
-    *("Acoustic Grand Piano", "Bright Acoustic Piano", "Electric Grand Piano", "Honky-tonk Piano"),
-    *("Electric Piano 1", "Electric Piano 2", "Harpsichord", "Clavinet"),
-    *("Celesta", "Glockenspiel", "Music Box", "Vibraphone", "Marimba", "Xylophone", "Tubular Bells", "Dulcimer"),
-    *("Drawbar Organ", "Percussive Organ", "Rock Organ", "Church Organ"),
-    *("Reed Organ", "Accordion", "Harmonica", "Tango Accordion"),
-    *("Acoustic Guitar (nylon)", "Acoustic Guitar (steel)", "Electric Guitar (jazz)", "Electric Guitar (clean)"),
-    *("Electric Guitar (muted)", "Overdriven Guitar", "Distortion Guitar", "Guitar Harmonics"),
-    *("Acoustic Bass", "Electric Bass (finger)", "Electric Bass (pick)", "Fretless Bass"),
-    *("Slap Bass 1", "Slap Bass 2", "Synth Bass 1", "Synth Bass 2"),
-    *("Violin", "Viola", "Cello", "Contrabass"),
-    *("Tremolo Strings", "Pizzicato Strings", "Orchestral Harp", "Timpani"),
-    *("String Ensemble 1", "String Ensemble 2", "Synth Strings 1", "Synth Strings 2"),
-    *("Choir Aahs", "Voice Oohs", "Synth Choir", "Orchestra Hit"),
-    *("Trumpet", "Trombone", "Tuba", "Muted Trumpet", "French Horn", "Brass Section", "Synth Brass 1", "Synth Brass 2"),
-    *("Soprano Sax", "Alto Sax", "Tenor Sax", "Baritone Sax", "Oboe", "English Horn", "Bassoon", "Clarinet"),
-    *("Piccolo", "Flute", "Recorder", "Pan Flute", "Blown Bottle", "Shakuhachi", "Whistle", "Ocarina"),
-    *("Lead 1 (square)", "Lead 2 (sawtooth)", "Lead 3 (calliope)", "Lead 4 (chiff)"),
-    *("Lead 5 (charang)", "Lead 6 (voice)", "Lead 7 (fifths)", "Lead 8 (bass + lead)"),
-    *("Pad 1 (new age)", "Pad 2 (warm)", "Pad 3 (polysynth)", "Pad 4 (choir)"),
-    *("Pad 5 (bowed)", "Pad 6 (metallic)", "Pad 7 (halo)", "Pad 8 (sweep)"),
-    *("FX 1 (rain)", "FX 2 (soundtrack)", "FX 3 (crystal)", "FX 4 (atmosphere)"),
-    *("FX 5 (brightness)", "FX 6 (goblins)", "FX 7 (echoes)", "FX 8 (sci-fi)"),
-    *("Sitar", "Banjo", "Shamisen", "Koto", "Kalimba", "Bagpipe", "Fiddle", "Shanai"),
-    *("Tinkle Bell", "Agogo", "Steel Drums", "Woodblock", "Taiko Drum", "Melodic Tom", "Synth Drum", "Reverse Cymbal"),
-    *("Guitar Fret Noise", "Breath Noise", "Seashore", "Bird Tweet"),
-    *("Telephone Ring", "Helicopter", "Applause", "Gunshot"),
-)
+_PROGRAMS = """
+    Acoustic Grand Piano, Bright Acoustic Piano, Electric Grand Piano, Honky-tonk Piano, Electric Piano 1,
+    Electric Piano 2, Harpsichord, Clavinet, Celesta, Glockenspiel, Music Box, Vibraphone, Marimba, Xylophone,
+    Tubular Bells, Dulcimer, Drawbar Organ, Percussive Organ, Rock Organ, Church Organ, Reed Organ, Accordion,
+    Harmonica, Tango Accordion, Acoustic Guitar (nylon), Acoustic Guitar (steel), Electric Guitar (jazz),
+    Electric Guitar (clean), Electric Guitar (muted), Overdriven Guitar, Distortion Guitar, Guitar Harmonics,
+    Acoustic Bass, Electric Bass (finger), Electric Bass (pick), Fretless Bass, Slap Bass 1, Slap Bass 2,
+    Synth Bass 1, Synth Bass 2, Violin, Viola, Cello, Contrabass, Tremolo Strings, Pizzicato Strings, Orchestral Harp,
+    Timpani, String Ensemble 1, String Ensemble 2, Synth Strings 1, Synth Strings 2, Choir Aahs, Voice Oohs,
+    Synth Choir, Orchestra Hit, Trumpet, Trombone, Tuba, Muted Trumpet, French Horn, Brass Section, Synth Brass 1,
+    Synth Brass 2, Soprano Sax, Alto Sax, Tenor Sax, Baritone Sax, Oboe, English Horn, Bassoon, Clarinet, Piccolo,
+    Flute, Recorder, Pan Flute, Blown Bottle, Shakuhachi, Whistle, Ocarina, Lead 1 (square), Lead 2 (sawtooth),
+    Lead 3 (calliope), Lead 4 (chiff), Lead 5 (charang), Lead 6 (voice), Lead 7 (fifths), Lead 8 (bass + lead),
+    Pad 1 (new age), Pad 2 (warm), Pad 3 (polysynth), Pad 4 (choir), Pad 5 (bowed), Pad 6 (metallic), Pad 7 (halo),
+    Pad 8 (sweep), FX 1 (rain), FX 2 (soundtrack), FX 3 (crystal), FX 4 (atmosphere), FX 5 (brightness),
+    FX 6 (goblins), FX 7 (echoes), FX 8 (sci-fi), Sitar, Banjo, Shamisen, Koto, Kalimba, Bagpipe, Fiddle, Shanai,
+    Tinkle Bell, Agogo, Steel Drums, Woodblock, Taiko Drum, Melodic Tom, Synth Drum, Reverse Cymbal,
+    Guitar Fret Noise, Breath Noise, Seashore, Bird Tweet, Telephone Ring, Helicopter, Applause, Gunshot
+"""
+PROGRAMS: tuple[str, ...] = tuple(" ".join(_PROGRAMS.split()).split(", "))
 """Names of the programs, counted from 0."""
 
 FAMILIES: tuple[str, ...] = (
@@ -65,26 +57,17 @@ def pedal_of(label: str) -> int:
     return _INDICES.get(label.strip().lower(), -1)
 
 
-_LOWEST = 27
-PERCUSSION: Final[Mapping[int, str]] = MappingProxyType(
-    dict(
-        enumerate(
-            (
-                *("High Q", "Slap", "Scratch Push", "Scratch Pull", "Sticks", "Square Click", "Metronome Click"),
-                *("Metronome Bell", "Acoustic Bass Drum", "Bass Drum 1", "Side Stick", "Acoustic Snare", "Hand Clap"),
-                *("Electric Snare", "Low Floor Tom", "Closed Hi-Hat", "High Floor Tom", "Pedal Hi-Hat", "Low Tom"),
-                *("Open Hi-Hat", "Low-Mid Tom", "Hi-Mid Tom", "Crash Cymbal 1", "High Tom", "Ride Cymbal 1"),
-                *("Chinese Cymbal", "Ride Bell", "Tambourine", "Splash Cymbal", "Cowbell", "Crash Cymbal 2"),
-                *("Vibraslap", "Ride Cymbal 2", "Hi Bongo", "Low Bongo", "Mute Hi Conga", "Open Hi Conga", "Low Conga"),
-                *("High Timbale", "Low Timbale", "High Agogo", "Low Agogo", "Cabasa", "Maracas", "Short Whistle"),
-                *("Long Whistle", "Short Guiro", "Long Guiro", "Claves", "Hi Wood Block", "Low Wood Block"),
-                *("Mute Cuica", "Open Cuica", "Mute Triangle", "Open Triangle", "Shaker", "Jingle Bell", "Belltree"),
-                *("Castanets", "Mute Surdo", "Open Surdo"),
-            ),
-            start=_LOWEST,
-        )
-    )
-)
+_PERCUSSION = """
+    High Q, Slap, Scratch Push, Scratch Pull, Sticks, Square Click, Metronome Click, Metronome Bell,
+    Acoustic Bass Drum, Bass Drum 1, Side Stick, Acoustic Snare, Hand Clap, Electric Snare, Low Floor Tom,
+    Closed Hi-Hat, High Floor Tom, Pedal Hi-Hat, Low Tom, Open Hi-Hat, Low-Mid Tom, Hi-Mid Tom, Crash Cymbal 1,
+    High Tom, Ride Cymbal 1, Chinese Cymbal, Ride Bell, Tambourine, Splash Cymbal, Cowbell, Crash Cymbal 2, Vibraslap,
+    Ride Cymbal 2, Hi Bongo, Low Bongo, Mute Hi Conga, Open Hi Conga, Low Conga, High Timbale, Low Timbale,
+    High Agogo, Low Agogo, Cabasa, Maracas, Short Whistle, Long Whistle, Short Guiro, Long Guiro, Claves,
+    Hi Wood Block, Low Wood Block, Mute Cuica, Open Cuica, Mute Triangle, Open Triangle, Shaker, Jingle Bell,
+    Belltree, Castanets, Mute Surdo, Open Surdo
+"""
+PERCUSSION: Final[Mapping[int, str]] = MappingProxyType(dict(enumerate(" ".join(_PERCUSSION.split()).split(", "), 27)))
 """Names of percussion pitches in General MIDI 1 (35 to 81) and 2 (27 to 87)."""
 
 _SHORT = {

@@ -104,10 +104,8 @@ def lower_case_key(label: str) -> str:
     if not _TONIC.fullmatch(tonic):
         return ""
     name = tonic[0].upper() + tonic[1:]
-    return (
-        f"{tonic!r} is read as {name} major, but lower-case letters often mean minor: write '{name} minor' or "
-        f"'{name} major'"
-    )
+    read = f"{tonic!r} is read as {name} major, but lower-case letters often mean minor"
+    return f"{read}: write '{name} minor' or '{name} major'"
 
 
 def not_a_key(label: str) -> str:
@@ -143,10 +141,8 @@ def relation_table() -> npt.NDArray[np.int8]:
 
     def is_relative(fifth: int) -> npt.NDArray[np.bool_]:
         """Mask of estimates that are the relative of the key `fifth` semitones above the reference."""
-        shares_notes = ((reference == _MAJOR) & (step == (9 + fifth) % 12)) | (
-            (reference == _MINOR) & (step == (3 + fifth) % 12)
-        )
-        return np.asarray(~alike & shares_notes)
+        above_major, above_minor = step == (9 + fifth) % 12, step == (3 + fifth) % 12
+        return ~alike & (((reference == _MAJOR) & above_major) | ((reference == _MINOR) & above_minor))
 
     conditions = {
         SAME: alike & (step == 0),

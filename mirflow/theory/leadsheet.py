@@ -51,9 +51,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "maj13": ("maj13", "Maj13", "ma13", "M13", "Δ13", "^13"),
     "min13": ("m13", "min13", "mi13", "-13"),
 }
-SUFFIXES: Mapping[str, str] = MappingProxyType(
-    {suffix: quality for quality, suffixes in _SPELLINGS.items() for suffix in suffixes}
-)
+SUFFIXES = MappingProxyType({suffix: quality for quality, suffixes in _SPELLINGS.items() for suffix in suffixes})
 """Suffix of a symbol -> quality and degrees in Harte's syntax."""
 NO_CHORDS = ("N.C.", "NC", "N")
 """Symbols of no chord."""
@@ -82,12 +80,8 @@ def leadsheet_to_harte(symbol: str) -> str:
 
 def not_a_chord(label: str) -> str:
     """Message for a label that is not valid in Harte's syntax."""
-    message = f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N"
-    return (
-        message
-        if translate_symbol(label) is None
-        else f"{message}; for symbols like this one declare notation: leadsheet"
-    )
+    remedy = "" if translate_symbol(label) is None else "; for symbols like this one declare notation: leadsheet"
+    return f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N{remedy}"
 
 
 @lru_cache(maxsize=1 << 14)
@@ -97,8 +91,7 @@ def translate_symbol(symbol: str) -> str | None:
     if text in NO_CHORDS:
         return NO_CHORD
     # The longest suffix is used: m7b5 is a suffix, but m7b9 is m7 with an alteration.
-    forms = (form for bass in (True, False) if (form := _split(text, bass)) is not None)
-    return next(forms, None)
+    return _split(text, True) or _split(text, False)
 
 
 def _split(text: str, with_bass: bool) -> str | None:
