@@ -114,34 +114,26 @@ def parse_billboard(
     without chords and passages too fast to notate are ``X``.
     """
     phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
-    found = _read(phrases, reading, name)
+    if reading.kind == "events":
+        found = select_beats(_beats(phrases, name), reading, name)
+    elif reading.kind == "intervals" and reading.task == "chord":
+        found = _chords(phrases, name)
+    elif reading.kind == "intervals" and reading.task == "segment":
+        declared = dict(reading.delimited.columns)
+        wanted = str(declared.pop("label", LABELS[0]))
+        if declared or wanted not in LABELS:
+            message = f"for Billboard files, columns must be {{label: {' or '.join(LABELS)}}}"
+            raise InvalidAnnotationError(message, path=name)
+        found = _sections(phrases, wanted, name)
+    else:
+        message = f"chords, segments, beats and downbeats, not {reading.task or reading.kind}"
+        raise InvalidAnnotationError(f"Billboard files hold {message}", path=name)
     account = Account(str(name), FORMATS["billboard"].silent)
     without = [one.line for one, after in pairwise(phrases) if one.bars and one.time == after.time]
     if without:
         message = f"{counted(len(without), 'phrase')} without a length: the next line has the same time"
         account.add("repeated_rows", message, line=without[0], count=len(without))
     return replace(found, account=(*found.account, *account.remarks))
-
-
-def _read(phrases: Sequence[Phrase], reading: Reading, name: str | Path) -> Annotation:
-    if reading.kind == "events":
-        return select_beats(_beats(phrases, name), reading, name)
-    if reading.kind == "intervals" and reading.task == "chord":
-        return _chords(phrases, name)
-    if reading.kind == "intervals" and reading.task == "segment":
-        return _sections(phrases, _label(reading, name), name)
-    raise InvalidAnnotationError(
-        f"Billboard files hold chords, segments, beats and downbeats, not {reading.task or reading.kind}", path=name
-    )
-
-
-def _label(reading: Reading, name: str | Path) -> str:
-    declared = dict(reading.delimited.columns)
-    wanted = str(declared.pop("label", LABELS[0]))
-    if declared or wanted not in LABELS:
-        message = f"for Billboard files, columns must be {{label: {' or '.join(LABELS)}}}"
-        raise InvalidAnnotationError(message, path=name)
-    return wanted
 
 
 @dataclass
@@ -196,18 +188,15 @@ class _Lines:
             elif not element.startswith("(") and not element.endswith(")") and element != "->" and not phrase.function:
                 phrase.function = element
         if form["bars"] is not None:
-            phrase.bars = self._bars(form["bars"], form["tail"], line)
+            repeat = _REPEAT.match(form["tail"])
+            bars = [self._bar(part.split(), line) for part in form["bars"].split("|")]
+            if bars[0].chords[0] == _SAME:
+                raise self._error("the phrase begins with a period, without a chord before it", line)
+            times = int(repeat[1]) if repeat is not None else 1
+            if not 0 < times * len(bars) <= _MOST_BARS:
+                raise self._error(f"{len(bars)} bars are repeated {times} times", line)
+            phrase.bars = bars * times
         return phrase
-
-    def _bars(self, text: str, tail: str, line: int) -> list[WrittenBar]:
-        repeat = _REPEAT.match(tail)
-        bars = [self._bar(part.split(), line) for part in text.split("|")]
-        if bars[0].chords[0] == _SAME:
-            raise self._error("the phrase begins with a period, without a chord before it", line)
-        times = int(repeat[1]) if repeat is not None else 1
-        if not 0 < times * len(bars) <= _MOST_BARS:
-            raise self._error(f"{len(bars)} bars are repeated {times} times", line)
-        return bars * times
 
     def _bar(self, tokens: list[str], line: int) -> WrittenBar:
         metre = self.metre
@@ -231,54 +220,50 @@ class _Lines:
         return WrittenBar(metre, tuple(chords), pauses)
 
 
-def _with_ends(phrases: Sequence[Phrase]) -> Iterator[tuple[Phrase, float]]:
-    for phrase, after in pairwise(phrases):
-        yield phrase, after.time
-
-
-def _spans(rows: Sequence[tuple[float, str, int]], phrases: Sequence[Phrase]) -> dict[str, np.ndarray]:
-    """Columns of rows that last until the next row, or until the end of the file."""
-    times = np.array([*(row[0] for row in rows), phrases[-1].time] if rows else [], dtype=np.float64)
-    return {"start": times[:-1], "end": times[1:]}
+Rows = list[tuple[float, str, int]]
+"""Time, label and line."""
 
 
 def _chords(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
-    rows: list[tuple[float, str, int]] = []
-    for phrase, end in _with_ends(phrases):
+    rows: Rows = []
+    for phrase, after in pairwise(phrases):
         if not phrase.bars:
             unmusical = not phrase.letter and phrase.function.lower() in _NOT_MUSIC
             silent = phrase.name or unmusical or phrase.letter.rstrip("'") == NO_HARMONY
             rows.append((phrase.time, NO_CHORD if silent else X_CHORD, phrase.line))
-        for bar, start, whole in phrase.bar_times(end):
+        for bar, start, whole in phrase.bar_times(after.time):
             rows += [(start + whole * float(place), chord, phrase.line) for place, chord in bar.places()]
-    return _annotation("intervals", _spans(rows, phrases), rows, name)
+    return _annotation("intervals", rows, phrases, name)
 
 
 def _sections(phrases: Sequence[Phrase], by: str, name: str | Path) -> Annotation:
     """A section lasts until the next line that names one."""
-    rows: list[tuple[float, str, int]] = []
+    rows: Rows = []
     for phrase in phrases[:-1]:
         words = (phrase.letter, phrase.function) if by == "letter" else (phrase.function, phrase.letter)
         label = phrase.name or words[0] or words[1]
         if label or not rows:
             rows.append((phrase.time, label, phrase.line))
-    return _annotation("intervals", _spans(rows, phrases), rows, name)
+    return _annotation("intervals", rows, phrases, name)
 
 
 def _beats(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
     """Beats with their positions, spread evenly over each bar; bars with pauses have none."""
-    rows: list[tuple[float, str, int]] = []
-    for phrase, end in _with_ends(phrases):
-        for bar, start, whole in phrase.bar_times(end):
+    rows: Rows = []
+    for phrase, after in pairwise(phrases):
+        for bar, start, whole in phrase.bar_times(after.time):
             step = bar.metre.length / bar.metre.beats
             rows += [
                 (start + whole * float(step * beat), str(beat + 1), phrase.line) for beat in range(bar.metre.beats)
             ]
-    return _annotation("events", {"time": np.array([row[0] for row in rows], dtype=np.float64)}, rows, name)
+    return _annotation("events", rows, phrases, name)
 
 
-def _annotation(
-    kind: str, columns: dict[str, np.ndarray], rows: Sequence[tuple[float, str, int]], name: str | Path
-) -> Annotation:
+def _annotation(kind: str, rows: Rows, phrases: Sequence[Phrase], name: str | Path) -> Annotation:
+    """Events, or intervals that last until the next row, or until the end of the file."""
+    times = np.array([row[0] for row in rows], dtype=np.float64)
+    columns = {"time": times}
+    if kind == "intervals":
+        columns = {"start": times, "end": np.append(times[1:], phrases[-1].time if rows else [])}
     labels, lines = [row[1] for row in rows], [row[2] for row in rows]
     return Annotation(kind, columns, labels, lines=lines, attrs={"source": str(name)})

@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
+from itertools import accumulate
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -120,29 +121,27 @@ def _pedals(file: mido.MidiFile, name: str | Path, clock: Clock, account: Accoun
     return Annotation("pedals", columns, labels, lines=(), attrs=attrs, account=account.remarks)
 
 
+def messages_of(file: mido.MidiFile, kind: str) -> Iterator[tuple[int, Any]]:
+    """The messages of a type with their ticks, in track order."""
+    for track in file.tracks:
+        for tick, message in zip(accumulate(message.time for message in track), track, strict=True):
+            if message.type == kind:
+                yield tick, message
+
+
 def controls(file: mido.MidiFile, number: int) -> list[tuple[int, int, int]]:
     """Tick, channel and value of each event of a controller, in track order."""
-    found = []
-    for track in file.tracks:
-        tick = 0
-        for message in track:
-            tick += message.time
-            if message.type == "control_change" and message.control == number:
-                found.append((tick, message.channel, message.value))
-    return found
+    events = messages_of(file, "control_change")
+    return [(tick, message.channel, message.value) for tick, message in events if message.control == number]
 
 
 def _hits(file: mido.MidiFile, name: str | Path, account: Account) -> Annotation:
     found, others = [], defaultdict[int, int](int)
-    for track in file.tracks:
-        tick = 0
-        for message in track:
-            tick += message.time
-            if message.type == "note_on" and message.velocity:
-                if message.channel == _DRUM_CHANNEL:
-                    found.append((tick, message.note, message.velocity))
-                else:
-                    others[message.channel] += 1
+    for tick, message in messages_of(file, "note_on"):
+        if message.channel == _DRUM_CHANNEL and message.velocity:
+            found.append((tick, message.note, message.velocity))
+        elif message.velocity:
+            others[message.channel] += 1
     if len(others) == 1 and not found:
         remedy = "put drums on channel 10, as pretty_midi does with is_drum=True"
         message = f"all notes are on channel {min(others) + 1}, none on the percussion channel 10: {remedy}"
@@ -398,8 +397,8 @@ class Clock:
         division = file.ticks_per_beat
         if division > 0:
             # Of several changes at one tick, the last one applies.
-            ordered = sorted(_tempi(file), key=itemgetter(0))
-            changes = {0: _DEFAULT_TEMPO} | dict(ordered)
+            ordered = sorted(messages_of(file, "set_tempo"), key=itemgetter(0))
+            changes = {0: _DEFAULT_TEMPO} | {tick: message.tempo for tick, message in ordered}
             halt = next((tick for tick, tempo in changes.items() if not tempo), None)
             if halt is not None:
                 message = f"invalid tempo of 0 microseconds a beat at tick {halt}: expected a positive number"
@@ -418,15 +417,6 @@ class Clock:
         """Times of ticks, seconds."""
         change = np.searchsorted(self.ticks, ticks, side="right") - 1
         return np.asarray(self.times[change] + (ticks - self.ticks[change]) * self.rates[change], dtype=np.float64)
-
-
-def _tempi(file: mido.MidiFile) -> Iterator[tuple[int, int]]:
-    for track in file.tracks:
-        tick = 0
-        for message in track:
-            tick += message.time
-            if message.type == "set_tempo":
-                yield tick, message.tempo
 
 
 _TICKS_A_BEAT = 25_000

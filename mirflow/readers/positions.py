@@ -65,7 +65,16 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
             np.isin(position, (0, 1)).all() and (position == 1).any() and (position[1:] + position[:-1] == 0).any()
         ):
             # Flags, 1 at downbeats and 0 at all other beats, do not count up.
-            annotation = _with_remark(_with_doubt(annotation, _without_bars(position)), position)
+            annotation = _with_doubt(annotation, _without_bars(position))
+            # Positions that neither count up nor begin a bar, by which downbeats may be missed.
+            mask, after_first = position >= _MOST, position[1:]
+            mask[1:] |= (np.diff(position) != 1) & (after_first != 1) & ~np.isnan(after_first)
+            odd = np.flatnonzero(mask).tolist()
+            if odd and all(remark.rule != "odd_columns" for remark in annotation.account):
+                after = f"follows position {position[odd[0] - 1]:g}" if odd[0] else "is implausible"
+                message = f"position {position[odd[0]]:g} in the bar {after}"
+                remark = Remark("positions", message, annotation.line(odd[0]), len(odd))
+                annotation = replace(annotation, account=(*annotation.account, remark))
         return _taken(annotation, np.flatnonzero(position == 1))
     bar = annotation.columns.get("bar")
     if bar is None:
@@ -86,20 +95,6 @@ def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
         doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are {others}"
         annotation = _with_doubt(annotation, doubt)
     return _taken(annotation, np.flatnonzero([chosen[label] for label in labels]))
-
-
-def _with_remark(annotation: Annotation, position: Float) -> Annotation:
-    """Tell positions that neither count up nor begin a bar, by which downbeats may be missed."""
-    mask, after_first = position >= _MOST, position[1:]
-    mask[1:] |= (np.diff(position) != 1) & (after_first != 1) & ~np.isnan(after_first)
-    odd = np.flatnonzero(mask)
-    if not len(odd) or any(remark.rule == "odd_columns" for remark in annotation.account):
-        return annotation
-    first = int(odd[0])
-    after = f"follows position {position[first - 1]:g}" if first else "is implausible"
-    message = f"position {position[first]:g} in the bar {after}"
-    remark = Remark("positions", message, annotation.line(first), len(odd))
-    return replace(annotation, account=(*annotation.account, remark))
 
 
 def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:

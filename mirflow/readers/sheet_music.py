@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
@@ -25,7 +26,7 @@ from ..theory.harte import NO_CHORD, PITCH_CLASSES, degree_of_note
 from ..theory.spelling import label_of_degrees
 from .content import decode, is_hidden
 from .formats import FORMATS
-from .midi import Clock, decode_midi, pitched_notes
+from .midi import Clock, decode_midi, messages_of, pitched_notes
 from .options import Reading
 from .score_libraries import (
     ParsedScore,
@@ -39,7 +40,7 @@ from .score_libraries import (
 )
 
 if TYPE_CHECKING:
-    from mido import MidiFile
+    pass
 
 QUARTER = 0.5
 """Seconds per quarter note; scores are read without their tempo."""
@@ -94,7 +95,9 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
         start, end = clock.seconds(np.array([note.start, note.end])).tolist()
         rows.note(start, end, note.pitch, voices.setdefault((note.track, note.channel), len(voices)))
         last = max(last, note.end)
-    signatures = {0: MetaMessage("time_signature")} | dict(_messages(file, "time_signature"))
+    signatures = {0: MetaMessage("time_signature")} | dict(
+        sorted(messages_of(file, "time_signature"), key=itemgetter(0))
+    )
     for (tick, signature), end in zip(signatures.items(), [*list(signatures)[1:], last], strict=False):
         quarter = file.ticks_per_beat
         beats, sub_beats, length = _divide(signature.numerator, signature.denominator)
@@ -102,22 +105,10 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
         ticks = _tatums(tick, end + (end == last), length * quarter, name)
         for time in clock.seconds(np.rint(ticks).astype(np.int64)).tolist():
             rows.other(time, "tatum")
-    for tick, message in _messages(file, "key_signature"):
+    for tick, message in sorted(messages_of(file, "key_signature"), key=itemgetter(0)):
         tonic = PITCH_CLASSES[message.key[0]] + message.key.count("#") - message.key.count("b")
         rows.other(float(clock.seconds(np.array([tick]))[0]), f"key {tonic % 12} {_MODES[message.key.endswith('m')]}")
     return rows.annotation(reading, name)
-
-
-def _messages(file: MidiFile, kind: str) -> list[tuple[int, Any]]:
-    """Messages of a kind with their ticks, in the order of time."""
-    found = []
-    for track in file.tracks:
-        tick = 0
-        for message in track:
-            tick += message.time
-            if message.type == kind:
-                found.append((tick, message))
-    return sorted(found, key=lambda one: one[0])
 
 
 def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
@@ -300,15 +291,11 @@ KINDS_OF_HARMONY = {
     "minor-major-seventh": "b3 5 7",
     "major-sixth": "3 5 6",
     "minor-sixth": "b3 5 6",
-    "dominant-ninth": "3 5 b7 9",
-    "major-ninth": "3 5 7 9",
-    "minor-ninth": "b3 5 b7 9",
-    "dominant-11th": "3 5 b7 9 11",
-    "major-11th": "3 5 7 9 11",
-    "minor-11th": "b3 5 b7 9 11",
-    "dominant-13th": "3 5 b7 9 11 13",
-    "major-13th": "3 5 7 9 11 13",
-    "minor-13th": "b3 5 b7 9 11 13",
+    **{
+        f"{quality}-{name}": f"{seventh} {degrees}"
+        for name, degrees in (("ninth", "9"), ("11th", "9 11"), ("13th", "9 11 13"))
+        for quality, seventh in (("dominant", "3 5 b7"), ("major", "3 5 7"), ("minor", "b3 5 b7"))
+    },
     "suspended-second": "2 5",
     "suspended-fourth": "4 5",
     "power": "5",

@@ -324,25 +324,21 @@ def source_at(
     if reading.kind == "audio" and not isinstance(place, str | os.PathLike):
         return _audio_of(place, reading)
     path = os.fspath(place)  # type: ignore[arg-type]  # a list is refused as any other object that is no path
-    if reading.kind == "audio":
-        return _audio_at(path, reading)
-    if not has_parts(path, reading):
-        return FileSource(path, reading, annotator)
-    if not reading.levels:
-        raise AnnotationError(f"{path!r} needs the levels, from the coarsest to the finest: levels=[...]")
-    paths = [path.replace("{level}", level) for level in reading.levels]
-    files = tuple(FileSource(one, part_reading(reading)) for one in paths)
-    return FilesSource(path, reading, reading.levels, files)
-
-
-def _audio_at(path: str, reading: Reading) -> FilesSource:
-    if os.path.isdir(path):  # noqa: PTH112  # False for an invalid path, unlike in pathlib
+    if reading.kind == "audio" and os.path.isdir(path):  # noqa: PTH112  # False for an invalid path, unlike in pathlib
         return _audio_of(audio_files(Path(path)), reading, path)
     if not has_parts(path, reading):
+        if reading.kind != "audio":
+            return FileSource(path, reading, annotator)
         if reading.sources:
             message = "sources need several files: give a folder, or {source} in the path"
             raise AnnotationError(message, path=path)
         return FilesSource(path, reading, (), (FileSource(path, reading),))
+    if reading.kind != "audio":
+        if not reading.levels:
+            raise AnnotationError(f"{path!r} needs the levels, from the coarsest to the finest: levels=[...]")
+        paths = [path.replace("{level}", level) for level in reading.levels]
+        files = tuple(FileSource(one, part_reading(reading)) for one in paths)
+        return FilesSource(path, reading, reading.levels, files)
     pattern = Pattern(path.lstrip("/"))
     if pattern.names != ("source",):
         raise AnnotationError(f"audio of one track supports only the placeholder {{source}}: {path!r}")
