@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -39,7 +39,17 @@ from .lookup import (
 )
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
-from .selection import CELLS, COSTLIEST, EMPTY_COUNTED, STORES, UNCOUNTED, VALUELESS, ScoreSelection, SelectionTotals
+from .selection import (
+    CELLS,
+    COSTLIEST,
+    EMPTY_COUNTED,
+    STORES,
+    UNCOUNTED,
+    VALUELESS,
+    ScoreSelection,
+    SelectionTotals,
+    has_score,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -64,20 +74,17 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
     # What weighs nothing adds nothing, an infinite score too.
     known = np.where(included & (above != 0), score, 0.0)
+    products = (known, np.where(included, above, 0.0)), (included.astype(np.float64), np.where(included, below, 0.0))
+    # The buffer of `einsum` would end in the middle of systems: of many tracks it takes a system at a time, so that the
+    # sum of one is the same whatever others there are.
+    step = 1 if score.shape[1] > np.getbufsize() else max(len(score), 1)
+    parts = [slice(start, start + step) for start in range(0, len(score), step)] or [slice(0)]
     with np.errstate(invalid="ignore"):  # the mean of both infinities is NaN
-        total = _add_products(known, np.where(included, above, 0.0))
-    whole = _add_products(included.astype(np.float64), np.where(included, below, 0.0))
+        total, whole = (
+            np.concatenate([np.einsum("stm,stm->sm", one[part], other[part]) for part in parts])
+            for one, other in products
+        )
     return divide(total, whole, np.nan, where=whole != 0)
-
-
-def _add_products(one: Float, other: Float) -> Float:
-    """Sums of products (systems, tracks, metrics) over the tracks, the same for a system whatever others there are."""
-    if one.shape[1] <= np.getbufsize():
-        whole: Float = np.einsum("stm,stm->sm", one, other)
-        return whole
-    # The buffer of `einsum` would end in the middle of systems.
-    rows = [np.einsum("stm,stm->sm", one[[row]], other[[row]]) for row in range(len(one))]
-    return np.concatenate(rows) if rows else np.empty((0, one.shape[2]))
 
 
 UNTESTED = "untested"
@@ -232,33 +239,31 @@ def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) 
     `codes` (int64 (tracks,)): the group of each track.
     """
     blocks = selection.blocks(groups)
-    shared = selection.shared_by_status() if selection.missing == "common" and len(blocks) > 1 else None
-    parts, deciding, totals = _aggregate_blocks(selection, blocks, codes, groups, shared)
-    if shared is not None and not (totals.shared == shared).all():
+    shared: Bool | None = None
+    if selection.missing == "common" and len(blocks) > 1:
+        # What all systems have, as far as statuses say.
+        scored = np.asarray(has_score(selection.status).all(axis=0))
+        shared = np.repeat(scored[:, np.newaxis], len(selection.kinds), axis=1)
+    while True:
+        parts, deciding, totals = list[dict[str, Array]](), list[Float](), SelectionTotals(selection)
+        for systems in blocks:
+            cells, status = selection.cells(systems, shared), selection.status[systems]
+            totals.add(cells, systems)
+            parts.append(aggregate_cells(cells, status, selection.duration, selection.aggregates, codes, groups))
+            if selection.first is not None:
+                deciding.append(_single_value(cells, selection.duration, selection.aggregates, selection.first))
+        if shared is None or (totals.shared == shared).all():
+            break
         # Metrics lack scores of cells that have others, so that less is shared than statuses say.
-        parts, deciding, totals = _aggregate_blocks(selection, blocks, codes, groups, totals.shared)
+        shared = totals.shared
     totals.check()
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     order = list(range(len(arrays["value"])))
     if selection.first is not None:
         order = ranked(np.concatenate(deciding), selection.names("orientation")[selection.first])
     arrays = {name: own[order] for name, own in arrays.items()}
-    return Aggregates(arrays, order, totals.policies(), totals.gaps(), totals)
-
-
-def _aggregate_blocks(
-    selection: ScoreSelection, blocks: Iterable[slice], codes: Int, groups: int, shared: Bool | None
-) -> tuple[list[dict[str, Array]], list[Float], SelectionTotals]:
-    """Aggregates of each block, its values of the metric that orders systems, and the totals of all."""
-    parts, deciding, totals = [], [], SelectionTotals(selection)
-    for systems in blocks:
-        cells = selection.cells(systems, shared)
-        totals.add(cells, systems)
-        status = selection.status[systems]
-        parts.append(aggregate_cells(cells, status, selection.duration, selection.aggregates, codes, groups))
-        if selection.first is not None:
-            deciding.append(_single_value(cells, selection.duration, selection.aggregates, selection.first))
-    return parts, deciding, totals
+    gaps = {name: str(number) for name, number in totals.gaps.items()}
+    return Aggregates(arrays, order, totals.policies(), gaps, totals)
 
 
 def _single_value(cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], place: int) -> Float:
@@ -349,7 +354,7 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     ``system_<name>``. Raises `QueryError` for a coordinate that does not lie along the tracks. Raises
     `UnknownNameError` for a coordinate that is not there, with a suggestion.
     """
-    groupings, codes = _groups(part, by)
+    groupings, codes = group_tracks(part, as_names(by) or [])
     cells, kinds = {name: part[name].values for name in CELLS}, names_of(part, "_aggregate")
     states = part["status"].values, part["duration"].values
     arrays = aggregate_cells(cells, *states, kinds, codes, math.prod(map(len, groupings.values())))
@@ -372,15 +377,10 @@ def aggregate_in_blocks(
     the order of the result, and its policies as attributes. `found`.
     """
     frame = selection.frame({})
-    groupings, codes = _groups(frame, by)
+    groupings, codes = group_tracks(frame, as_names(by) or [])
     arrays = aggregate_selection(selection, codes, math.prod(map(len, groupings.values())))
     frame = frame.isel(system=arrays.order).assign_attrs(arrays.policies)
     return _result(frame, arrays.arrays, groupings, codes, group, arrays.gaps), frame, arrays
-
-
-def _groups(frame: xr.Dataset, by: Names) -> tuple[dict[str, Array], Int]:
-    """The values of each grouping, and the group of each track."""
-    return group_tracks(frame, as_names(by) or []) if by else ({}, np.zeros(frame.sizes["track"], np.int64))
 
 
 def _result(

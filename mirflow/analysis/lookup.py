@@ -8,7 +8,7 @@ import json
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -80,11 +80,13 @@ def holds(expression: str, columns: Mapping[str, Column], count: int) -> Bool:
         raise QueryError(f"where: nested too deeply: {expression[:40]!r}...") from None
 
 
+@dataclass(frozen=True)
 class _ExpressionReader:
     """One expression, read over whole columns."""
 
-    def __init__(self, expression: str, columns: Mapping[str, Column], count: int) -> None:
-        self.expression, self.columns, self.count = expression, columns, count
+    expression: str
+    columns: Mapping[str, Column]
+    count: int
 
     def truth(self, node: ast.expr) -> Bool:
         """Mark the tracks for which a condition holds."""
@@ -108,36 +110,29 @@ class _ExpressionReader:
 
     def compare(self, kind: ast.cmpop, left: ast.expr, right: ast.expr) -> Bool:
         """Mark the tracks for which one comparison holds; it is false where a side has no value."""
+        every = np.ones(self.count, dtype=np.bool_)
         if isinstance(kind, ast.Is | ast.IsNot):
-            return self.is_none(left, right, isinstance(kind, ast.IsNot))
-        if isinstance(kind, ast.In | ast.NotIn):
-            mask, decided = self.within(left, right)
-            return (~mask if isinstance(kind, ast.NotIn) else mask) & decided
-        one, other = self.value(left), self.value(right)
-        self.check_kinds(one, other, left, right)
-        return np.asarray(_COMPARISONS[type(kind)](one, other)) & ~_missing(one) & ~_missing(other)
-
-    def is_none(self, left: ast.expr, right: ast.expr, negated: bool) -> Bool:
-        """Mark the tracks without a value of a coordinate."""
-        if not (isinstance(right, ast.Constant) and right.value is None):
-            raise self.wrong(right, "follows 'is', where only None can; write ==")
-        absent = np.asarray(_missing(self.value(left))) & np.ones(self.count, dtype=np.bool_)
-        return ~absent if negated else absent
-
-    def within(self, left: ast.expr, right: ast.expr) -> tuple[Bool, Bool]:
-        """Mark the tracks with a value in a list, or a text in a text; and those with values on both sides."""
+            if not (isinstance(right, ast.Constant) and right.value is None):
+                raise self.wrong(right, "follows 'is', where only None can; write ==")
+            absent = np.asarray(_missing(self.value(left))) & every
+            return ~absent if isinstance(kind, ast.IsNot) else absent
         one = self.value(left)
-        if isinstance(right, ast.List | ast.Tuple | ast.Set):
-            mask = np.zeros(self.count, dtype=np.bool_)
+        if isinstance(kind, ast.In | ast.NotIn) and isinstance(right, ast.List | ast.Tuple | ast.Set):
+            mask, decided = ~every, ~_missing(one) & every
             for item in right.elts:
                 other = self.value(item)
                 self.check_kinds(one, other, left, item)
                 mask |= np.asarray(one == other)
-            return mask, ~_missing(one) & np.ones(self.count, dtype=np.bool_)
+            return (~mask if isinstance(kind, ast.NotIn) else mask) & decided
         other = self.value(right)
-        if one.dtype.kind != "U" or other.dtype.kind != "U":
-            raise self.wrong(right, "is neither a list nor a text; write like year in [1971, 1972]")
-        return np.strings.find(other, one) >= 0, np.asarray(~_missing(one) & ~_missing(other))
+        decided = np.asarray(~_missing(one) & ~_missing(other))
+        if isinstance(kind, ast.In | ast.NotIn):
+            if one.dtype.kind != "U" or other.dtype.kind != "U":
+                raise self.wrong(right, "is neither a list nor a text; write like year in [1971, 1972]")
+            mask = np.strings.find(other, one) >= 0
+            return (~mask if isinstance(kind, ast.NotIn) else mask) & decided
+        self.check_kinds(one, other, left, right)
+        return np.asarray(_COMPARISONS[type(kind)](one, other)) & decided
 
     def value(self, node: ast.expr) -> Column:
         """A coordinate, or a constant as an array without dims."""
@@ -250,7 +245,28 @@ def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[i
     chosen = metric_names(names)
     if chosen is None:
         return list(indices.values())
-    return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, indices, exact)))
+    families: dict[str, list[int]] = {}
+    for label, index in indices.items():
+        families.setdefault(bare_name(label), []).append(index)
+    places: list[int] = []
+    for name in chosen:
+        plain = _MARKS.isdisjoint(name)
+        if name in indices and (exact or not plain):
+            places.append(indices[name])
+            continue
+        # The convention, which takes importing the task, is needed only for what is not stored under this name.
+        measure = None if plain and name in families else _measure(convention_of(ds), name)
+        family = name if measure is None else measure.metric.name
+        if plain and family in families:
+            places += families[family]
+        elif measure is not None and str(measure) in indices:
+            places.append(indices[str(measure)])
+        else:
+            variables = split_names(ds, name)[1]
+            if variables:
+                raise QueryError(explain_dims(ds, variables[0]))
+            raise UnknownNameError("metric", name, [*indices, *find_tables(ds).values()])
+    return list(dict.fromkeys(places))
 
 
 def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -> int:
@@ -276,29 +292,6 @@ def spell_out(ds: xr.Dataset, place: int) -> str:
     if measure is None or not measure.values or not _MARKS.isdisjoint(label):
         return label
     return f"{label}@{measure.values[0]}"
-
-
-def _places(ds: xr.Dataset, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
-    plain = _MARKS.isdisjoint(name)
-    if name in known and (exact or not plain):
-        return [known[name]]
-    # The convention, which takes importing the task, is needed only for what is not stored under this name.
-    family = _family(name, known) if plain else []
-    if family:
-        return family
-    measure = _measure(convention_of(ds), name)
-    family = _family(measure.metric.name, known) if plain and measure is not None else []
-    if family or str(measure) in known:
-        return family or [known[str(measure)]]
-    variables = split_names(ds, name)[1]
-    if variables:
-        raise QueryError(explain_dims(ds, variables[0]))
-    raise UnknownNameError("metric", name, [*known, *find_tables(ds).values()])
-
-
-def _family(name: str, known: Mapping[str, int]) -> list[int]:
-    """The stored metrics of a bare name, with whatever parameters."""
-    return [place for label, place in known.items() if bare_name(label) == name]
 
 
 def bare_name(label: str) -> str:
@@ -455,23 +448,18 @@ def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
                 raise UnknownNameError(ANNOTATOR, name, set(annotators))
         ds = ds.isel(track=[index for index, name in enumerate(annotators) if name in wanted])
     if query.where is not None:
-        ds = ds.isel(track=np.flatnonzero(_holds(ds, query.where)))
-    narrowed = {"where": query.where, "annotator": wanted and ", ".join(wanted), "param": show_parameters(query.param)}
+        ds = restrict(ds, query.where)
+    narrowed = {"annotator": wanted and ", ".join(wanted), "param": show_parameters(query.param)}
     return ds.assign_attrs({name: text for name, text in narrowed.items() if text})
 
 
 def restrict(ds: xr.Dataset, expression: str) -> xr.Dataset:
     """Select the tracks for which an expression holds; the attribute ``where`` of the result names it."""
-    return ds.isel(track=np.flatnonzero(_holds(ds, expression))).assign_attrs(where=expression)
-
-
-def _holds(ds: xr.Dataset, expression: str) -> Bool:
-    """For which tracks an expression holds."""
     columns = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
     if DURATION in expression and DURATION not in columns:
         columns[DURATION] = states_of(computed(ds))[1]
     try:
-        return holds(expression, columns, ds.sizes["track"])
+        places = np.flatnonzero(holds(expression, columns, ds.sizes["track"]))
     except UnknownNameError as error:
         for dim in ("system", "metric"):
             if error.name == dim or error.name in coords_of(ds, dim):
@@ -482,6 +470,7 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
         if not difflib.get_close_matches(error.name, columns, n=1):
             raise QueryError(f"where: {error}; a text is quoted: {error.name!r}") from None
         raise
+    return ds.isel(track=places).assign_attrs(where=expression)
 
 
 def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:

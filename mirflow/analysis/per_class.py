@@ -33,7 +33,7 @@ from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, r
 from .lookup import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import computed, group_tracks, labels_of, names_of, states_of, tables_of
-from .selection import are_apart, check_policies, find_gaps, has_score, included_scores, list_missing
+from .selection import are_apart, count_scores, has_score, list_missing
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -390,13 +390,11 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
         raise QueryError(refuse_nominal(measure))
     status, duration = states_of(computed(part))
     missing = query.policy(len(systems), apart=are_apart(ds.attrs, status))
-    check_policies(missing, query.undefined)
     # The table has no weights; every track with a reference of some duration would have one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
     score = np.zeros_like(weight)
-    gaps = find_gaps(score, weight, status, ~has_score(status) & ~(duration > 0))
-    included = included_scores(score, weight, gaps, missing, "keep")[1][..., 0]
-    lacking = gaps.missing[..., 0]
+    counted = count_scores(score, weight, status, missing, "keep", bare=~has_score(status) & ~(duration > 0))
+    included, lacking = counted["_included"][..., 0], counted["_missing"][..., 0]
     if missing == "raise" and lacking.any():
         raise QueryError(list_missing(names_of(part, "system"), names_of(part, "track"), lacking, status))
     if missing == "zero" and lacking.any() and (kind in CLASS_AGGREGATES or measure.metric.orientation != "none"):

@@ -256,14 +256,6 @@ def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
     return {dim: names.split(",") for dim, _, names in said}
 
 
-def is_deviation(attrs: Mapping[str, str], place: Mapping[str, object]) -> bool:
-    """True if a value is a deviation across others, of which neither a high nor a low one is better.
-
-    `place`: where the value stands along the groupings and dims of the answer.
-    """
-    return any("std" in names and place.get(dim) == "std" for dim, names in across_of(attrs).items())
-
-
 def values_across(values: Float, axis: int, names: Sequence[str]) -> Float:
     """Reductions along one axis, which then has one place for each of them."""
     moved = np.moveaxis(values, axis, 0)

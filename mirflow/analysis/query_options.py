@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NoReturn, TypedDict, Unpack
 
-from ..errors import QueryError, refuse_unknown
+from ..errors import QueryError, UnknownNameError, refuse_unknown
 
 MISSING = {
     "raise": "none may be missing",
@@ -276,8 +276,12 @@ class Query:
     def policy(self, systems: int, *, apart: bool = False) -> str:
         """Policy for cells without a score when so many systems are compared, perhaps on different tracks.
 
-        Where single tracks are listed, nothing is compared over tracks, and each score is shown.
+        Where single tracks are listed, nothing is compared over tracks, and each score is shown. Raises
+        `UnknownNameError` for an unknown policy, that for undefined scores too.
         """
+        for of, policy, known in (("missing", self.missing, MISSING), ("undefined", self.undefined, UNDEFINED)):
+            if policy is not None and policy not in known:
+                raise UnknownNameError(f"policy for {of} scores", policy, known)
         listed = "track" in (as_names(self.by) or []) and "track" not in (self.across or {})
         return self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
 

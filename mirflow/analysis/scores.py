@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -72,7 +72,11 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
             raise QueryError(f"these scores have no dim {dim!r}: {how} gives them one")
     from ..lazy_array import plain_variable
 
-    ordered = all(_in_order(variable.dims) for variable in ds.variables.values())
+    # True if systems and tracks, as far as there are any, come first.
+    ordered = all(
+        dims[: len({*_DIMS[:2]} & {*dims})] == tuple(dim for dim in _DIMS[:2] if dim in dims)
+        for dims in (variable.dims for variable in ds.variables.values())
+    )
     ds = ds.copy(deep=False) if ordered else ds.transpose("system", "track", ...)
     coords = {name: ds.variables[name] for name in ds.coords if name not in ds.dims}
     texts = {name: coord for name, coord in coords.items() if coord.dtype.kind == "O" and coord.ndim == 1}
@@ -80,12 +84,6 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
     ds = ds.assign_coords(filled) if filled else ds
     ds.attrs = nested_attrs({str(name): value for name, value in ds.attrs.items()})
     return ds
-
-
-def _in_order(dims: tuple[Hashable, ...]) -> bool:
-    """True if systems and tracks, as far as there are any, come first."""
-    first = tuple(dim for dim in _DIMS[:2] if dim in dims)
-    return dims[: len(first)] == first
 
 
 def names_of(ds: Scores | Results, name: str, places: Iterable[int] | None = None) -> list[str]:
@@ -254,10 +252,13 @@ def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array]
                 )
             raise UnknownNameError("track coordinate", name, along)
         column = along[name]
-        values[name], inverse = _distinct(
-            np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
-        )
-        codes = codes * len(values[name]) + inverse
+        texts = np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
+        distinct, inverse = np.unique(texts, return_inverse=True)
+        places = inverse.astype(np.int64)
+        if distinct.dtype.kind == "U" and len(distinct) and distinct[0] == "":  # the missing value is the last
+            distinct, places = np.roll(distinct, -1), (places - 1) % len(distinct)
+        values[name] = distinct
+        codes = codes * len(distinct) + places
     return values, codes
 
 
@@ -271,15 +272,6 @@ def members_of(codes: Int) -> dict[int, Int]:
 def without_value(values: Array) -> Bool:
     """Mark missing values of a coordinate: empty text and NaN."""
     return np.array([value == "" or value != value for value in values.tolist()], dtype=bool)
-
-
-def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:
-    """Sorted values of a coordinate, the missing one last, and the position of each entry among them."""
-    values, inverse = np.unique(column, return_inverse=True)
-    places = inverse.astype(np.int64)
-    if values.dtype.kind == "U" and len(values) and values[0] == "":
-        return np.roll(values, -1), (places - 1) % len(values)
-    return values, places
 
 
 ANNOTATOR = "annotator"

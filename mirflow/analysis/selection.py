@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import QueryError, UnknownNameError, counted, without_values
+from ..errors import QueryError, counted, without_values
 from ..metrics.aggregates import AGGREGATES, NEGLIGIBLE
 from ..ragged import Bool, Float, Int
 from ..store.cells import (
@@ -32,7 +32,7 @@ from ..store.cells import (
     write_message,
 )
 from ..store.format import WARNINGS
-from .query_options import MISSING, UNDEFINED, Query
+from .query_options import Query
 from .scores import (
     Array,
     Scores,
@@ -50,19 +50,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-@dataclass(frozen=True)
-class Gaps:
-    """Missing and undefined scores among (systems, tracks, metrics)."""
-
-    missing: Bool
-    """bool (systems, tracks, metrics). No score: the cell was not scored, or the score is NaN although there was
-    something to measure."""
-    undefined: Bool
-    """bool (systems, tracks, metrics). Scored, but with weight 0: there was nothing to measure."""
-    without_reference: Bool
-    """Missing because the track has no usable reference, for any system: bool (systems, tracks)."""
-
-
 def has_score(status: npt.NDArray[np.int8]) -> Bool:
     """Mark the cells of a status with scores."""
     mask: Bool = np.zeros(status.shape, dtype=np.bool_)
@@ -71,61 +58,9 @@ def has_score(status: npt.NDArray[np.int8]) -> Bool:
     return mask
 
 
-def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], bare: Bool | None = None) -> Gaps:
-    """Find missing and undefined scores.
-
-    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)): values of
-    :class:`mirflow.store.cells.Status`. `bare` (bool (systems, tracks) or None): further cells without a usable
-    reference: those without a score whose references have neither a duration nor a weight by any metric of the
-    evaluation, not only by these; the policy ``zero`` leaves them out.
-
-    Examples
-    --------
-    >>> score, weight = np.array([[[1.0], [np.nan], [0.0]]]), np.array([[[9.0], [9.0], [0.0]]])
-    >>> status = np.array([[Status.ok, Status.missing_estimate, Status.ok]], dtype=np.int8)
-    >>> gaps = find_gaps(score, weight, status)
-    >>> gaps.missing.ravel().tolist(), gaps.undefined.ravel().tolist()
-    ([False, True, False], [False, False, True])
-    """
-    nothing = weight == 0
-    missing = ~has_score(status)[..., np.newaxis] | (np.isnan(score) & ~nothing)
-    without: Bool = status == Status.missing_reference
-    return Gaps(missing, nothing & ~missing, without if bare is None else without | bare)
-
-
-def included_scores(
-    score: Float, weight: Float, gaps: Gaps, missing: str, undefined: str, shared: Bool | None = None
-) -> tuple[Float, Bool]:
-    """The scores to aggregate and which of them count.
-
-    `score`, `weight` (float64 (systems, tracks, metrics)), `missing` ({"raise", "zero", "skip", "common"}): ``raise``
-    counts like ``skip``: the caller has raised an error before if anything is missing. `undefined` ({"keep", "skip"}),
-    `shared` (bool (tracks, metrics) or None): the scores that count under ``common``; None: those that all of these
-    systems have. Returns `score` (float64 (systems, tracks, metrics)), `included` (bool (systems, tracks, metrics)): a
-    score of NaN never counts.
-    """
-    have = ~gaps.missing
-    if missing == "common":
-        have &= have.all(axis=0) if shared is None else shared
-    elif missing == "zero":
-        score = np.where(gaps.missing, 0.0, score)
-        have |= ~gaps.without_reference[..., np.newaxis]
-    if undefined == "skip":
-        have &= weight != 0
-    return score, have & ~np.isnan(score)
-
-
 def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool:
     """True if an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
     return "stores" in attrs and not (status != Status.not_computed).all(axis=0).any()
-
-
-def check_policies(missing: str, undefined: str) -> None:
-    """Raise an UnknownNameError for an unknown policy."""
-    if missing not in MISSING:
-        raise UnknownNameError("policy for missing scores", missing, MISSING)
-    if undefined not in UNDEFINED:
-        raise UnknownNameError("policy for undefined scores", undefined, UNDEFINED)
 
 
 # A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
@@ -271,14 +206,39 @@ def count_scores(
     bare: Bool | None = None,
     shared: Bool | None = None,
 ) -> dict[str, Array]:
-    """Find out which scores count under two policies.
+    """Find out which scores are missing or undefined, and which ones count under two policies.
 
-    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)). Returns dict of str to
-    array (systems, tracks, metrics): those of `CELLS`; missing scores are 0 under ``zero``.
+    A score is missing if the cell was not scored, or if it is NaN although there was something to measure; undefined
+    if the cell was scored with the weight 0.
+
+    `score`, `weight` (float64 (systems, tracks, metrics)), `status` (int8 (systems, tracks)). `missing` ({"raise",
+    "zero", "skip", "common"}): ``raise`` counts like ``skip``: the caller has raised an error before if anything is
+    missing. `undefined` ({"keep", "skip"}). `bare` (bool (systems, tracks) or None): further cells without a usable
+    reference: those without a score whose references have neither a duration nor a weight by any metric of the
+    evaluation, not only by these; the policy ``zero`` leaves them out. `shared` (bool (tracks, metrics) or None): the
+    scores that count under ``common``; None: those that all of these systems have. Returns dict of str to array
+    (systems, tracks, metrics): those of `CELLS`; missing scores are 0 under ``zero``, and a score of NaN never counts.
+
+    Examples
+    --------
+    >>> score, weight = np.array([[[1.0], [np.nan], [0.0]]]), np.array([[[9.0], [9.0], [0.0]]])
+    >>> status = np.array([[Status.ok, Status.missing_estimate, Status.ok]], dtype=np.int8)
+    >>> cells = count_scores(score, weight, status, "skip", "keep")
+    >>> [cells[name].ravel().tolist() for name in ("_included", "_missing", "_undefined")]
+    [[True, False, True], [False, True, False], [False, False, True]]
     """
-    gaps = find_gaps(score, weight, status, bare)
-    score, included = included_scores(score, weight, gaps, missing, undefined, shared)
-    return dict(zip(CELLS, (score, weight, included, gaps.missing, gaps.undefined), strict=True))
+    nothing = weight == 0
+    lacking = ~has_score(status)[..., np.newaxis] | (np.isnan(score) & ~nothing)
+    have = ~lacking
+    if missing == "common":
+        have &= have.all(axis=0) if shared is None else shared
+    elif missing == "zero":
+        without: Bool = status == Status.missing_reference
+        score = np.where(lacking, 0.0, score)
+        have |= ~(without if bare is None else without | bare)[..., np.newaxis]
+    if undefined == "skip":
+        have &= ~nothing
+    return dict(zip(CELLS, (score, weight, have & ~np.isnan(score), lacking, nothing & ~lacking), strict=True))
 
 
 @dataclass(frozen=True)
@@ -302,14 +262,7 @@ class ScoreSelection:
         scores = computed(scores)
         status, duration = states_of(scores)
         apart = STORES in scores.attrs and are_apart(scores.attrs, status)
-        missing = query.policy(len(status), apart=apart)
-        check_policies(missing, query.undefined)
-        return cls(scores, kinds, missing, query.undefined, status, duration, first)
-
-    @property
-    def metrics(self) -> list[int]:
-        """Positions of the selected metrics."""
-        return list(self.kinds)
+        return cls(scores, kinds, query.policy(len(status), apart=apart), query.undefined, status, duration, first)
 
     @property
     def aggregates(self) -> list[str]:
@@ -318,7 +271,7 @@ class ScoreSelection:
 
     def names(self, name: str) -> list[str]:
         """Labels of systems, tracks or the selected metrics, or a coordinate of these as text."""
-        return names_of(self.scores, name, None if name in ("system", "track") else self.metrics)
+        return names_of(self.scores, name, None if name in ("system", "track") else self.kinds)
 
     def blocks(self, groups: int = 1) -> list[slice]:
         """Systems whose scores take a bounded amount of memory together; the more groups of tracks, the more."""
@@ -346,8 +299,9 @@ class ScoreSelection:
                 return parts[0]
             return {name: np.concatenate([part[name] for part in parts]) for name in CELLS}
         # Contiguous, as sums depend on the memory layout in their last bits; xarray's own come from such arrays.
-        score, weight = map(np.ascontiguousarray, numbers_of(self.scores, self.metrics, systems))
-        numerator = numerators_of(self.scores, self.metrics, systems)
+        metrics = [*self.kinds]
+        score, weight = map(np.ascontiguousarray, numbers_of(self.scores, metrics, systems))
+        numerator = numerators_of(self.scores, metrics, systems)
         if numerator is not None:
             score, weight = with_surplus(score, weight, numerator, self.aggregates)
         bare = self.bare[systems] if self.missing == "zero" else None
@@ -358,11 +312,6 @@ class ScoreSelection:
         """The cells of :func:`bare_cells`."""
         return bare_cells(self.scores, self.status, self.duration)
 
-    def shared_by_status(self) -> Bool:
-        """Scores that all systems have, as far as statuses say: bool (tracks, metrics)."""
-        scored = np.asarray(has_score(self.status).all(axis=0))
-        return np.repeat(scored[:, np.newaxis], len(self.kinds), axis=1)
-
     def frame(self, attrs: Mapping[str, Any]) -> xr.Dataset:
         """The coordinates of the selection, and ``_aggregate`` along its metrics."""
         from ..lazy_array import plain_dataset
@@ -370,8 +319,8 @@ class ScoreSelection:
         ds: Any = self.scores
         coords: dict[str, Any] = {"_aggregate": ("metric", np.array(self.aggregates, dtype=str))}
         for dim in ("system", "track", "metric"):
-            own = {dim: ds[dim].values, **coords_of(ds, dim)}
-            coords |= {name: (dim, one[self.metrics] if dim == "metric" else one) for name, one in own.items()}
+            places = [*self.kinds] if dim == "metric" else slice(None)
+            coords |= {name: (dim, one[places]) for name, one in {dim: ds[dim].values, **coords_of(ds, dim)}.items()}
         return plain_dataset({}, coords, {**ds.attrs, **attrs})
 
 
@@ -425,7 +374,8 @@ class SelectionTotals:
         """Scores that count for any system: bool (tracks, metrics)."""
         self._lacking: Bool = np.zeros(metrics, dtype=np.bool_)
         self._incomplete: list[Bool] = []
-        self._gaps = {"missing_cells": 0, "undefined_cells": 0}
+        self.gaps = {"missing_cells": 0, "undefined_cells": 0}
+        """Numbers of cells: a cell counts once, however many metrics it lacks."""
         self._empty = self._uncounted = 0
         systems = len(selection.status)
         self._added, self._lacks = np.zeros(systems, dtype=np.bool_), np.zeros(systems, dtype=np.int64)
@@ -456,7 +406,7 @@ class SelectionTotals:
         self._last[track] = place[row]
         gaps: dict[str, Bool] = {"missing_cells": incomplete, "undefined_cells": np.asarray(undefined.any(axis=2))}
         for name, cell in gaps.items():
-            self._gaps[name] += int(cell[new].sum())
+            self.gaps[name] += int(cell[new].sum())
         valued = ~np.isnan(cells["score"][undefined])
         self._values["some"] |= bool(valued.any())
         self._values["none"] |= not valued.all()
@@ -474,10 +424,6 @@ class SelectionTotals:
                 name, lacks = self._selection.names("system")[system], int(self._lacks[system])
                 attrs[COSTLIEST] = f"{name} lacks {lacks}; without it {common + int(alone[system])} count"
         return attrs | ({VALUELESS: "some" if self._values["some"] else "all"} if self._values["none"] else {})
-
-    def gaps(self) -> dict[str, str]:
-        """Numbers of cells as attributes: a cell counts once, however many metrics it lacks."""
-        return {name: str(number) for name, number in self._gaps.items()}
 
     def check(self) -> None:
         """Raise a QueryError if a policy does not allow what is missing, or an aggregate needs unknown durations."""

@@ -15,7 +15,7 @@ from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, aggregate_in_blocks, origin_of, select_scores
 from ..dims import RUN
 from ..per_class import rated_kind
-from ..queries import is_deviation, names_across
+from ..queries import across_of, names_across
 from ..query_options import AUTO, COMPARED_WITH, DEFAULT_LEVEL, INVERTED, MOST_SYSTEMS, Query, alpha_of
 from ..scores import Array, names_of, show_span
 from .blocks import SampleBlocks, tiles
@@ -40,7 +40,7 @@ from .paired import (
     test_pairs,
     write_bounds,
 )
-from .permutation import PooledScores, SwappedBlocks, swap_rates, swap_ratios, swap_scores
+from .permutation import PooledScores, SwappedBlocks, SwappedRatios, swap_rates, swap_scores
 from .repeated_runs import compare_runs, is_about_runs
 from .resampling import Rates, Resampling, Seed, add_up, ratio_of
 from .sample import TRACK, Sample, check_numbers, recount, select_numbers
@@ -268,7 +268,7 @@ class _Comparison:
             return critical, spread
         tested, rows = [part for part in parts if len(part.clusters)], np.arange(len(pairs))
         if leads and tested:
-            ratios = swap_ratios(samples[0][0], 0) if gathered is None else gathered.finish()
+            ratios = SwappedRatios.of(samples[0][0], 0) if gathered is None else gathered.finish()
             limits = swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
             return limits[0][:, 0], limits[1][:, 0]
         swaps = [swap_scores(own, 0, two) for own, two in samples]
@@ -409,8 +409,9 @@ def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
     dims = [str(dim) for dim in result["value"].dims[1:]]
     labels = list(product(*(result[dim].values.tolist() for dim in dims)))
     # Of deviations neither high nor low ones are better.
-    deviates = [is_deviation(result.attrs, dict(zip(dims, place, strict=True))) for place in labels]
-    orientation = ["none" if spread else result.attrs["orientation"] for spread in deviates]
+    spreads = {dim for dim, names in across_of(result.attrs).items() if "std" in names}
+    deviates = [[name for dim, name in zip(dims, label, strict=True) if dim in spreads] for label in labels]
+    orientation = ["none" if "std" in own else result.attrs["orientation"] for own in deviates]
     names = [", ".join([result.attrs["metric"], *label]) for label in labels]
     along = {"orientation": ("metric", np.array(orientation)), "unit": ("metric", np.array([""] * len(names)))}
     return part.drop_dims(["track", "metric"]).assign_coords({"metric": np.array(names, dtype=str), **along})

@@ -6,7 +6,7 @@ with a tempo, a year, a length, or how hard other systems find a track?
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from ..lookup import DURATION
 from ..query_options import AUTO, DEFAULT_LEVEL, Query
 from ..scores import ANNOTATOR, Array, coords_of, names_of
 from ..selection import counted_scores
-from .resampling import Resampling, Seed, accelerations, bounds, chunks, draw, statistics_of
+from .resampling import Rates, Resampling, Seed, accelerations, bounds, chunks, draw, statistics_of
 from .sample import TRACK, codes_of, dataset_of, differences, recount, sample_of, select_numbers, settle, signs_of
 
 if TYPE_CHECKING:
@@ -256,7 +256,13 @@ def correlations(
         number[at] = len(tracks)
         if len(tracks) < 2 or not np.ptp(own[tracks]) or not np.ptp(beside[tracks]):
             continue
-        moments = Moments.of(own[tracks], beside[tracks], recount(codes[tracks]))
+        # Standardised, so that squares lose no digits.
+        x, y = ((values - values.mean()) / values.std() for values in (own[tracks], beside[tracks]))
+        terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+        clustered = recount(codes[tracks])
+        sums = np.zeros((1, int(clustered.max()) + 1, terms.shape[1]))
+        np.add.at(sums[0], clustered, terms)
+        moments = Rates(sums, correlation_of)
         arrays["r"][at] = moments.again(np.ones((1, moments.clusters)))[0, 0]
         arrays["tau"][at] = rank_correlations(np.stack([own[tracks], beside[tracks]], axis=1))[0][0, 1]
         if moments.clusters >= how.least:
@@ -289,51 +295,22 @@ def covariate_values(part: xr.Dataset, name: str, score: Float) -> Float:
     return np.broadcast_to(np.where(np.isfinite(values), values, np.nan)[:, np.newaxis], score.shape)
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Sums of two variables over clusters of tracks, of which a correlation is made.
+def correlation_of(sums: Float) -> Float:
+    """Pearson's correlation of two variables x and y, from sums of 1, x, y, xx, yy and xy.
+
+    `sums` (float64 (n, 6)). Returns float64 (n, 1): NaN where one of the variables has no spread.
 
     Examples
     --------
     >>> x, y = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 1.0, 4.0, 3.0])
-    >>> moments = Moments.of(x, y, np.arange(4))
-    >>> moments.again(np.ones((1, 4))).round(12).tolist(), round(float(np.corrcoef(x, y)[0, 1]), 12)
+    >>> sums = np.array([[4, x.sum(), y.sum(), x @ x, y @ y, x @ y]])
+    >>> correlation_of(sums).round(12).tolist(), round(float(np.corrcoef(x, y)[0, 1]), 12)
     ([[0.6]], 0.6)
     """
-
-    sums: Float
-    """Number, x, y, xx, yy and xy: float64 (clusters, 6), of variables that were standardised."""
-
-    @classmethod
-    def of(cls, x: Float, y: Float, cluster: Int) -> Moments:
-        """Of pairs of values, and the cluster of each."""
-        # Standardised, so that squares lose no digits.
-        x, y = ((one - one.mean()) / one.std() for one in (x, y))
-        terms = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
-        sums = np.zeros((int(cluster.max()) + 1, terms.shape[1]))
-        np.add.at(sums, cluster, terms)
-        return cls(sums)
-
-    @property
-    def clusters(self) -> int:
-        """Number of clusters to draw."""
-        return len(self.sums)
-
-    def again(self, counts: Float) -> Float:
-        """The correlation in replicates."""
-        return _correlation(counts @ self.sums)[np.newaxis]
-
-    def left_out(self) -> Float:
-        """The correlation without each of the clusters."""
-        return _correlation(self.sums.sum(axis=0) - self.sums)[:, np.newaxis]
-
-
-def _correlation(sums: Float) -> Float:
-    """Pearson's correlation of sums (n, 6); NaN where one of the variables has no spread."""
     number, x, y, xx, yy, xy = sums.T
     number = np.where(number > 0, number, np.nan)
     spread = (xx / number - (x / number) ** 2) * (yy / number - (y / number) ** 2)
     coefficient = divide(
         xy / number - x * y / number**2, np.sqrt(np.maximum(spread, 0.0)), np.nan, where=spread > 1e-18
     )
-    return np.clip(coefficient, -1.0, 1.0)
+    return np.clip(coefficient, -1.0, 1.0)[:, np.newaxis]

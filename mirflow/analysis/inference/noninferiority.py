@@ -84,7 +84,8 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     about = ("metric", "aggregate", "unit", "orientation", "title")
     coords |= {name: first[name].variable for name in about if name in first.coords}
     variables = {name: (("system", "metric"), np.stack([one[name].values for one in verdicts])) for name in _NAMES}
-    attrs = {name: value for name, value in first.attrs.items() if name not in ("test", "correction")}
+    attrs = {name: value for name, value in first.attrs.items() if name != "test"}
+    attrs |= {"correction": "none"} if first.attrs["method"] == INVERTED else {}
     return xr.Dataset(variables, coords, {**attrs, "margin": margin})
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -172,8 +172,9 @@ def _at_least(least: Int, number: Int) -> Float:
 class Swaps:
     """Differences of pairs of statistics when the results of the two systems are swapped, cluster by cluster."""
 
-    difference: Callable[[Float], Float]
-    """Signs float64 (replicates, clusters), -1 for swapped, to float64 (replicates, pairs, values)."""
+    difference: Callable[[Any], Float]
+    """Signs float64 (replicates, clusters), -1 for swapped, or what `stored` yields, to float64 (replicates, pairs,
+    values)."""
     clusters: int
     near: Float
     """Differences up to this one are rounding: float64 (pairs, values)."""
@@ -182,24 +183,18 @@ class Swaps:
     spread: Float | None = None
     """The standard deviation of the differences over all swaps, where it is known without them: float64 (pairs,
     values)."""
-    stored: Callable[[], Iterator[Float]] | None = None
-    """Returns chunks of the differences where sums under all swaps are stored; then `difference` is not called."""
-    centred: Callable[[Float], Float] | None = None
+    centred: Callable[[Any], Float] | None = None
     """As `difference`, in standard deviations, after the scores of one system of each pair were raised such that their
     values are equal; None: it is not known."""
-    stored_centred: Callable[[], Iterator[Float]] | None = None
+    stored: Callable[[], Iterator[SignedSums]] | None = None
+    """Returns chunks of the sums under all swaps where these are stored, and not drawn from signs."""
 
-    def chunks(self, how: Resampling) -> Iterator[Float]:
-        """Differences under all swaps: float64 (some replicates, pairs, values)."""
-        if self.stored is not None:
-            return self.stored()
-        return map(self.difference, how.signs(self.clusters, self.near.size)[0])
-
-    def centred_chunks(self, how: Resampling) -> Iterator[Float]:
-        """Differences without those of the values, in standard deviations: float64 (some replicates, pairs, values)."""
-        if self.stored_centred is not None:
-            return self.stored_centred()
-        return map(self.centred, how.signs(self.clusters, self.near.size)[0]) if self.centred is not None else iter(())
+    def chunks(self, how: Resampling, *, centred: bool = False) -> Iterator[Float]:
+        """Differences under all swaps, or those of `centred`: float64 (some replicates, pairs, values)."""
+        compare = self.centred if centred else self.difference
+        if compare is None:
+            return iter(())
+        return map(compare, how.signs(self.clusters, self.near.size)[0] if self.stored is None else self.stored())
 
 
 class SignedSums(NamedTuple):
@@ -235,13 +230,16 @@ class SwappedRatios:
     are not there; NaN of systems that were in no block together."""
 
     @classmethod
-    def of(cls, ratios: Ratios) -> SwappedRatios:
-        """All systems at once."""
+    def of(cls, sample: Sample, metric: int) -> SwappedRatios:
+        """Of all systems of a sample what they add above and below the fraction line; of means, differences."""
+        ratios = Ratios.of(sample, [(system, metric) for system in range(len(sample.score))])
         total = SignedSums(ratios.above.sum(axis=0)[:, np.newaxis], ratios.below.sum(axis=0)[:, np.newaxis])
         return cls(total, np.abs(ratios.above).sum(axis=0), ratios.denominator, ratios.clusters, ratios)
 
-    def signed(self, signs: Float) -> SignedSums:
-        """The sums under swaps float64 (replicates, clusters)."""
+    def signed(self, signs: Float | SignedSums) -> SignedSums:
+        """The sums under swaps float64 (replicates, clusters); sums that are stored are the same."""
+        if isinstance(signs, SignedSums):
+            return signs
         assert self.ratios is not None
         # The replicates of a system lie side by side, as those of a pair do later.
         return SignedSums(*((signs @ terms).T.copy() for terms in (self.ratios.above, self.ratios.below)))
@@ -297,35 +295,23 @@ class SwappedRatios:
 
     def swaps(self, pairs: Int) -> Swaps:
         """The swaps of pairs (pairs, 2)."""
-        compare, near = self.compare(pairs), self.near(pairs)[:, np.newaxis]
+        compare, near, sums = self.compare(pairs), self.near(pairs)[:, np.newaxis], self.sums
+        spread = self.spread_of_moved(pairs)[:, np.newaxis]
 
-        def difference(signs: Float) -> Float:
-            return compare(self.signed(signs)).T[..., np.newaxis]
+        def centred(signs: Float | SignedSums) -> Float:
+            moved = self.moved(self.signed(signs))
+            return ((moved[pairs[:, 0]] - moved[pairs[:, 1]]) / spread).T[..., np.newaxis]
 
-        def stored() -> Iterator[Float]:
-            # One number of `how` is enough here: all replicates are drawn.
-            assert self.sums is not None
-            for part in chunks(self.sums.above.shape[1], near.size):
-                yield compare(self.sums.part(part)).T[..., np.newaxis]
-
-        def centred(sums: SignedSums, spread: Float) -> Float:
-            moved = self.moved(sums)
-            return ((moved[pairs[:, 0]] - moved[pairs[:, 1]]) / spread[:, np.newaxis]).T[..., np.newaxis]
-
-        def stored_centred() -> Iterator[Float]:
-            assert self.sums is not None
-            # Chunks are those of the differences.
-            spread = self.spread_of_moved(pairs)
-            for part in chunks(self.sums.above.shape[1], near.size):
-                yield centred(self.sums.part(part), spread)
-
-        if self.sums is not None:
-            return Swaps(
-                difference, self.clusters, near, np.abs(compare(self.total)), None, stored, None, stored_centred
-            )
-        observed = np.abs(compare(self.total))
-        own = self.spread_of_moved(pairs)
-        return Swaps(difference, self.clusters, near, observed, centred=lambda signs: centred(self.signed(signs), own))
+        return Swaps(
+            lambda signs: compare(self.signed(signs)).T[..., np.newaxis],
+            self.clusters,
+            near,
+            np.abs(compare(self.total)),
+            centred=centred,
+            stored=None
+            if sums is None
+            else lambda: (sums.part(part) for part in chunks(sums.above.shape[1], near.size)),
+        )
 
     def spread_of_moved(self, pairs: Int) -> Float:
         """Standard deviations of the differences of :meth:`moved` under all swaps; 1 where nothing moves."""
@@ -405,17 +391,12 @@ def squares_between(rows: Float) -> Float:
     return np.stack([np.square(rows - row).sum(axis=1) for row in rows])
 
 
-def swap_ratios(sample: Sample, metric: int) -> SwappedRatios:
-    """Swap what systems add above and below the fraction line; for means, flip differences."""
-    return SwappedRatios.of(Ratios.of(sample, [(system, metric) for system in range(len(sample.score))]))
-
-
 def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
     """Swaps of the scores of pairs of systems, for any aggregate of one metric."""
     if sample.kinds[metric] not in STATISTICS:
         systems = np.unique(pairs)
         every = np.arange(len(sample.duration), dtype=np.int64)
-        return swap_ratios(sample.take(every, systems), metric).swaps(np.searchsorted(systems, pairs))
+        return SwappedRatios.of(sample.take(every, systems), metric).swaps(np.searchsorted(systems, pairs))
     # How far each cluster of two systems' units moves a statistic is swapped.
     pooled = PooledScores(sample, metric, pairs)
     moves = pooled.moves(np.zeros(len(pairs)))
@@ -573,7 +554,7 @@ def simultaneous(
     p, critical = _by_maxima(_largest_of_all(computed, defined, spread), limits, how, clusters)
     if len(defined) > 1:
         if len(parts) == 1:
-            computed = ([one] for one in parts[0][0].centred_chunks(how))
+            computed = ([one] for one in parts[0][0].chunks(how, centred=True))
         else:
             every_sign = how.signs(clusters, near.size)[0]
             computed = ([swaps.centred(signs[:, own]) for swaps, own in parts if swaps.centred] for signs in every_sign)

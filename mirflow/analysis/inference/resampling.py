@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -148,18 +148,19 @@ class Resampling:
         The same with all signs changed gives the same difference the other way round, so that the first unit keeps
         its sign where all are listed.
         """
-        width = max(units, pairs)
-        if self.lists_signs(units):
+        listed = self.lists_signs(units)
+        parts = chunks(1 << max(units - 1, 0) if listed else self.replicates, max(units, pairs))
+        bits: Iterator[npt.NDArray[Any]]
+        if listed:
             bit = np.arange(units, dtype=np.int64)[::-1]
-            numbers = (np.arange(part.start, part.stop) for part in chunks(1 << max(units - 1, 0), width))
-            return (_sign((number[:, np.newaxis] >> bit) & 1) for number in numbers), True
-        rng = np.random.default_rng(self.seed)
-        # Whole words for each replicate, so that the size of a chunk does not change what is drawn.
-        size = 4 * -(-units // 32)
-        words = (
-            rng.integers(0, 256, (part.stop - part.start, size), np.uint8) for part in chunks(self.replicates, width)
-        )
-        return (_sign(np.unpackbits(bits, axis=1, count=units)) for bits in words), False
+            bits = ((np.arange(part.start, part.stop)[:, np.newaxis] >> bit) & 1 for part in parts)
+        else:
+            rng = np.random.default_rng(self.seed)
+            # Whole words for each replicate, so that the size of a chunk does not change what is drawn.
+            size = 4 * -(-units // 32)
+            words = (rng.integers(0, 256, (part.stop - part.start, size), np.uint8) for part in parts)
+            bits = (np.unpackbits(word, axis=1, count=units) for word in words)
+        return (np.where(one == 0, 1.0, -1.0) for one in bits), listed
 
     def lists_signs(self, units: int) -> bool:
         """True if so few units are swapped in every way there is, instead of at random."""
@@ -181,11 +182,6 @@ def _counts_at_once(seed: int, replicates: int, units: int) -> Counts:
     """The same in one chunk. Many evaluations, and pairs of systems that lack different tracks, draw as many units."""
     counts = next(_draw_counts(seed, replicates, units), np.empty((0, units)))
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
-
-
-def _sign(bits: npt.NDArray[Any]) -> Float:
-    """0 and 1 as +1 and -1."""
-    return np.where(bits == 0, 1.0, -1.0)
 
 
 def least_units(level: float) -> int:
@@ -277,23 +273,6 @@ def accelerations(left_out: Float) -> Float:
     return divide(cubes, below)
 
 
-class Statistics(Protocol):
-    """Some values over the same clusters of units."""
-
-    @property
-    def clusters(self) -> int:
-        """Number of clusters to draw."""
-        ...
-
-    def again(self, counts: Float) -> Float:
-        """The values of replicates, float64 (values, replicates), by counts float64 (replicates, clusters)."""
-        ...
-
-    def left_out(self) -> Float:
-        """The values without each of the clusters: float64 (clusters, values)."""
-        ...
-
-
 @dataclass(frozen=True)
 class Ratios:
     """Values that are ratios of sums over units."""
@@ -328,7 +307,8 @@ class Ratios:
 
     def again(self, counts: Float) -> Float:
         """The values of replicates."""
-        return _ratios(counts @ self.above, (counts @ self.below)[:, self.denominator]).T
+        below = (counts @ self.below)[:, self.denominator]
+        return divide(counts @ self.above, below, np.nan, where=below != 0).T
 
     def left_out(self) -> Float:
         """The values without each of the clusters."""
@@ -336,7 +316,8 @@ class Ratios:
         below = self.below.sum(axis=0) - self.below
         # What is left of a sum after taking away all of it is rounding.
         below[below <= 1e-12 * np.abs(self.below).sum(axis=0)] = 0.0
-        return _ratios(above, below[:, self.denominator])
+        below = below[:, self.denominator]
+        return divide(above, below, np.nan, where=below != 0)
 
 
 @dataclass(frozen=True)
@@ -388,10 +369,6 @@ class OrderedScores:
             for column, values in enumerate(self.ordered):
                 found[self.order[column], column] = without_each(values)
         return found
-
-
-def _ratios(above: Float, below: Float) -> Float:
-    return divide(above, below, np.nan, where=below != 0)
 
 
 _CANCELLED = 1e-12
@@ -542,6 +519,11 @@ class Orders:
 
     def _parts(self, rows: int) -> Iterator[slice]:
         return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
+
+
+Statistics = Ratios | OrderedScores | Rates | Orders
+"""Some values over the same clusters of units: `again` computes those of replicates, float64 (values, replicates), from
+counts float64 (replicates, clusters); `left_out` those without each of the clusters, float64 (clusters, values)."""
 
 
 def statistics_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:

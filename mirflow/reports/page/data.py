@@ -25,12 +25,10 @@ from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of,
 from ...analysis.selection import (
     STORES,
     CellProblem,
-    Gaps,
     are_apart,
     bare_cells,
-    find_gaps,
+    count_scores,
     find_problems,
-    included_scores,
     list_shown,
     warn_withheld,
     with_surplus,
@@ -258,7 +256,8 @@ class _MetricNumbers:
 
     score: Float
     weight: Float
-    gaps: Gaps
+    missing: Bool
+    undefined: Bool
     counted: Mapping[str, tuple[Float, Bool]]
     """All scores, and which of them count, by policy."""
 
@@ -286,9 +285,13 @@ class EvaluationNumbers:
             score, weight = map(np.ascontiguousarray, numbers_of(self._scores, [metric]))
             if wanted[1]:
                 score, weight = with_surplus(score, weight, self._with_numerators[metric], [kind])
-            gaps = find_gaps(score, weight, self.status, self._bare)
-            counted = {policy: included_scores(score, weight, gaps, policy, "keep") for policy in self.policies}
-            newest = self._newest = wanted, _MetricNumbers(score, weight, gaps, counted)
+            each = {
+                policy: count_scores(score, weight, self.status, policy, "keep", bare=self._bare)
+                for policy in self.policies
+            }
+            counted = {policy: (cells["score"], cells["_included"]) for policy, cells in each.items()}
+            missing, undefined = (each[self.policies[0]][name] for name in ("_missing", "_undefined"))
+            newest = self._newest = wanted, _MetricNumbers(score, weight, missing, undefined, counted)
         return newest[1]
 
     @cached_property
@@ -324,7 +327,7 @@ class EvaluationNumbers:
     def flags(self, metric: int, kind: str = "") -> Array:
         """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
         numbers = self._of(metric, kind)
-        flags = _MISSING * numbers.gaps.missing + _UNDEFINED * numbers.gaps.undefined
+        flags = _MISSING * numbers.missing + _UNDEFINED * numbers.undefined
         for index, (_, included) in enumerate(numbers.counted.values()):
             flags += included.astype(int) << (_POLICIES + index)
         return flags[..., 0].astype(np.uint8)
@@ -336,7 +339,7 @@ class EvaluationNumbers:
 
     def missing(self, metric: int) -> Bool:
         """Which scores (systems, tracks) are missing, of those that can be."""
-        return self._of(metric).gaps.missing[..., 0]
+        return self._of(metric).missing[..., 0]
 
     def best_of_each(self, metric: int, kind: str, best: Array, tracks: Bool) -> float:
         """An aggregate of the scores of one system of each track, `best`, over the tracks that are chosen."""
@@ -360,7 +363,7 @@ class EvaluationNumbers:
             values.append(reduce(score, numbers.weight, self.duration, kind, included)[:, 0])
         numbers = self._of(metric, names_of(self._scores, "standard_aggregate")[metric])
         included = numbers.counted[policy][1]
-        counts = [part[..., 0].sum(axis=1) for part in (included, numbers.gaps.missing, numbers.gaps.undefined)]
+        counts = [part[..., 0].sum(axis=1) for part in (included, numbers.missing, numbers.undefined)]
         return np.array([*counts, *values], dtype=np.float64)
 
     def _statistic(self, metric: int, kind: str) -> bytes:

@@ -57,6 +57,15 @@ def test_verdicts_follow_the_margin_and_the_orientation(store, metric, margin, e
     assert [row["verdict"] for row in json.loads(result.stdout)] == expected
 
 
+def test_units_that_are_no_tracks_have_tables_too(tmp_path):
+    half = np.repeat(["x", "y"], 15)
+    ds = make_group(
+        np.stack([BASE, BASE + 0.1])[..., np.newaxis], systems=["base", "better"], track_meta={"half": half}
+    )
+    store = write_store(tmp_path / "s.zarr", {"beat": ds})
+    assert "too few tracks" in printed("compare", store, "--baseline", "base", "--unit", "half")
+
+
 def test_intervals_hold_those_of_the_comparison_of_two_systems(store):
     for row in rows("compare", store, "-m", "error", "--baseline", "base"):
         (pair,) = rows("compare", store, "-m", "error", "-s", row["system"], "-s", "base")
