@@ -175,13 +175,18 @@ class ErrorBudget:
 
     def losses(self, whole: Measure) -> tuple[Measure, ...]:
         """Losses by each kind, of the score under a measure; raise a MetricError for one that cannot be split."""
-        refuse_unsplit(whole)
-        names = tuple(kind.name for kind in self.kinds)
-        lost = "score lost by" if whole.metric.orientation == "higher" else "part of the score that is due to"
+        metric, names = whole.metric, tuple(kind.name for kind in self.kinds)
+        if metric.dims or metric.nominal:
+            raise MetricError(f"{whole} is not one number, so its loss cannot be split; choose another metric")
+        if metric.pair is not None or metric.origin:
+            raise MetricError(f"{whole} is declared outside of mirflow, and only metrics of mirflow are split")
+        if metric.perfect is None or metric.orientation == "none":
+            raise MetricError(f"{whole} has no best value that the reference reaches, so its loss cannot be split")
+        lost = "score lost by" if metric.orientation == "higher" else "part of the score that is due to"
         common = replace(
-            whole.metric,
+            metric,
             name=LOST,
-            version=whole.metric.version + self.version - 1,
+            version=metric.version + self.version - 1,
             title="Loss",
             key="",
             aliases=(),
@@ -203,17 +208,6 @@ class ErrorBudget:
             replace(common, summary=f"{lost} errors of a kind: {kind.summary}").measure(kind=kind.name)
             for kind in self.kinds
         )
-
-
-def refuse_unsplit(whole: Measure) -> None:
-    """Raise a MetricError for a metric whose loss cannot be split."""
-    metric = whole.metric
-    if metric.dims or metric.nominal:
-        raise MetricError(f"{whole} is not one number, so its loss cannot be split; choose another metric")
-    if metric.pair is not None or metric.origin:
-        raise MetricError(f"{whole} is declared outside of mirflow, and only metrics of mirflow are split")
-    if metric.perfect is None or metric.orientation == "none":
-        raise MetricError(f"{whole} has no best value that the reference reaches, so its loss cannot be split")
 
 
 Classify = Callable[[Int, Int], Int]

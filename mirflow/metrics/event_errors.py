@@ -136,7 +136,6 @@ _ONSETS = (
 )
 _NEAR = 3
 """Windows within which an onset is late, and not missing."""
-_BESIDE = 2  # Windows within which two onsets are beside each other
 
 
 def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
@@ -156,8 +155,12 @@ def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: 
         (own, references, missing, merged, references[hit[0]]),
         (other, estimates, extra, doubled, estimates[hit[1]]),
     ):
-        alone = np.flatnonzero(kinds == lone)
-        kinds[alone[_are_beside(times[alone], partners, _BESIDE * window)]] = kind
+        if len(partners):
+            alone = np.flatnonzero(kinds == lone)
+            index = np.searchsorted(partners, times[alone])
+            neighbours = partners[np.maximum(index - 1, 0)], partners[np.minimum(index, len(partners) - 1)]
+            distance = np.minimum(*(np.abs(times[alone] - partner) for partner in neighbours))
+            kinds[alone[distance <= 2 * window]] = kind  # beside an onset that is matched
     return Edits(reference, estimate, own, other)
 
 
@@ -188,16 +191,6 @@ def align_hits(
             pairs = pair_up(sides[0][0][left[0]], sides[1][0][left[1]], reach, find)
             own[left[0][pairs[0]]] = other[left[1][pairs[1]]] = kind
     return Edits(reference, estimate, own, other)
-
-
-def _are_beside(times: Float, others: Float, most: float) -> Bool:
-    """Whether each time is at most so far from one of others, which ascend."""
-    if not len(others):
-        return np.zeros(len(times), dtype=np.bool_)
-    index = np.searchsorted(others, times)
-    before, after = others[np.maximum(index - 1, 0)], others[np.minimum(index, len(others) - 1)]
-    beside: Bool = np.minimum(np.abs(times - before), np.abs(times - after)) <= most
-    return beside
 
 
 BEATS = ErrorBudget(_BEATS, _align_beats, version=2)

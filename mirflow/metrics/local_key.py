@@ -77,26 +77,21 @@ def find_stretches(references: Ragged, estimates: Ragged) -> KeyStretches:
         begins = rows.columns["start"][rows.offsets[:-1][filled]]
         common[filled] = np.minimum(common[filled], begins)
     common[np.isinf(common)] = 0.0
-    (own, items, counts), (others, other_items, other_counts) = (_steps(r, common) for r in (references, estimates))
-    times, (left, right) = rank(own, others)
-    line = merge(left, counts, right, other_counts)
+    # The interval of a row changes at each start and end (-1: none follows), and at a start shared by both sides.
+    steps, items = [], []
+    for rows in (references, estimates):
+        lead, item = 2 * rows.offsets[:-1], np.arange(len(rows.columns["start"]))
+        time = np.column_stack([rows.columns["start"], rows.columns["end"]]).ravel()
+        steps.append(np.insert(time, lead, common))
+        items.append(np.insert(np.column_stack([item, np.full(len(item), -1)]).ravel(), lead, -1))
+    times, (left, right) = rank(*steps)
+    line = merge(left, 2 * references.counts[0] + 1, right, 2 * estimates.counts[0] + 1)
     time = times[line.rank]
-    chosen = np.flatnonzero((steps_between(time, line.counts) > 0) & (items[line.left] >= 0))
-    reference, estimate = items[line.left[chosen]], other_items[line.right[chosen]]
+    chosen = np.flatnonzero((steps_between(time, line.counts) > 0) & (items[0][line.left] >= 0))
+    reference, estimate = items[0][line.left[chosen]], items[1][line.right[chosen]]
     relation = relation_table()[codes_of(references)[reference], codes_of(estimates)[estimate]].astype(np.int64)
     relation[estimate < 0] = OTHER
     return KeyStretches(time[chosen], time[chosen + 1], reference, estimate, relation, line.pair[chosen])
-
-
-def _steps(rows: Ragged, start: Float) -> tuple[Float, Int, Int]:
-    """Times at which the interval of a row changes, the following interval (-1: none), and their number per row.
-
-    The first step of a row is at a start shared by both sides of its pair.
-    """
-    lead, item = 2 * rows.offsets[:-1], np.arange(len(rows.columns["start"]))
-    time = np.column_stack([rows.columns["start"], rows.columns["end"]]).ravel()
-    items = np.column_stack([item, np.full(len(item), -1)]).ravel()
-    return np.insert(time, lead, start), np.insert(items, lead, -1), 2 * rows.counts[0] + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,9 @@ def _split(
             # Mending that leaves nothing to measure gains nothing.
             values = np.where(np.isnan(values), values[0], values)
             if len(present[pair]):
-                loss[pair, present[pair]] += sign * shapley(values)
+                loss[pair, present[pair]] += sign * np.tensordot(
+                    shapley_coefficients(len(present[pair])), values, axes=1
+                )
             elif values[0] != values[1] and not exact:
                 unseen.append(pair)
     if unseen:  # a matching of the metric that finds less, or another tolerance
@@ -163,23 +165,11 @@ def coalitions(players: int) -> Bool:
 
 
 @cache
-def _coefficients(players: int) -> Float:
-    """Coefficients of the values of all coalitions in each player's share: float64 (players, 2 ** players)."""
-    members = coalitions(players)
-    size = members.sum(axis=1)
-    whole = factorial(players)
-    joining = np.array([factorial(n) * factorial(players - 1 - n) / whole for n in range(players)] + [0.0])
-    # A coalition with the player counts by the one that it joined, which has one member less.
-    return np.where(members, joining[size - 1, np.newaxis], -joining[size, np.newaxis]).T
-
-
-def shapley(values: Float) -> Float:
-    """Shapley values of players from the values of all their coalitions.
+def shapley_coefficients(players: int) -> Float:
+    """Coefficients of the values of all coalitions in each player's share: float64 (players, 2 ** players).
 
     The share of a player is what it adds to the coalition of those before it, averaged over all orders of the players.
     The shares sum to the value of all players less that of none, and a player that never adds anything has the share 0.
-
-    `values` (float64 (2 ** players, ...)): in the order of :func:`coalitions`. Returns float64 (players, ...).
 
     References
     ----------
@@ -187,8 +177,12 @@ def shapley(values: Float) -> Float:
 
     Examples
     --------
-    >>> shapley(np.array([0.0, 1.0, 2.0, 5.0])).tolist()
+    >>> (shapley_coefficients(2) @ [0.0, 1.0, 2.0, 5.0]).tolist()
     [2.0, 3.0]
     """
-    shares: Float = np.tensordot(_coefficients(len(values).bit_length() - 1), values, axes=1)
-    return shares
+    members = coalitions(players)
+    size = members.sum(axis=1)
+    whole = factorial(players)
+    joining = np.array([factorial(n) * factorial(players - 1 - n) / whole for n in range(players)] + [0.0])
+    # A coalition with the player counts by the one that it joined, which has one member less.
+    return np.where(members, joining[size - 1, np.newaxis], -joining[size, np.newaxis]).T

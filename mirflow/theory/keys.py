@@ -142,7 +142,7 @@ def relation_table() -> npt.NDArray[np.int8]:
     def is_relative(fifth: int) -> npt.NDArray[np.bool_]:
         """Mask of estimates that are the relative of the key `fifth` semitones above the reference."""
         above_major, above_minor = step == (9 + fifth) % 12, step == (3 + fifth) % 12
-        return ~alike & (((reference == _MAJOR) & above_major) | ((reference == _MINOR) & above_minor))
+        return np.asarray(~alike & (((reference == _MAJOR) & above_major) | ((reference == _MINOR) & above_minor)))
 
     conditions = {
         SAME: alike & (step == 0),

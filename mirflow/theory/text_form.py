@@ -68,16 +68,14 @@ def normalize_lyrics(text: str) -> str:
     >>> normalize_lyrics("oh my love,\\n(wait for me...)\\ndon't go!")
     "Oh my love\\n(Wait for me...)\\nDon't go!"
     """
-    return "\n".join(map(_line, text.replace("\r\n", "\n").split("\n")))
-
-
-def _line(line: str) -> str:
-    size = len(line)
-    while size > 1 and not (_is_word(line[size - 1]) or line[size - 1] in _KEPT):
-        size -= 1
-    text = line[:size]
-    first = next((index for index, sign in enumerate(text) if _is_word(sign)), size)
-    return text[:first] + text[first : first + 1].upper() + text[first + 1 :]
+    lines = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        size = len(line)
+        while size > 1 and not (_is_word(line[size - 1]) or line[size - 1] in _KEPT):
+            size -= 1
+        first = next((index for index, sign in enumerate(line[:size]) if _is_word(sign)), size)
+        lines.append(line[:first] + line[first:size][:1].upper() + line[first + 1 : size])
+    return "\n".join(lines)
 
 
 def _is_word(sign: str) -> bool:

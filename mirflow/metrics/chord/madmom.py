@@ -27,7 +27,7 @@ from ...theory.harte import (
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
-from .kernel import ChordTimelines, Cut, Totals, cut, fragmented, lay_out
+from .kernel import ChordTimelines, Totals, cut, fragmented, lay_out
 from .metrics import Evidence, clean, judge, segmentation, segments_of, sort_out
 from .rules import Chords
 
@@ -257,11 +257,13 @@ def evidences(
 
     def segments(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
         distinct = Distinct(left, right)
-
-        def judged(batch: Cut) -> Int:
-            return distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
-
-        return segments_of((left, right), row, distinct.chords, judged, stretched=True)
+        return segments_of(
+            (left, right),
+            row,
+            distinct.chords,
+            lambda batch: distinct.judge(rule, batch.reference_chord, batch.estimate_chord),
+            stretched=True,
+        )
 
     return judge(_clean, segments, references, estimates)
 

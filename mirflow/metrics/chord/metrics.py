@@ -14,7 +14,7 @@ from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...kernels.intervals import frames_before
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged, offsets_of
-from ...theory.chords import encode_vocabulary
+from ...theory.chords import OCTAVE, encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
 from ..base import Convention, Grid, Pairs, Scores, Sparse, hop_of
@@ -31,7 +31,7 @@ from ..cleaning import (
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .kernel import ChordSide, Cut, Totals, add_up, cut, largest_pieces, lay_out, to_frames
-from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides, number_chords
+from .rules import RULES, VOCABULARIES, Chords, compare, encode_sides, number_chords
 
 
 def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERVALS) -> Cleaned:
@@ -46,7 +46,7 @@ def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERV
     if invalid := list(encode_vocabulary(rows.labels).invalid):
         problems.append((np.isin(label, invalid), lambda item: not_a_chord(rows.labels[int(label[item])])))
     if findings & {"overlap", "unsorted"}:
-        problems.append(find_overlaps(rows, problems, encode_runs(rows.labels) if merging else None))
+        problems.append(find_overlaps(rows, problems, number_chords(rows.labels, [True]) if merging else None))
     cleaned = set_aside(rows, problems, irregular)
     if not findings & {"zero_length", "unsorted"}:
         return cleaned
@@ -184,9 +184,12 @@ def overlap_2008(totals: Totals, measure: Measure) -> Scored:
 def class_recall(totals: Totals, measure: Measure) -> Scored:
     """Share of the time of each chord quality on which the estimate is right, averaged over qualities."""
     # No chord counts as a quality, and chords outside the vocabulary are left out.
-    confusion, qualities = totals.confusions[str(measure["vocabulary"])], VOCABULARIES[str(measure["vocabulary"])]
-    of_class = qualities.quality_of_class()
-    kinds, quality = int(of_class.max()) + 1, of_class[confusion.reference]
+    confusion, qualities = (
+        totals.confusions[str(measure["vocabulary"])],
+        VOCABULARIES[str(measure["vocabulary"])].qualities,
+    )
+    kinds = len(qualities) + 1  # of 12 classes each, but for no chord; others are outside
+    quality = np.append(np.repeat(np.arange(kinds), [OCTAVE] * len(qualities) + [1]), -1)[confusion.reference]
     # Chords outside the vocabulary are added to a separate row.
     key = np.where(quality >= 0, confusion.pair * kinds + quality, confusion.pairs * kinds)
     right, seconds = (sums[:-1] for sums in confusion.sum(key, confusion.pairs * kinds + 1))

@@ -138,39 +138,32 @@ def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
 
 def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
     """Return the stretches between cut points from 0 to the end of the last reference segment."""
-    (*left, left_passed), (*right, right_passed) = (_points(len(times).bit_length(), s) for s in (reference, estimate))
-    line = merge(*left, *right)
+    bits = len(times).bit_length()
+    zero = np.arange(len(reference.counts), dtype=np.int64) << bits
+    sides = []
+    for side in (reference, estimate):
+        # A segment has been passed once the latest end up to it is reached. Starts that coincide with the end of the
+        # previous segment add no cut points.
+        owner, reached = rows_of(side.counts) << bits, side.reached(bits)
+        start, end = owner | side.start, owner | side.end
+        lone = np.ones(len(start), dtype=np.bool_)
+        np.not_equal(start[1:], reached[:-1], out=lone[1:])
+        keys = np.concatenate([zero << 1, start[lone] << 1, end[end != reached] << 1, reached << 1 | 1])
+        keys.sort()
+        counts = np.bincount(keys >> (bits + 1), minlength=len(zero)).astype(np.int64)
+        sides.append((keys >> 1 & ((1 << bits) - 1), counts, np.cumsum(keys & 1)))
+    line = merge(*sides[0][:2], *sides[1][:2])
     pair, rank = line.pair, line.rank
     follows = (pair[1:] == pair[:-1]) & (rank[1:] > rank[:-1]) & (rank[1:] <= reference.last_end[pair[:-1]])
     at = np.flatnonzero(follows)
     pair, until = pair[at], rank[at + 1]
-    passed = (reference, left_passed[line.left[at]]), (estimate, right_passed[line.right[at]])
-    return Pieces(pair, times[rank[at]], times[until], *(_in_force(side, pair, until, count) for side, count in passed))
-
-
-def _points(bits: int, side: SegmentSide) -> tuple[Int, Int, Int]:
-    """Cut points of one side: their ranks, their number per pair, and the number of segments passed at each.
-
-    A segment has been passed once the latest end up to it is reached. Starts that coincide with the end of the previous
-    segment add no cut points.
-    """
-    owner = rows_of(side.counts) << bits
-    start, end, reached = owner | side.start, owner | side.end, side.reached(bits)
-    lone = np.ones(len(start), dtype=np.bool_)
-    np.not_equal(start[1:], reached[:-1], out=lone[1:])
-    zero = np.arange(len(side.counts), dtype=np.int64) << bits
-    keys = np.concatenate([zero << 1, start[lone] << 1, end[end != reached] << 1, reached << 1 | 1])
-    keys.sort()
-    counts = np.bincount(keys >> (bits + 1), minlength=len(zero)).astype(np.int64)
-    return keys >> 1 & ((1 << bits) - 1), counts, np.cumsum(keys & 1)
-
-
-def _in_force(side: SegmentSide, pair: Int, until: Int, passed: Int) -> Int:
-    """Label up to a moment: that of the first segment not passed before it if it has begun by then, else -1."""
-    if not len(side.label):
-        return np.full(len(pair), -1, dtype=np.int64)
-    item = np.minimum(passed, side.offsets[1:][pair] - 1)
-    return np.where((side.start[item] < until) & (until <= side.last_end[pair]), side.label[item], -1)
+    labels = []
+    for side, passed in ((reference, sides[0][2][line.left[at]]), (estimate, sides[1][2][line.right[at]])):
+        # In force is the first segment that was not passed before the next point, if it has begun by then.
+        item = np.minimum(passed, side.offsets[1:][pair] - 1)
+        begun = (np.append(side.start, 0)[item] < until) & (until <= side.last_end[pair])
+        labels.append(np.where(begun, np.append(side.label, -1)[item], -1))
+    return Pieces(pair, times[rank[at]], times[until], labels[0], labels[1])
 
 
 def merge_equal(side: SegmentSide) -> SegmentSide:

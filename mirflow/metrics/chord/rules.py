@@ -56,15 +56,12 @@ def _encode_labels(*sides: tuple[str, ...]) -> tuple[ChordTable, Int, Int, Int]:
     return full.take(row), merged, one, other
 
 
-def encode_runs(labels: Sequence[str]) -> Int:
-    """Number labels, with equal numbers for chords that are equal once extended chords are reduced: int64 (labels,)."""
-    packed = _packed(encode_vocabulary(labels, reduce_extended=True))
-    return np.asarray(np.unique(packed, return_inverse=True)[1], dtype=np.int64)
+def number_chords(labels: Sequence[str], forms: Sequence[bool] = (False, True)) -> Int:
+    """Number labels, with equal numbers for spellings of the same chord, extensions included: int64 (labels,).
 
-
-def number_chords(labels: Sequence[str]) -> Int:
-    """Number labels, with equal numbers for spellings of the same chord, extensions included: int64 (labels,)."""
-    each = [_packed(encode_vocabulary(labels, reduce_extended=reduced)) for reduced in (False, True)]
+    `forms`: whether extended chords are reduced in each of the forms that must be equal.
+    """
+    each = [_packed(encode_vocabulary(labels, reduce_extended=reduced)) for reduced in forms]
     return np.asarray(np.unique(np.column_stack(each), axis=0, return_inverse=True)[1], dtype=np.int64).reshape(-1)
 
 
@@ -180,10 +177,6 @@ class Vocabulary:
         """Names of the classes: 12 for each quality, then ``N`` and ``other``."""
         endings = [f":{quality}" for quality in self.qualities] if self.considered else [""]
         return (*(f"{root}{ending}" for ending in endings for root in ROOTS), NO_CHORD_CLASS, OTHER)
-
-    def quality_of_class(self) -> Int:
-        """The quality of each class, ``N`` as the last one, -1 for ``other``: int64 (classes,)."""
-        return np.append(np.repeat(np.arange(len(self.qualities) + 1), [OCTAVE] * len(self.qualities) + [1]), -1)
 
     def classify(self, chords: ChordTable) -> Int:
         """The class of each chord: int64 (n,)."""

@@ -72,8 +72,10 @@ class PatternComparison(Shared):
     def both(self, kind: str, measure: Measure) -> tuple[Fraction, Fraction]:
         """Precision and recall of a kind; 0 if one side has no notes, but weighted by the patterns of the other."""
         if len(self.reference.note) and len(self.estimate.note):
-            both: tuple[Fraction, Fraction] = self.once((kind, measure.values), lambda: getattr(self, kind)(measure))
-            return both
+            compute = {"standard": self.standard, "occurrence": self.occurrence}.get(kind) or partial(
+                self.nearest, kind
+            )
+            return self.once((kind, measure.values), lambda: compute(measure))
         if kind == "occurrence":
             return (0.0, 0.0), (0.0, 0.0)
         considered = self.estimate.occurrences[: _first(measure)]
@@ -121,13 +123,18 @@ class PatternComparison(Shared):
         references, estimates = len(sides[0]), len(sides[1])
         return (number / estimates, float(estimates)), (number / references, float(references))
 
-    def establishment(self, measure: Measure) -> tuple[Fraction, Fraction]:
-        """Likeness of the most similar occurrences."""
-        return _means(self.cardinality.best[:, : _first(measure)])
+    def nearest(self, kind: str, measure: Measure) -> tuple[Fraction, Fraction]:
+        """Likeness of the most similar pattern of the other side, averaged over estimated and over reference patterns.
 
-    def three_layer(self, measure: Measure) -> tuple[Fraction, Fraction]:
-        """F-measures over occurrences and their notes."""
-        return _means(self.second_layer[:, : _first(measure)])
+        It is that of the most similar occurrences, or the F-measure over occurrences and their notes.
+        """
+        likeness = self.cardinality.best if kind == "establishment" else self.second_layer
+        likeness = likeness[:, : _first(measure)]
+        references, estimates = likeness.shape
+        if not estimates:
+            return (0.0, 0.0), (0.0, float(references))
+        best, best_opposite = likeness.max(axis=0), likeness.max(axis=1)
+        return (float(np.mean(best)), float(estimates)), (float(np.mean(best_opposite)), float(references))
 
     def occurrence(self, measure: Measure) -> tuple[Fraction, Fraction]:
         """Means over pairs of sufficiently similar patterns; a pattern counts once per similar pattern."""
@@ -170,15 +177,6 @@ class Layer:
     def by_reference(self) -> Float:
         """Greatest likeness of each occurrence of the reference pattern, averaged over its occurrences."""
         return np.add.reduceat(self._best_column, self._rows, axis=0) / self._reference[:, None]
-
-
-def _means(likeness: Float) -> tuple[Fraction, Fraction]:
-    """Likeness of the most similar pattern on the other side, averaged over estimated and over reference patterns."""
-    references, estimates = likeness.shape
-    if not estimates:
-        return (0.0, 0.0), (0.0, float(references))
-    best, best_opposite = likeness.max(axis=0), likeness.max(axis=1)
-    return (float(np.mean(best)), float(estimates)), (float(np.mean(best_opposite)), float(references))
 
 
 def _first(measure: Measure) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.clustering import ContingencyTables, FrameLabels
+from ...kernels.clustering import ContingencyTables
 from ...kernels.intervals import NOTHING, Runs, merge, paint, rank, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
@@ -299,15 +299,13 @@ class LabelAgreement:
         self.seconds: Float = table.frames * hop
         self.hop = hop
 
-    def sum_classes(self, side: FrameLabels, values: Float) -> Float:
-        """Sums over the classes of one side of each pair."""
-        return sum_by(side.pair, values, len(self.table.frames))
-
     @cached_property
     def squares(self) -> tuple[Float, Float, Float]:
         """Sums of squares of the cells, of the reference's classes and of the estimate's."""
         table = self.table
-        reference, estimate = (self.sum_classes(side, side.frames**2) for side in (table.left, table.right))
+        reference, estimate = (
+            sum_by(side.pair, side.frames**2, len(table.frames)) for side in (table.left, table.right)
+        )
         return table.sum_cells(table.count**2), reference, estimate
 
     @cached_property
@@ -348,7 +346,7 @@ class LabelAgreement:
         entropies, frames = [], self.table.frames
         for side in (self.table.left, self.table.right):
             surprise = np.log(frames[side.pair]) - np.log(side.frames)
-            entropies.append(divide(self.sum_classes(side, side.frames * surprise), frames, 0.0))
+            entropies.append(divide(sum_by(side.pair, side.frames * surprise, len(frames)), frames, 0.0))
         return entropies[0], entropies[1]
 
     @cached_property
