@@ -7,7 +7,6 @@ import hashlib
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -637,19 +636,13 @@ def _with_lines(path: str | Path, problems: Iterable[Trouble]) -> PipelineError:
     return PipelineError([document.problem(place, why) for place, why in problems], path)
 
 
-@dataclass(frozen=True)
-class CampaignCheck:
-    """Summary of a campaign's files."""
+def check_campaign(
+    path: str | Path, open_pack: OpenPack | None = None
+) -> tuple[Campaign, dict[str, dict[str, int]], list[str]]:
+    """Check that all files named by a campaign file exist, on the host that scores.
 
-    campaign: Campaign
-    tracks: Mapping[str, Mapping[str, int]]
-    """Number of tracks with a reference, by split and evaluation."""
-    notes: tuple[str, ...]
-    """Warnings."""
-
-
-def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> CampaignCheck:
-    """Check that all files named by a campaign file exist, on the host that scores."""
+    Returns: the campaign, the number of tracks with a reference by split and evaluation, and warnings.
+    """
     campaign, document = _load(path)
     beside = Path(absolute(str(path))).parent
     problems: list[Problem] = []
@@ -687,7 +680,7 @@ def check_campaign(path: str | Path, open_pack: OpenPack | None = None) -> Campa
         raise PipelineError(problems, path)
     counts = {split: {name: len(listed) for name, listed in named.items()} for split, named in tracks.items()}
     listed = {split: sorted(set().union(*named.values())) for split, named in tracks.items()}
-    return CampaignCheck(campaign, counts, tuple(_notes(path, campaign, listed)))
+    return campaign, counts, list(_notes(path, campaign, listed))
 
 
 def _some(names: Sequence[str]) -> str:

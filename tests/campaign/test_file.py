@@ -41,7 +41,7 @@ def written(folder: Path, text: str = CAMPAIGN) -> Path:
     return path
 
 
-def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
+def test_the_defaults_of_a_campaign(tmp_path):
     campaign = load_campaign(written(tmp_path))
     assert campaign.splits["dev"].root == "dev"
     assert not campaign.splits["dev"].hidden
@@ -90,19 +90,19 @@ def test_the_defaults_of_a_campaign(tmp_path: Path) -> None:
         ("splits:", "rules: 2027\nsplits:", "rules: invalid value 2027: expected text; put it in quotes"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_with_its_place(old, new, message, tmp_path):
     assert old in CAMPAIGN
     with pytest.raises(PipelineError, match=message):
         load_campaign(written(tmp_path, CAMPAIGN.replace(old, new)))
 
 
-def test_two_evaluations_need_two_names(tmp_path: Path) -> None:
+def test_two_evaluations_need_two_names(tmp_path):
     entry = CAMPAIGN[CAMPAIGN.index("  - task") : CAMPAIGN.index("splits:")]
     with pytest.raises(PipelineError, match=r"evaluations\[1\]\.name: duplicate name 'chord'"):
         load_campaign(written(tmp_path, CAMPAIGN.replace(entry, entry * 2)))
 
 
-def test_the_pipeline_of_a_split_scores_what_was_read_of_systems(tmp_path: Path) -> None:
+def test_the_pipeline_of_a_split_scores_what_was_read_of_systems(tmp_path):
     path, systems = written(tmp_path), tmp_path / "state" / "readings"
     chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([1.0])}, ["C"])
     for name in ("oak", "elm"):
@@ -129,7 +129,7 @@ mirflow.declare_task(mirflow.pair_task("{task}", kind="events", metrics=[missing
 """
 
 
-def test_a_task_of_a_file_beside_the_campaign_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_of_a_file_beside_the_campaign_is_known(tmp_path, monkeypatch):
     monkeypatch.setattr(plugins, "_declared", {group: dict(names) for group, names in plugins._declared.items()})
     path = written(tmp_path, CAMPAIGN.replace("task: chord", "task: taps_beside"))
     with pytest.raises(PipelineError, match="unknown task 'taps_beside'"):
@@ -146,24 +146,24 @@ def test_a_task_of_a_file_beside_the_campaign_is_known(tmp_path: Path, monkeypat
     assert plugin_addresses(path, load_campaign(path)) == [str(tmp_path / "taps.py")]
 
 
-def test_the_references_of_a_split_are_found_without_estimates(tmp_path: Path) -> None:
+def test_the_references_of_a_split_are_found_without_estimates(tmp_path):
     path = written(tmp_path)
     found = reference_tracks(path, load_campaign(path), "test")
     assert found == {"chord": [{"track": "test0"}, {"track": "test1"}]}
 
 
-def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
+def test_a_whole_campaign_is_checked(tmp_path):
     path = written(tmp_path)
-    assert check_campaign(path).tracks == {"dev": {"chord": 2}, "test": {"chord": 2}}
+    assert check_campaign(path)[1] == {"dev": {"chord": 2}, "test": {"chord": 2}}
     assert printed("check", str(path)) == "dev: chord: 2 tracks\ntest: chord: 2 tracks\n"
     bare = written(tmp_path, CAMPAIGN.replace(", quota: 3, ladder: 0.005", ""))
-    assert [note.partition(":")[0] for note in check_campaign(bare).notes] == ["splits.test", "splits.test"]
+    assert [note.partition(":")[0] for note in check_campaign(bare)[2]] == ["splits.test", "splits.test"]
     (tmp_path / "dev" / "dev0.ogg").write_bytes(b"")
     heard = written(tmp_path, f'{CAMPAIGN}audio: "{{track}}.ogg"\n')
-    assert check_campaign(heard).notes == (
+    assert check_campaign(heard)[2] == [
         "audio: 1 of 2 tracks of dev have no recording on this host: 'dev1'",
         "audio: 2 of 2 tracks of test have no recording on this host: 'test0', 'test1'",
-    )
+    ]
 
 
 @pytest.mark.parametrize(
@@ -196,11 +196,11 @@ def test_a_whole_campaign_is_checked(tmp_path: Path) -> None:
         ("splits:", "folder: dev/reference/dev0.lab/x\nsplits:", "folder: cannot write to .*"),
     ],
 )
-def test_what_is_not_there_is_said_with_its_place(old: str, new: str, message: str, tmp_path: Path) -> None:
+def test_what_is_not_there_is_said_with_its_place(old, new, message, tmp_path):
     with pytest.raises(PipelineError, match=message):
         check_campaign(written(tmp_path, CAMPAIGN.replace(old, new)))
 
 
-def test_editors_get_a_schema() -> None:
+def test_editors_get_a_schema():
     schema = json.loads(printed("schema", "--campaign"))
     assert {"campaign", "splits", "limits", "grading"} <= set(schema["properties"])

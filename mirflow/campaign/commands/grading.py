@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
     from ...annotations.collection import Collection
     from ...reports.tables import Entry, Table
-    from ..grading.assignment import By
-    from ..grading.judgement_tables import Closed, GraderJudgement, GradingEvent, Known, Unjudged
+    from ..grading.judgement_tables import GraderJudgement, GradingEvent, Known, Unjudged
     from ..grading.pool import Pool
-    from ..grading.query_draw import PieceTable
 
 _FILE = LocalPath(exists=True, dir_okay=False)
 _OUT = LocalPath(dir_okay=False)
@@ -46,7 +44,7 @@ def grading_command() -> None:
     """
 
 
-def _print(rows: Sequence[tuple[str, Entry]], title: str) -> None:
+def _print(rows: Iterable[tuple[str, Entry]], title: str) -> None:
     from ...reports.tables import Table, to_text
 
     echo(to_text(Table(("what", "value"), tuple(rows), title)), nl=False, err=True)
@@ -99,32 +97,23 @@ def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | Non
 @click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
 @click.option("--seed", type=click.IntRange(0, _SEED), help="Seed. Default: a new one, which is printed.")
 @_force
-def draw_command(
-    pieces: Path,
-    output: Path,
-    number: int | None,
-    each: int | Mapping[str, int] | None,
-    by: str | None,
-    where: str | None,
-    leave_out: tuple[Path, ...],
-    piece: str | None,
-    seed: int | None,
-    force: bool,
-) -> None:
+def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, force: bool, **given: Any) -> None:
     """Draw queries from PIECES, a table with one row per piece of the collection, and write their rows."""
-    from ..grading.query_draw import count_by, draw, drawing_notes, read_names, read_pieces, write_queries
+    from ..grading.query_draw import draw, drawing_notes, read_names, read_pieces, write_queries
 
+    number, each = given["number"], given["each"]
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
         raise click.UsageError("give --number, or --each with --by")
-    seed = _new_seed() if seed is None else seed
-    collection = read_pieces(pieces, piece)
-    left_out = {name for path in leave_out for name in read_names(path)} & set(collection.names)
+    seed = _new_seed() if given["seed"] is None else given["seed"]
+    collection = read_pieces(pieces, given["piece"])
+    left_out = {name for path in given["leave_out"] for name in read_names(path)} & set(collection.names)
     drawn = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
     write_queries(collection, drawn, output, drawing_notes(pieces.name, seed, each, by, where))
     rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
-    counts = count_by(collection, drawn, by) if by else {}
-    rows += [(f"queries of {by} {value}", count) for value, count in counts.items()]
+    values = collection.values(by) if by else {}
+    counts = Counter(values[name] for name in drawn if by)
+    rows += [(f"queries of {by} {value}", count) for value, count in sorted(counts.items())]
     _print([*rows, ("queries", len(drawn)), ("seed", seed)], f"{output}: queries drawn")
 
 
@@ -150,19 +139,7 @@ def _new_seed() -> int:
 @click.option("--seed", help="Secret for the ids. Default: a new one, kept in the key.")
 @_force
 def pool_command(
-    lists: tuple[str, ...],
-    queries: Path,
-    output: Path,
-    key: Path | None,
-    top: int,
-    pieces: Path | None,
-    piece: str | None,
-    same: tuple[str, ...],
-    leave_out: tuple[Path, ...],
-    judged_as: str | None,
-    seed: str | None,
-    force: bool,
-    options: Mapping[str, Any],
+    lists: tuple[str, ...], queries: Path, output: Path, top: int, force: bool, options: Mapping[str, Any], **given: Any
 ) -> None:
     """Pool the first candidates of all systems for each query under ids that do not reveal the systems.
 
@@ -174,15 +151,16 @@ def pool_command(
     from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
     from ..grading.query_draw import read_names, read_pieces, read_queries
 
+    pieces, same, key = given["pieces"], given["same"], given["key"]
     if same and pieces is None:
         raise click.UsageError(f"--same {same[0]} needs --pieces, a table with this column")
     _refuse_existing(output, key or key_path(output), force=force)
-    heard = {} if judged_as is None else read_pieces(queries, "query").values(judged_as)
-    collection: PieceTable | None = None if pieces is None else read_pieces(pieces, piece)
-    left_out = {name for path in leave_out for name in read_names(path)}
+    heard = {} if given["judged_as"] is None else read_pieces(queries, "query").values(given["judged_as"])
+    collection = None if pieces is None else read_pieces(pieces, given["piece"])
+    left_out = {name for path in given["leave_out"] for name in read_names(path)}
     wanted = read_queries(queries)
     rankings = read_rankings(lists, wanted, () if collection is None else collection.names, **options)
-    secret = seed or secrets.token_hex(16)
+    secret = given["seed"] or secrets.token_hex(16)
     pooled = pool(rankings, wanted, top, secret, pieces=collection, same=same, exclude=left_out, judged_as=heard)
     key_written = write_pool(pooled, output, key)
     _print(summarise_pool(pooled, top), f"{output}: candidates pooled")
@@ -229,15 +207,7 @@ def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to:
 )
 @_force
 def assign_command(
-    pool: Path,
-    output: Path,
-    graders: str,
-    per_pair: int,
-    by: By,
-    repeats: float,
-    minutes: float,
-    seed: int | None,
-    force: bool,
+    pool: Path, output: Path, graders: str, per_pair: int, minutes: float, seed: int | None, force: bool, **way: Any
 ) -> None:
     """Assign graders to the pairs of POOL, least judged first, and print the workload.
 
@@ -254,7 +224,7 @@ def assign_command(
     else:
         names = read_names(graders)
     seed = _new_seed() if seed is None else seed
-    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)
+    plan = assign(read_pairs(pool), names, per_pair, seed=seed, **way)
     write_plan(plan, output, minutes)
     work = summarise(plan, minutes)
     rows: list[tuple[str, Entry]] = []
@@ -273,13 +243,7 @@ def assign_command(
 @_level
 @output_options
 def overview_command(
-    judgements: Path,
-    key: Path,
-    per_pair: int,
-    events: Path | None,
-    level: float | None,
-    style: str | None,
-    output: Path | None,
+    judgements: Path, key: Path, per_pair: int, style: str | None, output: Path | None, **given: Any
 ) -> None:
     """Show the progress of a round, the agreement of its graders, and the effect of the middle category, without names.
 
@@ -294,7 +258,7 @@ def overview_command(
     people = for_people(style)
     pool = read_key(key)
     rows = read_judgements(judgements)
-    log = read_events(events) if events is not None else []
+    events = [] if given["events"] is None else read_events(given["events"])
     state = progress(rows, pool.pairs, per_pair)
     counts: list[tuple[str, Entry]] = [
         ("pairs", state.pairs),
@@ -307,8 +271,8 @@ def overview_command(
         ("could not be heard", state.cannot_hear),
         ("of pieces that the grader knew", state.known),
     ]
-    tables = [Table(("what", "number"), tuple(counts), "progress"), _grader_table(rows, log, pool.seed, people)]
-    tables += agreement_tables(collection_of(rows), people, level)
+    tables = [Table(("what", "number"), tuple(counts), "progress"), _grader_table(rows, events, pool.seed, people)]
+    tables += agreement_tables(collection_of(rows), people, given["level"])
     if any(row.broad for row in rows):
         tables.append(_ranking_table(rows, pool, people))
     emit(tables, style, output)
@@ -380,74 +344,52 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
 @click.option("--interim", is_flag=True, help="Write the current tables of a campaign's round without closing it.")
 @_force
 def close_command(
-    judgements: Path,
-    round_name: str,
-    key: Path | None,
-    output: Path,
-    events: Path | None,
-    withdrawn: tuple[str, ...],
-    known: Known,
-    unjudged: Unjudged,
-    scale: float,
-    names: bool,
-    interim: bool,
-    force: bool,
+    judgements: Path, round_name: str, output: Path, known: Known, unjudged: Unjudged, force: bool, **given: Any
 ) -> None:
     """Close a round: write the valid judgements, the systems' lists and a pipeline that scores them.
 
     JUDGEMENTS has the columns grader, query, candidate, broad and fine, and optionally repeat, cannot_hear, known,
     time. Alternatively it is a campaign file and ROUND one of its rounds, whose pages are then closed.
     """
+    interim = given["interim"]
     if judgements.suffix.lower() in (".yaml", ".yml"):
         _refuse_existing(output / "judgements.csv", force=force)
-        of_tables = {"--key": key, "--events": events, "--withdrawn": withdrawn, "--names": names}
-        wrong = next((name for name, value in of_tables.items() if value), None)
+        wrong = next((name for name in ("key", "events", "withdrawn", "names") if given[name]), None)
         if wrong:
-            raise click.UsageError(f"{wrong} is for a table of judgements; a campaign takes it from its database")
+            raise click.UsageError(f"--{wrong} is for a table of judgements; a campaign takes it from its database")
         if not round_name:
             raise click.UsageError(f"name the round of {judgements.name} to close")
-        _close_campaign(judgements, round_name, output, known=known, unjudged=unjudged, interim=interim)
-        return
-    if round_name or interim or key is None:
+        from .serve import demand_packages, operator
+
+        demand_packages()
+        from ..server.graders.organiser_pages import close_round
+        from ..server.service import open_service
+
+        service = open_service([judgements])
+        try:
+            terms: dict[str, Any] = {"known": known, "unjudged": unjudged, "interim": interim}
+            closed, pipeline = close_round(service, round_name, output, **terms)
+            if not interim:
+                service.audit.record(operator(), "close round", round=round_name)
+        finally:
+            if service.database is not None:
+                service.database.close()
+    elif round_name or interim or given["key"] is None:
         message = f"a round and --interim need a campaign file; {judgements.name} is a table and needs --key"
         raise click.UsageError(message)
-    from ..grading.judgement_tables import close, read_judgements, write_closed
-    from ..grading.pool import read_key
+    else:
+        from ..grading.judgement_tables import close, read_judgements, write_closed
+        from ..grading.pool import read_key
 
-    _refuse_existing(output / "judgements.csv", force=force)
-    rows = read_judgements(judgements)
-    for name in withdrawn:
-        if not any(row.grader == name for row in rows):
-            raise GradingError(f"{judgements}: no judgements of grader {name!r}, given by --withdrawn")
-    pool = read_key(key)
-    closed = close(rows, pool, withdrawn=withdrawn, known=known, names=names)
-    pipeline = write_closed(closed, pool, output, events=events, unjudged=unjudged, scale=scale)
-    _print_closed(closed, pipeline, output, unjudged)
-
-
-def _close_campaign(
-    campaign: Path, name: str, output: Path, *, known: Known, unjudged: Unjudged, interim: bool
-) -> None:
-    from .serve import demand_packages, operator
-
-    demand_packages()
-    from ..server.graders.organiser_pages import close_round
-    from ..server.service import open_service
-
-    service = open_service([campaign])
-    try:
-        closed, pipeline = close_round(service, name, output, known=known, unjudged=unjudged, interim=interim)
-        if not interim:
-            service.audit.record(operator(), "close round", round=name)
-    finally:
-        if service.database is not None:
-            service.database.close()
+        _refuse_existing(output / "judgements.csv", force=force)
+        rows, withdrawn, pool = read_judgements(judgements), given["withdrawn"], read_key(given["key"])
+        for name in withdrawn:
+            if not any(row.grader == name for row in rows):
+                raise GradingError(f"{judgements}: no judgements of grader {name!r}, given by --withdrawn")
+        closed = close(rows, pool, withdrawn=withdrawn, known=known, names=given["names"])
+        pipeline = write_closed(closed, pool, output, given["events"], unjudged, given["scale"])
     title = "current tables, grading continues" if interim else "round closed"
-    _print_closed(closed, pipeline, output, unjudged, title)
-
-
-def _print_closed(closed: Closed, pipeline: Path, output: Path, unjudged: str, title: str = "round closed") -> None:
-    _print([*closed.counts.items()], f"{output}: {title}")
+    _print(closed.counts.items(), f"{output}: {title}")
     if closed.unjudged and unjudged == "refuse":
         query, piece = closed.unjudged[0]
         more = f"{len(closed.unjudged)} pairs, such as {piece!r} of {query!r}"
@@ -611,12 +553,6 @@ def show_number(value: Any, people: bool) -> Entry:
     return value  # type: ignore[no-any-return]  # text or a number, as datasets hold them
 
 
-def _plain(value: float, people: bool) -> Entry:
-    if people:
-        return f"{value:.10g}"
-    return int(value) if value == int(value) else value
-
-
 @grading_command.command("workload", cls=Command, short_help="Compute the workload of graders.")
 @click.option("--algorithms", "-A", type=_POSITIVE, required=True, help="Systems that return candidates.")
 @click.option("--queries", "-Q", type=_POSITIVE, required=True, help="Queries.")
@@ -648,12 +584,16 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
     work = Workload(**factors)
     style = choose_format(style, output)
     people = for_people(style)
+
+    def row(name: str) -> tuple[str, Entry]:
+        value = getattr(work, name)
+        whole = int(value) if value == int(value) else value
+        return name, f"{value:.10g}" if people else whole
+
     rows: list[tuple[Entry, ...]] = [
-        ("minutes", _plain(work.minutes, people)),
-        ("minutes_per_grader", _plain(work.minutes_per_grader, people)),
-        ("limit", _plain(work.limit, people)),
+        *(row(name) for name in ("minutes", "minutes_per_grader", "limit")),
         ("feasible", "yes" if work.feasible else "no"),
-        ("judgements", _plain(work.judgements, people)),
+        row("judgements"),
         ("fewest graders", work.least_graders),
         *((f"most {name}", work.most(name)) for name in ("algorithms", "queries", "candidates", "graders_per_pair")),
     ]

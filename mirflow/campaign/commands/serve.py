@@ -17,7 +17,6 @@ from ...errors import MirflowError, counted
 from . import default_option
 
 if TYPE_CHECKING:
-    from ..file import Campaign
     from ..server.database import Session, User
     from ..server.service import Service
 
@@ -111,25 +110,21 @@ def start_command(
     if options["user_header"] and not options["proxies"]:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy, or anyone could send the header")
     campaign = load_campaign(paths[0]) if is_campaign(paths[0]) else None
-    workers = 0 if no_worker else workers
-    with listen(host, port) as listening, _attached(paths, campaign, workers):
+    attached: AbstractContextManager[object] = nullcontext()
+    if campaign is not None and campaign.evaluations and not no_worker:
+        from ..server.service import open_service
+        from ..server.submissions.confinement import Confinement
+        from ..server.submissions.worker import AttachedWorkers, demand_confinement
+
+        if campaign.limits.confinement == "required":
+            with Confinement(modules=()) as confinement:
+                demand_confinement(open_service(paths), confinement)
+        attached = AttachedWorkers(paths[0], workers)
+    with listen(host, port) as listening, attached:
         port = listening[0].getsockname()[1]
         public = "" if campaign is None else campaign.url
         echo(base_url or public or local_address(host, port), err=True)
         serve(paths, host, port, base_url, listening=listening, **options)
-
-
-def _attached(paths: tuple[Path, ...], campaign: Campaign | None, workers: int) -> AbstractContextManager[object]:
-    if campaign is None or not campaign.evaluations or not workers:
-        return nullcontext()
-    from ..server.service import open_service
-    from ..server.submissions.confinement import Confinement
-    from ..server.submissions.worker import AttachedWorkers, demand_confinement
-
-    if campaign.limits.confinement == "required":
-        with Confinement(modules=()) as confinement:
-            demand_confinement(open_service(paths), confinement)
-    return AttachedWorkers(paths[0], workers)
 
 
 campaign_argument = click.argument("campaign", type=LocalPath(exists=True, dir_okay=False))
@@ -432,12 +427,10 @@ def check(path: Path) -> None:
     from ...store.packs import open_pack
     from ..file import check_campaign
 
-    summary = check_campaign(path, open_pack)
-    campaign = summary.campaign
-    for split, evaluations in summary.tracks.items():
+    campaign, counts, notes = check_campaign(path, open_pack)
+    for split, evaluations in counts.items():
         for name, tracks in evaluations.items():
             echo(f"{split}: {name}: {counted(tracks, 'track')}")
-    notes = list(summary.notes)
     if campaign.grading:
         demand_packages()
         from ..server.graders.rounds import check_round

@@ -50,14 +50,7 @@ from . import default_option
 @default_option("--level", default=DEFAULT_LEVEL, type=LEVEL, help="Confidence level of the intervals.")
 @click.option("--without-references", is_flag=True, help="Leave out references and messages that may quote them.")
 @click.option("--only-aggregates", is_flag=True, help="Leave out scores by track, and names and pages of tracks.")
-def site_command(
-    stores: tuple[Path, ...],
-    output: Path,
-    labels: tuple[str, ...],
-    roots: tuple[Path, ...],
-    without_references: bool,
-    **options: Any,
-) -> None:
+def site_command(stores: tuple[Path, ...], output: Path, labels: tuple[str, ...], **options: Any) -> None:
     """Write a site about each STORE to a folder that works from disk and from any web server.
 
     The site has a front page with the leaders, recent changes and all systems by all evaluations; a report for each
@@ -68,14 +61,9 @@ def site_command(
 
     begun = time.perf_counter()
     label_stores(stores, labels)
-    made = write_site(
-        dict(zip(labels, stores, strict=True)) if labels else stores,
-        output,
-        references=not without_references,
-        root=roots or None,
-        progress=progress_for(),
-        **options,
-    )
+    named = dict(zip(labels, stores, strict=True)) if labels else stores
+    options |= {"references": not options.pop("without_references"), "root": options.pop("roots") or None}
+    made = write_site(named, output, progress=progress_for(), **options)
     for text in made.notes:
         echo(text, err=True)
     for change in made.changes:

@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from http.client import HTTPException, HTTPMessage
 from pathlib import Path
 from types import MappingProxyType
@@ -272,23 +273,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 @click.option("--runtime", default="", metavar="SECONDS", help="Seconds that it took for all tracks.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
 @output_options
-@click.pass_context
-def submit_command(
-    context: click.Context,
-    url: str,
-    path: Path,
-    token: str | None,
-    name: str | None,
-    splits: tuple[str, ...],
-    visibility: str | None,
-    description: str,
-    paper: str,
-    code: str,
-    runtime: str,
-    wait: bool,
-    style: str | None,
-    output: Path | None,
-) -> None:
+def submit_command(url: str, path: Path, wait: bool, style: str | None, output: Path | None, **given: Any) -> None:
     """Submit the estimates in a folder, zip or tar file to the server at URL.
 
     Prints the findings in the files like `mirflow check`, and the scores when available.
@@ -296,10 +281,20 @@ def submit_command(
     from ...evaluation.linter import FileCheck, FileProblem
 
     style = choose_format(style, output)
-    client = Client(url, find_token(url, token))
-    chosen = name or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
-    about = {"description": description, "paper": paper, "code": code, "runtime": runtime}
-    sent = _send(client, path, chosen, splits, visibility or "", about)
+    client = Client(url, find_token(url, given["token"]))
+    chosen = given["name"] or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
+    about = {name: given[name] for name in ("description", "paper", "code", "runtime")}
+    upload = partial(client.submit, path, chosen, given["splits"], given["visibility"] or "", about)
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+        columns = (TextColumn("send"), BarColumn(), DownloadColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("send", total=None)
+            sent = upload(lambda sent, total: bar.update(task, completed=sent, total=total))
+    else:
+        sent = upload()
     address = client.url.rstrip("/") + str(sent["address"])
     echo(f"{chosen}: {address}", err=True)
     if not wait:
@@ -321,25 +316,10 @@ def submit_command(
     if submission["state"] != "scored":
         reason = f": {submission['reason']}" if submission.get("reason") else ""
         echo(f"{chosen}: {submission['words']}{reason}", err=True)
-        context.exit(FAILED)
+        click.get_current_context().exit(FAILED)
     people = for_people(style)
     tables = [_scores(submission, people), _comparisons(submission, people)]
     emit([table for table in tables if table.rows] if people else tables[:1], style, output)
-
-
-def _send(
-    client: Client, path: Path, name: str, splits: tuple[str, ...], visibility: str, about: Mapping[str, str]
-) -> dict[str, Any]:
-    if not sys.stderr.isatty():
-        return client.submit(path, name, splits, visibility, about)
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-    columns = (TextColumn("send"), BarColumn(), DownloadColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("send", total=None)
-        advance = lambda sent, total: bar.update(task, completed=sent, total=total)  # noqa: E731
-        return client.submit(path, name, splits, visibility, about, advance)
 
 
 def _wait(client: Client, id: str) -> dict[str, Any]:

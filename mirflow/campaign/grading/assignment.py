@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -151,23 +152,20 @@ class _Grader:
             index, query = index[order], query[order]
             index = index[:1] if by == "pair" else index[query == query[0]]
             fresh = tuple(Assignment(*pairs.pairs[number]) for number in index.tolist())
-        return self._repeats(repeats, by, bool(fresh)) or fresh
-
-    def _repeats(self, share: float, by: By, more: bool) -> tuple[Assignment, ...]:
-        """Return repeats that are due, all of one query; `more`: whether other pairs are available."""
+        # Repeats that are due come first, all of one query.
         again = sum(row.repeat for row in self.history)
-        owed = math.floor(share * (len(self.history) - again) + 1e-9) - again
+        owed = math.floor(repeats * (len(self.history) - again) + 1e-9) - again
         if owed < 1:
-            return ()
+            return fresh
         repeated = {row.pair for row in self.history if row.repeat}
         judged = [row.pair for row in self.history if not row.repeat and row.pair in self.pairs.place]
         recent = {row.pair for row in self.history[-APART:]}
         choice = [pair for pair in judged if pair not in repeated | recent]
         elsewhere = [pair for pair in choice if pair.query != self.history[-1].query]
         # If a grader has a single query, its repeats come last; among other pairs of the query they are not noticed.
-        choice = elsewhere or ([] if more and by == "query" else choice)
+        choice = elsewhere or ([] if fresh and by == "query" else choice)
         if not choice:
-            return ()
+            return fresh
         choice.sort(key=lambda pair: self.rank[self.pairs.place[pair]])
         due = [pair for pair in choice if pair.query == choice[0].query][: 1 if by == "pair" else owed]
         return tuple(Assignment(*pair, repeat=True) for pair in due)
@@ -270,28 +268,12 @@ def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
     return Plan(tuple(turns), tuple(dict.fromkeys(grader for grader, _ in turns)), each, seed), minutes
 
 
-@dataclass(frozen=True, slots=True)
-class PlanSummary:
-    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours."""
-
-    queries: int
-    pairs: int  # unique ones
-    graders: int
-    graders_per_pair: int
-    judgements: int
-    repeats: int  # judgements that count, and repeats
-    queries_per_grader: tuple[int, float, int]
-    pairs_per_grader: tuple[int, float, int]  # least, mean and most pairs per grader, without repeats
-    hours: float
-    most_hours: float  # hours of all graders together, and of the busiest one, with repeats
-    feasible: bool  # whether the busiest grader needs at most `limit` minutes
-    limit: float
-
-
-def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSummary:
-    """Summarise the work of a plan.
+def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> SimpleNamespace:
+    """Summarise the work of a plan: the quantities of table 5 of the MIREX chapter, and hours.
 
     `limit`: most minutes that a grader can be asked for.
+    Returns: unique ``pairs``; ``judgements`` that count, and ``repeats``; least, mean and most ``queries_per_grader``
+      and ``pairs_per_grader`` without repeats; ``hours`` of all and of the busiest (``most_hours``) with repeats; ...
 
     Examples
     --------
@@ -306,7 +288,7 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
     queries = [len({pair.query for pair in listed}) for listed in pairs.values()]
     counts = queries, [*map(len, pairs.values())]
     extents = [(min(numbers), sum(numbers) / len(numbers), max(numbers)) for numbers in counts]
-    return PlanSummary(
+    return SimpleNamespace(
         queries=len({pair.query for pair in unique}),
         pairs=len(unique),
         graders=len(plan.graders),
@@ -322,7 +304,7 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
     )
 
 
-def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
+def tabulate_work(work: SimpleNamespace) -> list[tuple[str, int | str]]:
     """Tabulate the quantities of a plan for people.
 
     Examples

@@ -290,7 +290,6 @@ def write_closed(
     closed: Closed,
     key: Pool,
     folder: str | os.PathLike[str],
-    *,
     events: str | os.PathLike[str] | None = None,
     unjudged: Unjudged = "refuse",
     scale: float = 10.0,

@@ -6,7 +6,6 @@ import csv
 import io
 import os
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -252,12 +251,6 @@ def draw(
             raise GradingError(f"{counted(len(group), 'piece')}{of} to draw {many} from: draw fewer, or leave it out")
         drawn |= {group[place] for place in rng.choice(len(group), many, replace=False).tolist()}
     return [name for name in names if name in drawn]
-
-
-def count_by(pieces: PieceTable, names: Collection[str], column: str) -> dict[str, int]:
-    """Count the pieces with each value of a column."""
-    values = pieces.values(column)
-    return dict(sorted(Counter(values[name] for name in names).items()))
 
 
 def drawing_notes(

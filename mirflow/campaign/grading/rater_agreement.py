@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -158,19 +159,11 @@ def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
     return collect(annotations)
 
 
-@dataclass(frozen=True, slots=True)
-class SelfAgreement:
-    """Agreement of a grader's judgements with those on hidden repeats."""
+def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SimpleNamespace]:
+    """Return the agreement of each ``grader`` with the judgements of hidden repeats, and last that of all (empty name).
 
-    grader: str  # empty: all graders together
-    repeats: int  # number of pairs judged twice
-    same: float  # share of pairs with the same broad category both times; NaN without any
-    weighted_kappa: float  # Cohen's kappa between first and second judgements, with linear weights
-    difference: float  # mean absolute difference of the fine judgements
-
-
-def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
-    """Return the self-agreement of each grader, and last that of all together.
+    Returns: number of ``repeats``; share with the ``same`` broad category both times, NaN without any;
+      ``weighted_kappa`` between both, with linear weights; mean absolute ``difference`` of the fine judgements.
 
     Examples
     --------
@@ -190,7 +183,7 @@ def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]
     return [*each, _self_agreement("", [pair for judged in pairs.values() for pair in judged])]
 
 
-def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
+def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SimpleNamespace:
     levels = np.array([[first.level, second.level] for first, second in pairs]).reshape(-1, 2)
     both = ~np.isnan(levels).any(axis=1)
     fine = [
@@ -198,7 +191,9 @@ def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJu
     ]
     same = float((levels[both, 0] == levels[both, 1]).mean()) if both.any() else float("nan")
     kappa = cohen_kappa(levels[:, 0], levels[:, 1], len(BROAD), "linear")
-    return SelfAgreement(grader, len(pairs), same, kappa, float(np.mean(fine)) if fine else float("nan"))
+    difference = float(np.mean(fine)) if fine else float("nan")
+    agreement = {"same": same, "weighted_kappa": kappa, "difference": difference}
+    return SimpleNamespace(grader=grader, repeats=len(pairs), **agreement)
 
 
 def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str, dict[Pair, float]]:
@@ -226,24 +221,16 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
     return {grader: dict(pairs) for grader, pairs in spent.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class GraderWork:
-    """Amount and consistency of a grader's work."""
-
-    judged: int  # pairs with a valid judgement, without repeats
-    agreement: SelfAgreement
-    median_seconds: float  # median time per pair; NaN without events
-    total_seconds: float  # time on all pairs
-    median_heard: float  # median share of a recording played before its judgement, from 0 to 1; NaN if unknown
-
-
 def grader_work(
     judgements: Iterable[GraderJudgement], events: Iterable[GradingEvent] = (), graders: Iterable[str] = ()
-) -> dict[str, GraderWork]:
+) -> dict[str, SimpleNamespace]:
     """Compute the work of each grader, and under the empty name that of all together.
 
     `events`: see `time_on_task`.
     `graders`: graders to list even without judgements.
+    Returns: by name, pairs ``judged`` without repeats; the ``agreement`` with repeats; ``median_seconds`` of a pair
+      (NaN without events) and ``total_seconds``; and ``median_heard``, the share of a recording played before its
+      judgement (NaN if unknown).
 
     Examples
     --------
@@ -263,39 +250,25 @@ def grader_work(
     seconds = {grader: [*spent.values()] for grader, spent in time_on_task(events).items()}
     judged[""], seconds[""] = judged.total(), [value for spent in seconds.values() for value in spent]
     return {
-        name: GraderWork(
-            judged[name],
-            agreement[name] if name in agreement else _self_agreement(name, ()),
-            median(seconds[name]) if seconds.get(name) else float("nan"),
-            sum(seconds.get(name, ())),
-            median(heard[name]) if name in heard else float("nan"),
+        name: SimpleNamespace(
+            judged=judged[name],
+            agreement=agreement[name] if name in agreement else _self_agreement(name, ()),
+            median_seconds=median(seconds[name]) if seconds.get(name) else float("nan"),
+            total_seconds=sum(seconds.get(name, ())),
+            median_heard=median(heard[name]) if name in heard else float("nan"),
         )
         for name in dict.fromkeys([*graders, *(row.grader for row in rows), ""])
     }
 
 
-@dataclass(frozen=True, slots=True)
-class RoundProgress:
-    """Progress of a round."""
-
-    pairs: int
-    graders: int  # number of pairs in the pool, and of graders with a judgement
-    wanted: int
-    judged: int  # number of required judgements, and of valid judgements that count towards them
-    # Number of pairs with 0, 1, 2, ... judgements.
-    by_count: Mapping[int, int]
-    cannot_hear: int
-    known: int
-    repeats: int  # number of failed judgements, of those on known pieces, and of hidden repeats
-
-    @property
-    def share(self) -> float:
-        """Share of the required judgements that were made, from 0 to 1."""
-        return self.judged / self.wanted if self.wanted else 1.0
-
-
-def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> RoundProgress:
+def progress(
+    judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1
+) -> SimpleNamespace:
     """Compute the progress of a round.
+
+    Returns: numbers of ``pairs`` in the pool, ``graders`` with a judgement, judgements ``wanted`` and ``judged``
+      towards them, and the ``share`` of these; pairs with 0, 1, ... judgements (``by_count``); failed judgements
+      (``cannot_hear``), those on ``known`` pieces, and hidden ``repeats``.
 
     Examples
     --------
@@ -307,11 +280,13 @@ def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], grade
     made = Counter(row.pair for row in rows if row.counts and not row.repeat)
     pairs = list(pairs)
     counts = Counter(made[pair] for pair in pairs)
-    return RoundProgress(
+    wanted, judged = len(pairs) * graders_per_pair, sum(min(made[pair], graders_per_pair) for pair in pairs)
+    return SimpleNamespace(
         pairs=len(pairs),
         graders=len({row.grader for row in rows if row.counts}),
-        wanted=len(pairs) * graders_per_pair,
-        judged=sum(min(made[pair], graders_per_pair) for pair in pairs),
+        wanted=wanted,
+        judged=judged,
+        share=judged / wanted if wanted else 1.0,
         by_count=dict(sorted(counts.items())),
         cannot_hear=sum(row.cannot_hear for row in rows),
         known=sum(row.known for row in rows),

@@ -9,7 +9,6 @@ import datetime as dt
 import logging
 import threading
 import time
-from typing import Any
 
 from sqlalchemy import delete as delete_rows
 from sqlalchemy import func, select
@@ -19,25 +18,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute
 
-from .accounts import (
-    DELETED,
-    LIFETIMES,
-    ROLES,
-    AccountError,
-    AuditError,
-    find_viewer,
-    issue,
-    log_in,
-    revoke_token,
-    valid_tokens,
-)
-from .database import Database, Token, User
+from . import accounts as logins
+from .accounts import LIFETIMES, AccountError, AuditError
+from .database import Token, User
 from .security import GuardedRoute, cookie_name, cookie_path
 from .service import Service
 from .submissions.entries import quotas
 from .submissions.notifications import announce, change_mail, forget_mail
 from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
-from .viewer_pages import PRIVATE, error_answer, page, wants_json, whole_number
+from .viewer_pages import PRIVATE, error_answer, page, served, wants_json, whole_number
 
 MOST_DAYS = 366  # longest lifetime of a token, in days
 MOST_TOKENS = 50  # most links, sessions and tokens of an account at a time
@@ -65,17 +54,17 @@ def routes(service: Service) -> list[BaseRoute]:
 
 def ask_to_log_in(request: Request) -> Response:
     """Show a page with a button, so that link scanners of mail programs do not log in."""
-    service, database, _ = _of(request)
+    service, _, database, _ = served(request)
     with database.read() as session:
-        viewer = find_viewer(session, request.path_params["secret"], "link", service.clock())
+        viewer = logins.find_viewer(session, request.path_params["secret"], "link", service.clock())
     return page(request, "login.html", name=viewer.name if viewer else "", days=LIFETIMES["session"].days)
 
 
 def log_in_by_link(request: Request) -> Response:
     """Begin a session."""
-    service, database, _ = _of(request)
+    service, _, database, _ = served(request)
     with database.write() as session:
-        entered = log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
+        entered = logins.log_in(session, request.path_params["secret"], request.state.viewer, service.clock())
     if entered is None:
         text = "This link is unknown, expired or revoked. Ask the organisers for a new one."
         return error_answer(request, 401, text)
@@ -96,16 +85,16 @@ def log_in_by_link(request: Request) -> Response:
 
 def log_out(request: Request) -> Response:
     """End the session; judgements that a page has yet to send stay in the browser."""
-    service, database, viewer = _of(request)
+    service, _, database, viewer = served(request)
     with database.write() as session:
-        revoke_token(session, viewer.user, viewer.token, service.clock())
+        logins.revoke_token(session, viewer.user, viewer.token, service.clock())
     service.audit.record(viewer.name, "log out")
     return _leave(service)
 
 
 def delete(request: Request) -> Response:
     """Delete the account, after its name was typed to confirm."""
-    service, database, viewer = _of(request)
+    service, _, database, viewer = served(request)
     if str(request.state.form.get("name", "")).strip() != viewer.name:
         raise HTTPException(400, f"Type {viewer.name} to delete the account. Nothing was deleted.")
     with database.write() as session:
@@ -122,22 +111,22 @@ def _leave(service: Service) -> Response:
 
 def new_token(request: Request) -> Response:
     """Make a token for programs, which is displayed only once."""
-    service, database, viewer = _of(request)
+    service, _, database, viewer = served(request)
     days = whole_number(request.state.form.get("days"), 5)
     if not 1 <= days <= MOST_DAYS:
         raise HTTPException(400, f"Invalid lifetime: choose 1 to {MOST_DAYS} days.")
     now = service.clock()
     with database.write() as session:
-        if len(valid_tokens(session, viewer.user, now)) >= MOST_TOKENS:
+        if len(logins.valid_tokens(session, viewer.user, now)) >= MOST_TOKENS:
             raise HTTPException(409, "Too many sessions and tokens. Revoke some first.")
-        secret = issue(session, session.get_one(User, viewer.user), "token", now, dt.timedelta(days=days))
+        secret = logins.issue(session, session.get_one(User, viewer.user), "token", now, dt.timedelta(days=days))
     service.audit.record(viewer.name, "make token", days=days)
     return account(request, secret, now + dt.timedelta(days=days))
 
 
 def set_mail(request: Request) -> Response:
     """Set or remove the address for mail; removing it also drops unsent mail."""
-    service, database, viewer = _of(request)
+    service, _, database, viewer = served(request)
     address = str(request.state.form.get("mail", "")).strip()
     if address and not _sends_mail(service):
         raise HTTPException(400, "This campaign does not send mail.")
@@ -157,10 +146,10 @@ def _sends_mail(service: Service) -> bool:
 
 def revoke(request: Request) -> Response:
     """Revoke a link, session or token of the account."""
-    service, database, viewer = _of(request)
+    service, _, database, viewer = served(request)
     token = whole_number(request.state.form.get("token"), 18)
     with database.write() as session:
-        revoked = revoke_token(session, viewer.user, token, service.clock())
+        revoked = logins.revoke_token(session, viewer.user, token, service.clock())
     if not revoked:
         raise HTTPException(404)
     service.audit.record(viewer.name, "revoke token", token=token)
@@ -169,7 +158,7 @@ def revoke(request: Request) -> Response:
 
 def account(request: Request, secret: str = "", expires: dt.datetime | None = None) -> Response:
     """Show the viewer's account, with the secret of a token that was just made."""
-    service, database, viewer = _of(request)
+    service, _, database, viewer = served(request)
     with database.read() as session:
         user = session.get_one(User, viewer.user)
         tokens = [
@@ -180,7 +169,7 @@ def account(request: Request, secret: str = "", expires: dt.datetime | None = No
                 "used": _day(token.used),
                 "until": _day(token.expires),
             }
-            for token in valid_tokens(session, viewer.user, service.clock())
+            for token in logins.valid_tokens(session, viewer.user, service.clock())
         ]
     return page(
         request,
@@ -199,10 +188,8 @@ def account(request: Request, secret: str = "", expires: dt.datetime | None = No
 
 def accounts(request: Request) -> Response:
     """List all accounts for organisers, with their submissions and the quota used by their team."""
-    service, database, _ = _of(request)
-    campaign = service.campaign
-    assert campaign is not None
-    submit = {role for role, rights in ROLES.items() if "submitter" in rights}
+    service, campaign, database, _ = served(request)
+    submit = {role for role, rights in logins.ROLES.items() if "submitter" in rights}
     with database.read() as session:
         counted = session.execute(select(Submission.user_id, func.count()).group_by(Submission.user_id))
         sent = {user: number for user, number in counted}  # noqa: C416 - mypy does not see rows as pairs
@@ -227,13 +214,6 @@ def accounts(request: Request) -> Response:
 
 def _day(time: dt.datetime | None) -> str:
     return "-" if time is None else time.date().isoformat()
-
-
-def _of(request: Request) -> tuple[Service, Database, Any]:
-    """The service, its database, and the viewer, who is known where a role is required."""
-    service: Service = request.app.state.service
-    assert service.database is not None
-    return service, service.database, request.state.viewer
 
 
 EVERY = 6 * 3600.0  # seconds between two searches for old addresses
@@ -272,7 +252,7 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
     session.execute(delete_rows(SubmissionFinding).where(SubmissionFinding.submission_id.in_(numbers)))
     session.execute(delete_rows(Token).where(Token.user_id == user.id))
     session.expire(user, ["tokens"])
-    user.name, user.revoked = f"{DELETED}{user.id}", user.revoked or now
+    user.name, user.revoked = f"{logins.DELETED}{user.id}", user.revoked or now
     session.flush()
     service.audit.mask(
         lambda line: [

@@ -48,7 +48,7 @@ from .submissions.entries import SubmissionError
 from .submissions.jobs import last_report
 from .submissions.notifications import counts, sending
 from .submissions.submission_tables import OPEN, Submission, Trouble, WorkerReport
-from .viewer_pages import PRIVATE, asset, error_answer, page, wants_json
+from .viewer_pages import PRIVATE, asset, error_answer, page, served, wants_json
 from .views import Views
 
 __all__ = ["create_app", "listen", "local_address", "make_server", "serve"]
@@ -174,11 +174,10 @@ def _routes(service: Service) -> list[BaseRoute]:
 
 def about(request: Request) -> Response:
     """Show the texts about the campaign."""
-    service: Service = request.app.state.service
-    assert service.campaign is not None
-    texts = service.campaign.about.model_dump()
+    _, campaign, _, _ = served(request)
+    texts = campaign.about.model_dump()
     if wants_json(request):
-        return JSONResponse({"campaign": service.campaign.campaign, **texts}, headers=PRIVATE)
+        return JSONResponse({"campaign": campaign.campaign, **texts}, headers=PRIVATE)
     titles = {name: name.capitalize() if name != "description" else "" for name in _SECTIONS}
     sections = [(title, html_of(texts[name])) for name, title in titles.items() if texts[name]]
     return page(request, "about.html", here="about", sections=sections)

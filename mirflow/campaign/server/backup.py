@@ -90,8 +90,7 @@ def make_backup(service: Service, out: Path) -> Backup:
 
 
 def _write(service: Service, database: Path, folder: Path, place: Path, part: Path) -> Backup:
-    assert service.database is not None
-    revision = service.database.revision()
+    revision = service.demand_campaign()[1].revision()
     copy = place / DATABASE
     copy.unlink(missing_ok=True)
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as target:

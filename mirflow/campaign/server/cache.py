@@ -368,8 +368,7 @@ class Front:
     """Middleware that answers anonymous requests from the cache before routing."""
 
     def __init__(self, app: ASGIApp, answers: Answers) -> None:
-        self.app = app
-        self.answers = answers
+        self.app, self.answers = app, answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request from the cache, or pass it on."""
@@ -394,7 +393,7 @@ class KeptResponse(Response):
         kept, known, packed = self.kept, False, False
         for name, value in scope["headers"]:
             if name == b"accept-encoding":
-                packed = kept.compressed is not None and takes_gzip(value.decode("latin-1"))
+                packed = kept.compressed is not None and weight_of(value.decode("latin-1"), "gzip") > 0
             elif name == b"if-none-match":
                 known = is_known(value.decode("latin-1"), kept.etag)
         headers, status, body = self.raw_headers, kept.status, kept.body
@@ -556,11 +555,6 @@ def choose_kind(header: str, kinds: Sequence[str]) -> str | None:
         if name is not None and weights[name] > 0:
             ranked.append((-weights[name], names.index(name), kind))
     return min(ranked, key=lambda row: row[:2])[2] if ranked else None
-
-
-def takes_gzip(header: str) -> bool:
-    """Return True if a client accepts gzip by its ``Accept-Encoding``."""
-    return weight_of(header, "gzip") > 0
 
 
 def _ranges(kind: str) -> list[str]:

@@ -13,24 +13,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+import sqlalchemy as sa
 from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import (
-    URL,
-    BigInteger,
-    Connection,
-    DateTime,
-    Double,
-    Engine,
-    ForeignKey,
-    Integer,
-    Text,
-    create_engine,
-    event,
-    make_url,
-    select,
-)
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
@@ -43,11 +29,10 @@ __all__ = ["UNSEEN", "Base", "Database", "DatabaseError", "PageState", "Session"
 WAIT = 30.0  # seconds to wait for another writer
 SILENCE = 60.0  # seconds after which PostgreSQL aborts the transaction of an idle writer
 _TABLES = (".submissions.submission_tables", ".graders.grading_tables")  # modules that declare tables
+# Revisions of the tables, which Alembic applies without its command line; a changed table needs a new module there.
+#
+# ``tests/campaign/server/test_migrations.py`` compares the result with the declarations.
 REVISIONS = Path(__file__).with_name("revisions")
-"""Revisions of the tables, which Alembic applies without its command line; a changed table needs a new module there.
-
-``tests/campaign/server/test_migrations.py`` compares the result with the declarations.
-"""
 # Arguments for tables that change often and whose rows are not shown on pages of results.
 UNSEEN: dict[str, Any] = {"info": {"unseen": True}}
 _WRITERS = 0x6D697266  # key of the advisory lock for writers on PostgreSQL
@@ -62,7 +47,7 @@ class DatabaseError(MirflowError):
 class UtcDateTime(TypeDecorator[dt.datetime]):
     """A time in UTC, regardless of how the database stores it."""
 
-    impl = DateTime
+    impl = sa.DateTime
     cache_ok = True
 
     def process_bind_param(self, value: dt.datetime | None, dialect: Dialect) -> dt.datetime | None:
@@ -77,7 +62,7 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
 class PlainText(TypeDecorator[str]):
     """Text of any length; NUL characters, which PostgreSQL cannot store, are replaced."""
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
@@ -91,9 +76,9 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012
         dt.datetime: UtcDateTime,
         # SQLite autoincrements INTEGER keys only; numbers of bytes exceed PostgreSQL's INTEGER.
-        int: BigInteger().with_variant(Integer, "sqlite"),
+        int: sa.BigInteger().with_variant(sa.Integer, "sqlite"),
         # The accepted types differ between versions of SQLAlchemy.
-        float: Double,
+        float: sa.Double,
         str: PlainText,
     }
 
@@ -120,7 +105,7 @@ class Token(Base):
     __table_args__ = UNSEEN
 
     id: Mapped[int] = mapped_column(primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("user.id"), index=True)
+    user_id: Mapped[int] = mapped_column(sa.ForeignKey("user.id"), index=True)
     kind: Mapped[str]
     digest: Mapped[str] = mapped_column(unique=True)
     created: Mapped[dt.datetime]
@@ -219,7 +204,7 @@ class Database:
             )
 
     @contextmanager
-    def _opening(self, engine: Engine, done: str = "opened") -> Iterator[Connection]:
+    def _opening(self, engine: sa.Engine, done: str = "opened") -> Iterator[sa.Connection]:
         """A transaction whose database errors are reported with their reason."""
         try:
             with engine.begin() as connection:
@@ -270,7 +255,7 @@ class Database:
         Anything read after the token is at least as recent as the token.
         """
         with self.read() as session:
-            return session.scalar(select(PageState.token)) or ""
+            return session.scalar(sa.select(PageState.token)) or ""
 
     def close(self) -> None:
         """Close all connections."""
@@ -281,7 +266,7 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(REVISIONS, version_locations=[REVISIONS])
 
 
-def _migration(connection: Connection) -> MigrationContext:
+def _migration(connection: sa.Connection) -> MigrationContext:
     return MigrationContext.configure(connection, opts={"version_table": "version"})
 
 
@@ -290,10 +275,10 @@ def revisions() -> list[str]:
     return [script.revision for script in _scripts().walk_revisions()][::-1]
 
 
-def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
+def _engine(address: str | sa.URL, *, foreign_keys: bool = True) -> sa.Engine:
     # Errors do not quote the URL, since it may contain a password.
     try:
-        url = make_url(address)
+        url = sa.make_url(address)
     except (ArgumentError, ValueError):
         raise DatabaseError(f"invalid URL of the database: expected a URL like {_EXAMPLE}") from None
     backend = url.get_backend_name()
@@ -304,16 +289,16 @@ def _engine(address: str | URL, *, foreign_keys: bool = True) -> Engine:
     sqlite = backend == "sqlite"
     settings: dict[str, Any] = {"connect_args": {"timeout": WAIT}} if sqlite else {"pool_pre_ping": True}
     try:
-        engine = create_engine(url, hide_parameters=True, **settings)
+        engine = sa.create_engine(url, hide_parameters=True, **settings)
     except NoSuchModuleError:
         raise DatabaseError(f"{url}: unknown driver {url.drivername!r}; use postgresql+psycopg") from None
     except ModuleNotFoundError as error:
         driver = str(error.name)
         raise DatabaseError(f"{url}: needs {driver}: pip install '{_DRIVERS.get(driver, driver)}'") from None
     if sqlite:
-        event.listen(engine, "connect", lambda connection, _record: _configure(connection, foreign_keys))
-    event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
-    event.listen(engine, "before_cursor_execute", _note_change)
+        sa.event.listen(engine, "connect", lambda connection, _record: _configure(connection, foreign_keys))
+    sa.event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
+    sa.event.listen(engine, "before_cursor_execute", _note_change)
     return engine
 
 

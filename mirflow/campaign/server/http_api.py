@@ -157,10 +157,9 @@ class Operation:
 
     name: str  # in OpenAPI; that of the question it answers, if it answers one
     path: str  # below the base path, with ``{store}`` and ``{evaluation}``
+    # Takes the service, the snapshot of the store (`SeenStores` if the path names none) and the parameters; returns
+    # JSON data, or a table.
     answer: Callable[..., Any]
-    """Takes the service, the snapshot of the store (`SeenStores` if the path names none) and the parameters; returns
-    JSON data, or a table.
-    """
     summary: str
     parameters: Mapping[str, QueryOption] = field(default_factory=dict)
     formats: tuple[str, ...] = ("json",)
@@ -340,10 +339,10 @@ def _check_rows(count: int, style: str) -> None:
         )
 
 
-def leaderboard_json(snapshot: Snapshot, evaluation: str | None = None, *, intervals: bool = True) -> bytes:
-    """Return the leaderboard of a store, or of one evaluation, in the schema of ``mirflow export``."""
-    boards = choose(snapshot.boards, None, evaluation)
-    return to_json(leaderboard(boards, title=snapshot.name, level=DEFAULT_LEVEL if intervals else None)).encode()
+def _leaderboard(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> bytes:
+    level = DEFAULT_LEVEL if asked.get("intervals", True) else None
+    boards = choose(snapshot.boards, None, asked.get("evaluation"))
+    return to_json(leaderboard(boards, title=snapshot.name, level=level)).encode()
 
 
 _OF_STORE, _OF_EVALUATION = "/stores/{store}", "/stores/{store}/evaluations/{evaluation}"
@@ -396,9 +395,7 @@ OPERATIONS = (
     Operation(
         "leaderboard",
         f"{_OF_STORE}/leaderboard",
-        lambda service, snapshot, asked: leaderboard_json(
-            snapshot, asked.get("evaluation"), intervals=asked.get("intervals", True)
-        ),
+        _leaderboard,
         "Systems ranked by the headline metric, in the schema of `mirflow export`.",
         {"evaluation": SHARED["group"], "intervals": QueryOption("false: omit intervals and comparisons.", kind=bool)},
     ),
@@ -578,13 +575,12 @@ def _problem(status: int, text: str) -> Content:
 _METADATA = "zarr.json"
 _TOKEN = re.compile(r"\d{1,10}-[0-9a-f]{8}")
 _PRIVATE = ("root",)  # attributes that are withheld: a path on the server
+# Chunk key encodings, used by generations in turn.
+#
+# A client reads the metadata first and chunks later, by addresses that do not name a generation. Since three
+# consecutive generations use different chunk keys, the key identifies the generation of the client's metadata: the
+# client gets the chunk of that generation, or an error if it is gone, but never a chunk of another generation.
 _ENCODINGS = (("default", "/"), ("default", "."), ("v2", "."))
-"""Chunk key encodings, used by generations in turn.
-
-A client reads the metadata first and chunks later, by addresses that do not name a generation. Since three consecutive
-generations use different chunk keys, the key identifies the generation of the client's metadata: the client gets the
-chunk of that generation, or an error if it is gone, but never a chunk of another generation.
-"""
 _INDEX = r"(?:0|[1-9]\d{0,9})"
 # Patterns of chunk keys in these encodings.
 _NAMED = (
@@ -602,8 +598,7 @@ class ZarrFiles:
     """The values of stores by key, for plain Zarr clients."""
 
     def __init__(self, stores: Stores, most: int = 2_000) -> None:
-        self._stores = stores
-        self._most = most
+        self._stores, self._most = stores, most
         self._documents: OrderedDict[tuple[Snapshot, bool, str], bytes] = OrderedDict()
         self._lock = Lock()
 

@@ -106,8 +106,7 @@ class BoundedBody:
     def __init__(self, scope: Scope, receive: Receive, most: int) -> None:
         self._receive, self._most = receive, most
         self._begin: float | None = None
-        self._bytes = 0
-        self._ended = False
+        self._bytes, self._ended = 0, False
         lengths = [value for name, value in scope["headers"] if name == b"content-length"]
         if any(length.isdigit() and int(length[:20]) > most for length in lengths):
             self._refuse()

@@ -39,7 +39,7 @@ from .security import GuardedRoute
 from .service import Service
 from .submissions.entries import spreadsheet
 from .submissions.submission_tables import Released, Submission
-from .viewer_pages import PRIVATE, page, pages_of, wants_json
+from .viewer_pages import PRIVATE, page, pages_of, served, wants_json
 from .views import Views, seen_as
 
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
@@ -455,12 +455,10 @@ def true_scores_table(request: Request) -> Response:
 
 
 def _asked_split(request: Request) -> tuple[str, list[dict[str, Any]]]:
-    service: Service = request.app.state.service
-    assert service.campaign is not None
-    assert service.database is not None
+    _, campaign, database, _ = served(request)
     name = request.path_params["split"]
-    split = service.campaign.splits.get(name)
+    split = campaign.splits.get(name)
     if split is None or not split.hidden:
         raise HTTPException(404)
-    with service.database.read() as session:
+    with database.read() as session:
         return name, read_true_scores(session, name)

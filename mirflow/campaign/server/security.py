@@ -174,9 +174,7 @@ class Security:
     """
 
     def __init__(self, app: ASGIApp, service: Service, count: Callable[[int | None], object]) -> None:
-        self.app = app
-        self._count = count
-        self.service = service
+        self.app, self._count, self.service = app, count, service
         self._used: OrderedDict[int, float] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -276,9 +274,8 @@ class Security:
             state["csrf"] = csrf_token(self.service, secret)
 
     def _viewer(self, secret: str, kind: Kind) -> Viewer | None:
-        assert self.service.database is not None
-        now = self.service.clock()
-        with self.service.database.read() as session:
+        now, (_, database) = self.service.clock(), self.service.demand_campaign()
+        with database.read() as session:
             viewer = find_named(session, secret) if kind == "proxy" else find_viewer(session, secret, kind, now)
         if viewer is not None and viewer.token:
             last = self._used.get(viewer.token)
@@ -287,7 +284,7 @@ class Security:
                 if len(self._used) > _USED_KEPT:
                     self._used.popitem(last=False)
                 try:
-                    with self.service.database.write(_USED_WAIT) as session:
+                    with database.write(_USED_WAIT) as session:
                         mark_used(session, viewer, now)
                 except DBAPIError as error:  # no reason to refuse the page
                     _LOG.warning("cannot record when a token was used: %s", error.orig)

@@ -71,6 +71,12 @@ class Service:
     _years: dict[str, bool] = field(default_factory=dict, repr=False)
     _table: tuple[str, Archive] | None = field(default=None, repr=False)
 
+    def demand_campaign(self) -> tuple[Campaign, Database]:
+        """Return the campaign and its database; an error without a campaign."""
+        if self.campaign is None or self.database is None:
+            raise MirflowError("no campaign is served, so there are no accounts, submissions and judgements")
+        return self.campaign, self.database
+
     @cached_property
     def audit(self) -> AuditLog:
         """The audit log."""

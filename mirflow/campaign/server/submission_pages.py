@@ -23,45 +23,21 @@ from ...errors import MirflowError, QueryError, StoreError, UnknownNameError, co
 from ...reports.page.assembly import report_link
 from ...store.generations import remove
 from ...store.read import read_scores
-from ..file import Campaign, Visibility, show_moment
+from ..file import Visibility, show_moment
 from .accounts import Role, Viewer, has_lab, is_current
 from .cache import weights_of
-from .database import Database
 from .limits import shown_size
 from .result_pages import report_of
 from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
+from .submissions import entries
 from .submissions.checking import asked_files
-from .submissions.entries import (
-    LONGEST_DESCRIPTION,
-    LONGEST_LINK,
-    LONGEST_NAME,
-    LONGEST_REASON,
-    SplitScores,
-    SubmissionError,
-    demand_about,
-    demand_entry,
-    disqualify,
-    enter,
-    find_submission,
-    findings_csv,
-    findings_of,
-    may_change,
-    may_see,
-    queue_place,
-    quotas,
-    results_of,
-    set_visibility,
-    submissions_of,
-    twin_of,
-    usual_visibility,
-    withdraw,
-)
+from .submissions.entries import SplitScores, SubmissionError
 from .submissions.notifications import announce, undelivered
 from .submissions.releases import NO_BETTER, decimals_of, first_difference, is_final, show_score, track_changes
 from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble
 from .submissions.uploads import Fields, Upload, UploadError, receive, to_its_end
-from .viewer_pages import PRIVATE, error_answer, page, wants_json
+from .viewer_pages import PRIVATE, error_answer, page, served, wants_json
 from .views import Views, title_of
 
 MOST_LISTED = 500  # most submissions in the list, and most findings on a page
@@ -137,10 +113,9 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
 
 def listing(request: Request) -> Response:
     """List the submissions that the viewer may see, latest first."""
-    service, database, campaign = _of(request)
-    viewer: Viewer | None = request.state.viewer
+    service, campaign, database, viewer = served(request)
     with database.read() as session:
-        listed = [_summary(row, viewer) for row in submissions_of(session, viewer)[:MOST_LISTED]]
+        listed = [_summary(row, viewer) for row in entries.submissions_of(session, viewer)[:MOST_LISTED]]
         # It may name hidden files.
         organises = viewer is not None and viewer.may("organiser")
         trouble = session.get(Trouble, 1) if organises else None
@@ -156,10 +131,9 @@ def listing(request: Request) -> Response:
 
 def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[str, Any] | None = None) -> Response:
     """Show the form with the remaining quotas."""
-    service, database, campaign = _of(request)
-    viewer: Viewer = request.state.viewer
+    service, campaign, database, viewer = served(request)
     with database.read() as session:
-        left, now = quotas(session, campaign, viewer.user, service.clock()), service.clock()
+        left, now = entries.quotas(session, campaign, viewer.user, service.clock()), service.clock()
     limits, files = campaign.limits, asked_files(service.state_folder, campaign)
     splits = []
     for quota in left:
@@ -181,13 +155,13 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
     terms = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
-        "visibility": usual_visibility(campaign, viewer.team),
+        "visibility": entries.usual_visibility(campaign, viewer.team),
         "limits": {"size": limits.size, "files": limits.files, "seconds": limits.seconds},
         "splits": splits,
         "files": files,
-        "longest_name": LONGEST_NAME,
-        "longest_description": LONGEST_DESCRIPTION,
-        "longest_link": LONGEST_LINK,
+        "longest_name": entries.LONGEST_NAME,
+        "longest_description": entries.LONGEST_DESCRIPTION,
+        "longest_link": entries.LONGEST_LINK,
     }
     if wants_json(request):
         return JSONResponse(terms, status, PRIVATE)
@@ -206,7 +180,7 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
 
 def tracks_table(request: Request) -> Response:
     """Return the names of all files (or of all tracks in a file) for an evaluation on a split, one per line."""
-    service, _, campaign = _of(request)
+    service, campaign, _, _ = served(request)
     key = request.path_params["split"], request.path_params["evaluation"]
     files = [row for row in asked_files(service.state_folder, campaign) if (row["split"], row["evaluation"]) == key]
     if not files or not files[0]["names"]:
@@ -221,7 +195,7 @@ def visibilities_of(team: str) -> Mapping[str, str]:
 
 async def send(request: Request) -> Response:
     """Receive an upload; once answered, it is on disk and in the queue."""
-    service, _, campaign = _of(request)
+    service, campaign, _, _ = served(request)
     folder, given, entered = service.folder_of("submissions"), dict[str, Any](), list[str]()
     query = {name: request.query_params.getlist(name) for name in request.query_params}
     kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0][-200:]
@@ -251,25 +225,24 @@ async def send(request: Request) -> Response:
 
 
 def _admit(request: Request, given: dict[str, Any], fields: Fields) -> None:
-    service, database, campaign = _of(request)
+    service, campaign, database, _ = served(request)
     given.update(_entry(fields))
     check_forgery(request, _first(fields, "csrf"))
-    demand_about(**{name: given[name] for name in _ABOUT})
+    entries.demand_about(**{name: given[name] for name in _ABOUT})
     with database.read() as session:
         user = request.state.viewer.user
-        demand_entry(session, campaign, user, given["name"], given["splits"], service.clock())
+        entries.demand_entry(session, campaign, user, given["name"], given["splits"], service.clock())
 
 
 def _enter(request: Request, upload: Upload, given: dict[str, Any], entered: list[str]) -> None:
-    service, database, campaign = _of(request)
-    viewer: Viewer = request.state.viewer
+    service, campaign, database, viewer = served(request)
     given.update(_entry(upload.fields))
     about: dict[str, Any] = {"id": upload.id, "user": viewer.user, "size": upload.size, "sent_digest": upload.digest}
     with database.write() as session:
         now = service.clock()
         if not is_current(session, viewer, now):  # an upload may take hours
             raise HTTPException(401)
-        made = enter(session, campaign, **about, **given, now=now)
+        made = entries.enter(session, campaign, **about, **given, now=now)
         service.audit.record(viewer.name, "submit", submission=made.id, name=made.name, splits=made.splits)
     entered.append(made.id)
 
@@ -286,16 +259,15 @@ def _entry(fields: Fields) -> dict[str, Any]:
 
 def show(request: Request) -> Response:
     """Show a submission: its progress, then its findings, scores and comparisons."""
-    service, database, campaign = _of(request)
-    viewer: Viewer | None = request.state.viewer
+    service, campaign, database, viewer = served(request)
     with database.read() as session:
         submission = _find(session, request)
-        kept_back = submission.withdrawn is not None and not may_change(submission, viewer)
-        results = [row for row in results_of(session, campaign, submission) if not (row.hidden and kept_back)]
+        kept_back = submission.withdrawn is not None and not entries.may_change(submission, viewer)
+        results = [row for row in entries.results_of(session, campaign, submission) if not (row.hidden and kept_back)]
         shown = _describe(service, session, submission, results, viewer)
         if wants_json(request):
             return JSONResponse(shown, headers=PRIVATE)
-        choices, twin = visibilities_of(submission.team), twin_of(session, submission, viewer)
+        choices, twin = visibilities_of(submission.team), entries.twin_of(session, submission, viewer)
         size = shown_size(submission.size)
         context: dict[str, Any] = {
             "same_as": None if twin is None else twin.id,
@@ -314,21 +286,20 @@ def show(request: Request) -> Response:
         most=MOST_LISTED,
         no_better=NO_BETTER,
         title=partial(title_of, campaign),
-        longest_reason=LONGEST_REASON,
+        longest_reason=entries.LONGEST_REASON,
     )
 
 
 def show_change(views: Views, request: Request) -> Response:
     """Redirect to the timeline of a track, at the time where a submission first differs from an earlier one."""
-    service, database, campaign = _of(request)
-    viewer: Viewer | None = request.state.viewer
+    service, campaign, database, viewer = served(request)
     split, evaluation, track, name = (request.path_params[key] for key in ("split", "evaluation", "track", "other"))
     with database.read() as session:
         submission = _find(session, request)
-        results = {row.split: row for row in results_of(session, campaign, submission)}
+        results = {row.split: row for row in entries.results_of(session, campaign, submission)}
         verdicts = results[split].verdicts if split in results and not results[split].hidden else ()
         compared = [row for row in verdicts if (row.evaluation, row.other.name) == (evaluation, name)]
-        if not any(row.relation == "own" and may_see(row.other, viewer) for row in compared):
+        if not any(row.relation == "own" and entries.may_see(row.other, viewer) for row in compared):
             raise HTTPException(404)
         system, metric = submission.name, compared[0].metric
     try:
@@ -346,18 +317,17 @@ def show_change(views: Views, request: Request) -> Response:
 
 def findings_table(request: Request) -> Response:
     """Return the findings of a submission as a table for spreadsheets."""
-    _, database, _ = _of(request)
+    _, _, database, _ = served(request)
     with database.read() as session:
         submission = _find(session, request, to_change=True)
-        text, name = findings_csv(findings_of(session, submission)), submission.name
+        text, name = entries.findings_csv(entries.findings_of(session, submission)), submission.name
     disposition = f'attachment; filename="{name}-findings.csv"'  # names cannot contain quotes
     return Response(text, headers={"Content-Disposition": disposition, **PRIVATE}, media_type="text/csv")
 
 
 def change(what: str, request: Request) -> Response:
     """Change a submission: its visibility; withdraw it, which keeps it in lists; or disqualify it, with a reason."""
-    service, database, campaign = _of(request)
-    viewer: Viewer = request.state.viewer
+    service, campaign, database, viewer = served(request)
     sent, now = {name: str(value) for name, value in request.state.form.items()}, service.clock()
     with database.write() as session:
         submission = _find(session, request, to_change=True)
@@ -366,14 +336,14 @@ def change(what: str, request: Request) -> Response:
             action, chosen = "change visibility", sent.get("visibility", "")
             if chosen not in get_args(Visibility):
                 raise HTTPException(400, "Choose private, lab or public.")
-            set_visibility(campaign, submission, viewer, chosen, now)
+            entries.set_visibility(campaign, submission, viewer, chosen, now)
             details["visibility"] = chosen
         elif what == "withdraw":
             if submission.withdrawn is None:
                 announce(session, campaign, submission, "withdrawn", now, mail=viewer.user != submission.user_id)
-            withdraw(submission, viewer, now)
+            entries.withdraw(submission, viewer, now)
         else:
-            disqualify(submission, viewer, sent.get("reason", ""), now)
+            entries.disqualify(submission, viewer, sent.get("reason", ""), now)
             announce(session, campaign, submission, "disqualified", now)
             details["reason"] = submission.disqualified
         service.audit.record(viewer.name, action, submission=submission.id, **details)
@@ -382,8 +352,7 @@ def change(what: str, request: Request) -> Response:
 
 async def progress(request: Request) -> Response:
     """Stream the progress of a submission as events, or return it once as JSON."""
-    service, database, _ = _of(request)
-    viewer: Viewer | None = request.state.viewer
+    service, _, database, viewer = served(request)
 
     def look() -> Mapping[str, Any]:
         with database.read() as session:
@@ -438,10 +407,10 @@ async def _events(status: Mapping[str, Any], look: Any, last: str, who: str, ser
 def _find(session: Session, request: Request, to_change: bool = False) -> Submission:
     viewer: Viewer | None = request.state.viewer
     try:
-        submission = find_submission(session, request.path_params["submission"], viewer)
+        submission = entries.find_submission(session, request.path_params["submission"], viewer)
     except SubmissionError:
         raise HTTPException(404) from None
-    if to_change and not may_change(submission, viewer):
+    if to_change and not entries.may_change(submission, viewer):
         raise HTTPException(403, "This submission belongs to another account.")
     return submission
 
@@ -470,18 +439,17 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
         "words": _WORDS[submission.state],
         "open": is_open,
         **(_columns(row, ("stage", "done", "total")) if row and is_open else {"stage": "", "done": 0, "total": 0}),
-        "before": queue_place(session, submission) if is_open else 0,
+        "before": entries.queue_place(session, submission) if is_open else 0,
     }
 
 
 def _describe(
     service: Service, session: Session, submission: Submission, results: list[SplitScores], viewer: Viewer | None
 ) -> dict[str, Any]:
-    campaign = service.campaign
-    assert campaign is not None
+    campaign, _ = service.demand_campaign()
     until = campaign.embargo(submission.split_names, service.clock())
-    mine, twin = may_change(submission, viewer), twin_of(session, submission, viewer)
-    findings = findings_of(session, submission)[:MOST_LISTED] if mine else ()
+    mine, twin = entries.may_change(submission, viewer), entries.twin_of(session, submission, viewer)
+    findings = entries.findings_of(session, submission)[:MOST_LISTED] if mine else ()
     described: list[dict[str, Any]] = []
     for result in results:
         split, now = campaign.splits.get(result.split), service.clock()
@@ -489,7 +457,7 @@ def _describe(
         comparisons, least = [], least_units(DEFAULT_LEVEL)
         for verdict in result.verdicts:
             # The outcome reveals something about the other submission's score.
-            may_know = may_change if result.hidden and verdict.other.withdrawn is not None else may_see
+            may_know = entries.may_change if result.hidden and verdict.other.withdrawn is not None else entries.may_see
             if may_know(verdict.other, viewer):
                 words = verdict.outcome
                 # So few tracks that no test can tell two systems apart are no tie.
@@ -566,7 +534,7 @@ def _changes(
     service: Service, submission: Submission, result: SplitScores, viewer: Viewer | None
 ) -> list[tuple[str, dict[str, Any]]]:
     """List changes by track against the account's earlier submission, for splits with public references."""
-    earlier = [row for row in result.verdicts if row.relation == "own" and may_see(row.other, viewer)]
+    earlier = [row for row in result.verdicts if row.relation == "own" and entries.may_see(row.other, viewer)]
     if result.hidden or not earlier or not service.disclosure(result.split).by_track:
         return []
     try:
@@ -583,10 +551,3 @@ def _changes(
 
 def _time(time: Any) -> str:
     return "" if time is None else time.isoformat(timespec="seconds")
-
-
-def _of(request: Request) -> tuple[Service, Database, Campaign]:
-    service: Service = request.app.state.service
-    assert service.database is not None
-    assert service.campaign is not None
-    return service, service.database, service.campaign

@@ -10,9 +10,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
+from ..file import Campaign
 from ..site.pages import ADDRESSES, Pages, asset_name, asset_names, read_asset
 from .accounts import Viewer
 from .cache import weight_of, weights_of
+from .database import Database
 from .service import Service
 
 PRIVATE = {"Cache-Control": "private, no-store"}  # header of responses that only the viewer's browser may use
@@ -31,6 +33,12 @@ _TITLES = {
     413: "Too large",
     429: "Too often",
 }
+
+
+def served(request: Request) -> tuple[Service, Campaign, Database, Any]:
+    """Return the service that answers a request, its campaign and database, and the viewer."""
+    service: Service = request.app.state.service
+    return service, *service.demand_campaign(), request.state.viewer
 
 
 def pages_of(service: Service, viewer: Viewer | None = None) -> Pages:

@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -205,10 +205,10 @@ class Views:
 
     def history(self, viewer: Viewer | None) -> list[NewsItem]:
         """Return the history of the campaign as the viewer may see it, newest first."""
-        campaign = self._service.campaign
-        if campaign is None or not self.splits:
+        if not self.splits:
             return []
-        with self._session() as session:
+        campaign, database = self._service.demand_campaign()
+        with database.read() as session:
             return read_history(session, campaign, viewer, NEWS, self._service.clock())
 
     def grading(self, viewer: Viewer | None) -> list[dict[str, Any]]:
@@ -219,21 +219,21 @@ class Views:
         """Return the viewer's own systems, by split."""
         if viewer is None or not self.splits:
             return {}
-        with self._session() as session:
+        with self._service.demand_campaign()[1].read() as session:
             sent = session.scalars(select(Submission.name).where(Submission.user_id == viewer.user))
             return dict.fromkeys(self.splits, frozenset(sent))
 
     def _view(self, whole: Snapshot, viewer: Viewer) -> View:
         """Return the part of a full store that a viewer sees, computed once for each state of the database."""
-        assert self._service.database is not None
         # The state is read first: a view computed after it may be newer, which is harmless.
-        state = self._service.database.page_state(), whole.name, whole.token, seen_as(viewer)
+        campaign, database = self._service.demand_campaign()
+        state = database.page_state(), whole.name, whole.token, seen_as(viewer)
         with self._lock:
             key = self._seen.get(state, "")
             if key in self._views:
                 self._views.move_to_end(key)
                 return self._views[key]
-        with self._session() as session:
+        with database.read() as session:
             seen = visible_systems(session, whole.name, viewer)
             marks = {name: marks_of(submission, viewer) for name, submission in seen.items()}
         if not marks:
@@ -241,10 +241,9 @@ class Views:
         key = f"{whole.token}-{hashlib.sha256(json.dumps(marks).encode()).hexdigest()[:16]}"
         with self._lock:
             if key not in self._views:
-                service, text = self._service, ""
-                if marks and service.path is not None and service.campaign is not None:
-                    readings = service.folder_of("readings")
-                    pipeline = pipeline_of(service.path, service.campaign, whole.name, readings, [*marks])
+                text, path, readings = "", self._service.path, self._service.folder_of("readings")
+                if path is not None:
+                    pipeline = pipeline_of(path, campaign, whole.name, readings, [*marks])
                     text = dump_document(values_without_folders(pipeline))
                 place = whole.name, whole.folder, whole.number, key
                 self._views[key] = View(*place, whole=whole, marks=marks, pipeline=text)
@@ -256,15 +255,10 @@ class Views:
                 self._seen.popitem(last=False)
             return self._views[key]
 
-    def _session(self) -> AbstractContextManager[Session]:
-        assert self._service.database is not None
-        return self._service.database.read()
-
     def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
-        campaign, now = self._service.campaign, self._service.clock()
-        assert campaign is not None
+        (campaign, database), now = self._service.demand_campaign(), self._service.clock()
         evaluations, split = {row.name: row for row in campaign.evaluations}, campaign.splits[name]
-        with self._session() as session:
+        with database.read() as session:
             released = board(session, name, viewer).items()
             ranked = [_ranked(key, rows, evaluations.get(key), viewer, split, now) for key, rows in released if rows]
         if not ranked:

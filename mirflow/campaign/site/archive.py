@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from ...analysis.combine import join_group
@@ -74,62 +74,6 @@ class YearOfTask:
     def shown(self) -> str:
         """The best value for people; published values keep their digits."""
         return self.written or show_number(self.best)
-
-
-@dataclass(frozen=True)
-class Point:
-    """The best value of a year in a line chart, in pixels from the left and the top."""
-
-    entry: YearOfTask
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
-class YearsScale:
-    """The years and values that a line chart has room for."""
-
-    first: int
-    last: int
-    low: float
-    high: float
-
-    def place(self, year: int, value: float) -> tuple[float, float]:
-        """Return the place of a value of a year, in pixels from the left and the top."""
-        along = (year - self.first) / (self.last - self.first)
-        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
-        x = _MARGIN + (WIDTH - 2 * _MARGIN) * along
-        return round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)
-
-
-@dataclass(frozen=True)
-class YearsLine:
-    """A line chart of the best values by one metric."""
-
-    part: str
-    metric: str
-    points: list[Point]  # two or more points, by year
-    scale: YearsScale  # from 0 to 1 if all values lie between, so that slopes can be compared
-
-    @property
-    def paths(self) -> list[str]:
-        """Lines through the years of each store, as ``points`` attributes; different stores have different tracks."""
-        runs = [list(points) for _, points in groupby(self.points, key=lambda point: point.entry.store)]
-        return [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs if run[0].entry.store and run[1:]]
-
-    @property
-    def labelled(self) -> list[Point]:
-        """Points to label with year and value: the newest, and others that do not overlap."""
-        labelled: list[Point] = []
-        for point in reversed(self.points):
-            if not labelled or labelled[-1].x - point.x >= LABEL_WIDTH:
-                labelled.append(point)
-        return labelled[::-1]
-
-    @property
-    def words(self) -> str:
-        """Text alternative of the chart."""
-        return ", ".join(f"{point.entry.year}: {point.entry.shown}" for point in self.points)
 
 
 WIDTH, HEIGHT = 320.0, 130.0  # size of a line chart in pixels
@@ -231,22 +175,35 @@ class Archive:
             rows.append((part, metric, [best.get(year) for year in self.years]))
         return rows
 
-    def lines(self) -> list[YearsLine]:
-        """Line charts of the best values by one metric, if there are two or more years."""
+    def lines(self) -> list[SimpleNamespace]:
+        """Line charts of the best values of a ``part`` by one ``metric``, if there are two or more years.
+
+        Returns: ``points`` by year, with ``entry``, ``x`` and ``y`` in pixels from the left and the top; the ``scale``
+          of the values, from 0 to 1 if all lie between, so that slopes can be compared; lines through the years of each
+          store (``paths``), as different stores have different tracks; the points that are ``labelled``, the newest and
+          others that do not overlap; and a text alternative (``words``).
+        """
         lines = []
-        first, last = (self.years[0], self.years[-1]) if self.years else (0, 0)
         for part, metric, row in self.bests():
             entries = [entry for entry in row if entry and entry.best is not None and math.isfinite(entry.best)]
             if len(entries) < 2:
                 continue
             values = [float(entry.best or 0.0) for entry in entries]
-            least, most = min(values), max(values)
-            if least >= 0 and most <= 1:
-                least, most = 0.0, 1.0
-            scale = YearsScale(first, last, least, most)
-            pairs = zip(entries, values, strict=True)
-            points = [Point(entry, *scale.place(entry.year, value)) for entry, value in pairs]
-            lines.append(YearsLine(part, metric, points, scale))
+            least, most = (0.0, 1.0) if min(values) >= 0 and max(values) <= 1 else (min(values), max(values))
+            scale = SimpleNamespace(first=self.years[0], last=self.years[-1], low=least, high=most)
+            points = []
+            for entry, value in zip(entries, values, strict=True):
+                x, y = place_in(scale, entry.year, value)
+                points.append(SimpleNamespace(entry=entry, x=x, y=y))
+            runs = [list(run) for _, run in groupby(points, key=lambda point: point.entry.store)]
+            runs = [run for run in runs if run[0].entry.store and run[1:]]
+            labelled = points[-1:]
+            for point in reversed(points):
+                labelled += [point] if labelled[-1].x - point.x >= LABEL_WIDTH else []
+            line = SimpleNamespace(part=part, metric=metric, points=points, scale=scale, labelled=labelled[::-1])
+            line.paths = [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs]
+            line.words = ", ".join(f"{entry.year}: {entry.shown}" for entry in entries)
+            lines.append(line)
         return lines
 
     def tabulation(self) -> Tabulation[YearOfTask]:
@@ -272,6 +229,14 @@ class Archive:
         for entry in sorted(self.entries, key=lambda entry: entry.part.casefold()):
             parts.setdefault((entry.part, entry.metric), []).append(entry)
         return parts
+
+
+def place_in(scale: SimpleNamespace, year: int, value: float) -> tuple[float, float]:
+    """Return the place of a value of a year on the scale of a line chart, in pixels from the left and the top."""
+    along = (year - scale.first) / (scale.last - scale.first)
+    share = (value - scale.low) / (scale.high - scale.low) if scale.high > scale.low else 0.5
+    x = _MARGIN + (WIDTH - 2 * _MARGIN) * along
+    return round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)
 
 
 def _parts(entries: Iterable[YearOfTask]) -> int:

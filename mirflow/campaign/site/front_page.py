@@ -244,9 +244,9 @@ class SearchIndex:
     globalThis.searchIndex = {"groups":[["system","tunes","stores/tunes/chord/systems/","/",["oak"]]],"left":{}};
     """
 
+    # Names by kind, place, and the parts of their addresses before and after them. A name is alone if its address has
+    # the same form, else with that form, and perhaps with further words.
     groups: dict[tuple[str, str, str, str], list[str | Sequence[str]]] = field(default_factory=dict)
-    """Names by kind, place, and the parts of their addresses before and after them. A name is alone if its address has
-    the same form, else with that form, and perhaps with further words."""
     counts: dict[str, int] = field(default_factory=dict)  # pages of each kind, with those that are left out
 
     def add(self, entries: Iterable[Entry]) -> None:

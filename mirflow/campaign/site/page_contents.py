@@ -32,7 +32,7 @@ from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
-from .archive import YEAR, join_years, years_of
+from .archive import YEAR, join_years, place_in, years_of
 from .pages import RUNTIME, runtimes_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, syste
     if line is None or not isinstance(value, float) or not text:
         return None
     year = int(float(text))
-    x, y = line.scale.place(year, value)
+    x, y = place_in(line.scale, year, value)
     return SimpleNamespace(line=line, year=year, x=x, y=y)
 
 

@@ -49,7 +49,7 @@ def judge(**changes: str) -> None:
 
 
 class TestChain:
-    def test_from_lists_to_scores(self, folder: Path) -> None:
+    def test_from_lists_to_scores(self, folder):
         to_the_plan()
         judge()
         closed = invoke("grading", "close", "judged.csv", "--key", "pool.key.csv", "-o", "closed", code=0)
@@ -61,7 +61,7 @@ class TestChain:
         assert near["value"] == pytest.approx(sum(int(one.piece[1:]) % 2 == 0 for one in own) / len(own))
         assert "Friedman" in printed("compare", "closed.zarr", "--friedman", "-m", "fine")
 
-    def test_overview_of_a_round_that_goes_on_names_nobody(self, folder: Path) -> None:
+    def test_overview_of_a_round_that_goes_on_names_nobody(self, folder):
         to_the_plan("--repeats", "0.5")
         judge()
         lines = Path("judged.csv").read_text().replace("grader1", "ada").splitlines()
@@ -91,7 +91,7 @@ class TestChain:
         systems = {row["system"]: row for row in found if row["system"] is not None}
         assert systems["near"]["score, SS as VS"] == systems["near"]["score, SS as NS"]  # nobody chose the middle
 
-    def test_the_same_seeds_give_the_same_files(self, folder: Path) -> None:
+    def test_the_same_seeds_give_the_same_files(self, folder):
         to_the_plan()
         before = {path: Path(path).read_bytes() for path in ("queries.csv", "pool.csv", "pool.key.csv", "plan.csv")}
         for path in before:
@@ -99,7 +99,7 @@ class TestChain:
         to_the_plan()
         assert before == {path: Path(path).read_bytes() for path in before}
 
-    def test_without_a_seed_one_is_drawn_and_kept(self, folder: Path) -> None:
+    def test_without_a_seed_one_is_drawn_and_kept(self, folder):
         found = {}
         for name in ("one", "two"):
             shown = invoke("grading", "draw", "pieces.csv", "-n", "6", "-o", f"{name}.csv", code=0)
@@ -109,7 +109,7 @@ class TestChain:
         assert found["one"] != found["two"]
         assert len(read_key("one-pool.key.csv").seed) == 32
 
-    def test_work_is_printed(self, folder: Path) -> None:
+    def test_work_is_printed(self, folder):
         to_the_plan()
         shown = invoke(
             "grading", "assign", "pool.csv", "-g", "3", "-k", "2", "-o", "again.csv", "--minutes", "600", code=0
@@ -118,7 +118,7 @@ class TestChain:
         assert (said["systems"], said["candidates returned"], said["queries"]) == ("2", "24", "4")
         assert said["at most 240 minutes (a forecast)"] == "no"
 
-    def test_lists_that_are_too_short_are_named(self, folder: Path) -> None:
+    def test_lists_that_are_too_short_are_named(self, folder):
         Path("queries.csv").write_text("query\np00\n")
         shown = invoke(
             "grading", "pool", "runs/{system}.csv", "-q", "queries.csv", "-n", "12", "-o", "pool.csv", code=0
@@ -130,7 +130,7 @@ class TestChain:
         )
         assert "warning: 3 other lists with fewer candidates than 12" in shown.output
 
-    def test_nobody_judged(self, folder: Path) -> None:
+    def test_nobody_judged(self, folder):
         to_the_plan()
         judge()
         text = Path("judged.csv").read_text().splitlines()
@@ -141,14 +141,14 @@ class TestChain:
 
 
 class TestRefused:
-    def test_files_that_exist_are_kept(self, folder: Path) -> None:
+    def test_files_that_exist_are_kept(self, folder):
         to_the_plan()
         assert "queries.csv exists" in refused("grading", "draw", "pieces.csv", "-n", "1", "-o", "queries.csv")
         assert "pool.csv exists" in refused("grading", "pool", "runs/near.csv", "-q", "queries.csv", "-o", "pool.csv")
         assert "plan.csv exists" in refused("grading", "assign", "pool.csv", "-g", "3", "-o", "plan.csv")
         printed("grading", "assign", "pool.csv", "-g", "3", "-o", "plan.csv", "--force")
 
-    def test_what_contradicts_itself(self, folder: Path) -> None:
+    def test_what_contradicts_itself(self, folder):
         assert "--number, or --each with --by" in refused("grading", "draw", "pieces.csv", "-o", "q.csv")
         Path("q.csv").write_text("query\np00\n")
         pool = ("grading", "pool", "runs/{system}.csv", "-q", "q.csv", "-o", "pool.csv")
@@ -159,7 +159,7 @@ class TestRefused:
             "grading", "assign", "pool.csv", "-g", "1", "-k", "2", "-o", "plan.csv"
         )
 
-    def test_a_grader_who_is_to_be_forgotten_and_never_judged(self, folder: Path) -> None:
+    def test_a_grader_who_is_to_be_forgotten_and_never_judged(self, folder):
         to_the_plan()
         judge()
         words = ("grading", "close", "judged.csv", "--key", "pool.key.csv", "-o", "closed", "--withdrawn", "zoe")

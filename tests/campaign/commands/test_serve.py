@@ -28,12 +28,11 @@ def secrets(text: str) -> list[str]:
 
 def is_good(campaign: Path, secret: str, kind: str) -> bool:
     service = open_service([campaign])
-    assert service.database is not None
     with service.database.read() as session:
-        return find_viewer(session, secret, kind, service.clock()) is not None  # type: ignore[arg-type]
+        return find_viewer(session, secret, kind, service.clock()) is not None
 
 
-def test_users(campaign: Path) -> None:
+def test_users(campaign):
     made = printed(
         "serve", "users", "add", campaign, "ada", "--role", "submitter", "--token", "--base-url", "https://a/"
     )
@@ -55,7 +54,7 @@ def test_users(campaign: Path) -> None:
     assert not [secret for secret in (link, token, newer) if secret in kept]
 
 
-def test_users_that_cannot_be(campaign: Path) -> None:
+def test_users_that_cannot_be(campaign):
     printed("serve", "users", "add", campaign, "ada")
     assert "account 'ada' already exists" in refused("serve", "users", "add", campaign, "ada")
     assert "did you mean 'ada'?" in refused("serve", "users", "revoke", campaign, "adda")
@@ -64,25 +63,25 @@ def test_users_that_cannot_be(campaign: Path) -> None:
 
 
 @pytest.mark.slow
-def test_headers_of_nobody_in_particular_are_not_trusted(campaign: Path) -> None:
+def test_headers_of_nobody_in_particular_are_not_trusted(campaign):
     assert "needs --trust-proxy" in refused("serve", campaign, "--port", 0, "--trust-proxy-user", "Remote-User")
     assert "invalid address or network 'localhost'" in refused(
         "serve", campaign, "--port", 0, "--trust-proxy", "localhost"
     )
 
 
-def test_accounts_are_added_by_the_dozen(campaign: Path) -> None:
+def test_accounts_are_added_by_the_dozen(campaign):
     links = printed("serve", "users", "add", campaign, "grader", "--role", "grader", "--count", 12).split()
     assert len(set(links)) == 12
     names = [row["name"] for row in rows("serve", "users", "list", campaign)]
     assert names == [f"grader{number:02}" for number in range(1, 13)]
 
 
-def test_what_is_no_store_is_not_served(tmp_path: Path) -> None:
+def test_what_is_no_store_is_not_served(tmp_path):
     assert "is not a store of mirflow (it has no zarr.json)" in invoke("serve", tmp_path, code=4).output
 
 
-def test_a_port_of_another_server_is_refused_before_anything_begins(campaign: Path) -> None:
+def test_a_port_of_another_server_is_refused_before_anything_begins(campaign):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         told = refused("serve", campaign, "--port", port)
@@ -90,7 +89,7 @@ def test_a_port_of_another_server_is_refused_before_anything_begins(campaign: Pa
     assert "http://" not in told
 
 
-def test_a_server_listens_on_addresses_of_this_machine_alone() -> None:
+def test_a_server_listens_on_addresses_of_this_machine_alone():
     with listen("127.0.0.1", 0) as listening:
         (address,) = {one.getsockname() for one in listening}
         assert address[1] > 0
@@ -99,7 +98,7 @@ def test_a_server_listens_on_addresses_of_this_machine_alone() -> None:
         pass
 
 
-def test_links_lead_to_the_server_that_runs(tmp_path: Path) -> None:
+def test_links_lead_to_the_server_that_runs(tmp_path):
     campaign = write_bare_campaign(tmp_path)
     assert printed("serve", "users", "add", campaign, "ada").startswith("http://127.0.0.1:8765/login/")
     service = open_service([campaign])
@@ -109,7 +108,7 @@ def test_links_lead_to_the_server_that_runs(tmp_path: Path) -> None:
     assert printed("serve", "users", "link", campaign, "bob").startswith("http://127.0.0.1:8765/login/")
 
 
-def test_links_lead_to_the_address_of_the_campaign_file(tmp_path: Path) -> None:
+def test_links_lead_to_the_address_of_the_campaign_file(tmp_path):
     campaign = write_bare_campaign(tmp_path, f"{BARE}url: https://results.example/ace/\n")
     assert printed("serve", "users", "add", campaign, "ada").startswith("https://results.example/ace/login/")
     assert open_service([campaign]).prefix == "/ace"
@@ -117,7 +116,7 @@ def test_links_lead_to_the_address_of_the_campaign_file(tmp_path: Path) -> None:
     assert "expected a full URL such as https://" in refused("serve", "users", "list", wrong)
 
 
-def test_a_report_is_served_at_an_address_that_can_be_sent(monkeypatch: pytest.MonkeyPatch, demo_store: Path) -> None:
+def test_a_report_is_served_at_an_address_that_can_be_sent(monkeypatch, demo_store):
     served: dict[str, object] = {}
     monkeypatch.setattr("mirflow.campaign.server.app.listen", lambda host, port: listen(host, 0))
     monkeypatch.setattr(

@@ -42,7 +42,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     return lambda **found: monkeypatch.setattr("mirflow.campaign.commands.submit.Client", Answers(found))
 
 
-def test_scores_that_the_ladder_keeps_back_are_marked(answer: Callable[..., None], tmp_path: Path) -> None:
+def test_scores_that_the_ladder_keeps_back_are_marked(answer, tmp_path):
     rows = [
         {**SCORE, "metric": "majmin", "value": 0.5, "kept_back": False},
         {**SCORE, "metric": "root", "value": None, "kept_back": True},
@@ -59,7 +59,7 @@ def test_scores_that_the_ladder_keeps_back_are_marked(answer: Callable[..., None
     assert invoke(*given, code=0).stdout.splitlines()[0] == "split,evaluation,metric,score,low,high,tracks"
 
 
-def test_rounded_scores_have_the_digits_that_were_released(answer: Callable[..., None], tmp_path: Path) -> None:
+def test_rounded_scores_have_the_digits_that_were_released(answer, tmp_path):
     one = {"evaluation": "chord", "metric": "majmin", "relation": "leader", "other": "elm", "outcome": "better"}
     result = {
         "split": "test",
@@ -77,7 +77,7 @@ def test_rounded_scores_have_the_digits_that_were_released(answer: Callable[...,
     assert "0.851," in invoke(*given, "csv", code=0).stdout
 
 
-def test_findings_of_no_file_are_those_of_the_submission(answer: Callable[..., None], tmp_path: Path) -> None:
+def test_findings_of_no_file_are_those_of_the_submission(answer, tmp_path):
     finding = {"path": "", "line": None, "severity": "error", "rule": "missing", "message": "1 track has no estimate"}
     counts = {"error": 1, "warning": 0, "note": 0}
     same = {"same_as": "draft-1"}
@@ -88,7 +88,7 @@ def test_findings_of_no_file_are_those_of_the_submission(answer: Callable[..., N
     assert "oak: identical to the files of draft-1" in shown
 
 
-def test_a_log_is_told_now_and_then_that_it_takes_long(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_log_is_told_now_and_then_that_it_takes_long(monkeypatch, tmp_path):
     clock = [0.0]
     monkeypatch.setattr("mirflow.campaign.commands.submit.time.monotonic", lambda: clock[0])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from mirflow.campaign.grading.assignment import (
     APART,
     Assignment,
-    By,
     Pair,
     Plan,
     assign,
@@ -42,9 +40,7 @@ def fresh(plan: Plan) -> list[tuple[str, Pair]]:
 class TestPlan:
     @settings(deadline=None)
     @given(PAIRS, st.integers(1, 5), st.integers(0, 4), BY, st.sampled_from([0.0, 0.2, 1.0]), st.integers(0, 99))
-    def test_counts_differ_by_at_most_one_after_any_assignment(
-        self, pairs: set[Pair], each: int, more: int, by: By, repeats: float, seed: int
-    ) -> None:
+    def test_counts_differ_by_at_most_one_after_any_assignment(self, pairs, each, more, by, repeats, seed):
         graders = [f"g{number}" for number in range(each + more)]
         plan = assign(pairs, graders, each, by=by, repeats=repeats, seed=seed)
         counts = Counter(dict.fromkeys(pairs, 0))
@@ -56,21 +52,21 @@ class TestPlan:
 
     @settings(deadline=None)
     @given(PAIRS, BY, st.integers(0, 99), st.randoms())
-    def test_the_order_of_the_pool_does_not_matter(self, pairs: set[Pair], by: By, seed: int, random: object) -> None:
+    def test_the_order_of_the_pool_does_not_matter(self, pairs, by, seed, random):
         shuffled = list(pairs)
-        random.shuffle(shuffled)  # type: ignore[attr-defined]
+        random.shuffle(shuffled)
         assert assign(sorted(pairs), ["a", "b"], 2, by=by, seed=seed) == assign(
             shuffled, ["a", "b"], 2, by=by, seed=seed
         )
 
-    def test_a_grader_judges_whole_queries(self) -> None:
+    def test_a_grader_judges_whole_queries(self):
         plan = assign(pool(9, 4), ["a", "b", "c"], 2, seed=3)
         for grader in plan.graders:
             queries = [one.query for one in plan.of(grader)]
             assert Counter(queries) == dict.fromkeys(queries, 4)
             assert len(list(groupby(queries))) == len(set(queries))
 
-    def test_graders_have_orders_of_their_own(self) -> None:
+    def test_graders_have_orders_of_their_own(self):
         plan = assign(pool(4, 5), ["a", "b"], 2, seed=1)
         one, other = plan.of("a"), plan.of("b")
         assert set(one) == set(other)
@@ -79,19 +75,19 @@ class TestPlan:
         assert assign(pool(4, 5), ["a", "b"], 2, seed=2).of("a") != one
 
     @pytest.mark.parametrize("by", ["query", "pair"])
-    def test_work_is_shared_evenly(self, by: By) -> None:
+    def test_work_is_shared_evenly(self, by):
         plan = assign(pool(20, 7), [f"g{number}" for number in range(8)], 3, by=by, seed=5)
         least, mean, most = summarise(plan).pairs_per_grader
         assert mean == 20 * 7 * 3 / 8
         assert most - least <= (7 if by == "query" else 1)
 
-    def test_queries_of_different_sizes_are_shared_evenly(self) -> None:
+    def test_queries_of_different_sizes_are_shared_evenly(self):
         pairs = [Pair(f"q{query}", f"c{one}") for query in range(100) for one in range(40 + query * 7 % 17)]
         plan = assign(pairs, [f"g{number}" for number in range(20)])
         counts = Counter(grader for grader, _ in plan.given)
         assert max(counts.values()) - min(counts.values()) <= 3
 
-    def test_repeats_are_a_share_apart_from_their_first_and_of_the_same_grader(self) -> None:
+    def test_repeats_are_a_share_apart_from_their_first_and_of_the_same_grader(self):
         plan = assign(pool(30, 6), ["a", "b", "c"], 2, by="query", repeats=0.05, seed=9)
         for grader in plan.graders:
             given = plan.of(grader)
@@ -103,7 +99,7 @@ class TestPlan:
                 assert given[place - 1].query != given[place].query or given[place - 1].repeat
         assert summarise(plan).judgements == 360
 
-    def test_of_a_single_query_repeats_come_last(self) -> None:
+    def test_of_a_single_query_repeats_come_last(self):
         plan = assign(pool(1, 40), ["a"], repeats=0.1)
         assert [one.repeat for one in plan.of("a")] == [False] * 40 + [True] * 4
 
@@ -112,7 +108,7 @@ class TestPlan:
         # Queries, unique pairs and graders of AMS07; and of AMS06, whose judgements a grader table 5 counts otherwise.
         [(100, 4832, 20, 1, 241.6), (60, 1629, 24, 3, 203.625)],
     )
-    def test_table_5(self, queries: int, unique: int, graders: int, each: int, pairs_a_grader: float) -> None:
+    def test_table_5(self, queries, unique, graders, each, pairs_a_grader):
         pairs = [Pair(f"q{number % queries}", str(number)) for number in range(unique)]
         found = summarise(assign(pairs, [f"g{number}" for number in range(graders)], each, seed=7))
         assert (found.queries, found.pairs, found.judgements) == (queries, unique, unique * each)
@@ -120,11 +116,11 @@ class TestPlan:
         assert found.queries_per_grader[1] == queries * each / graders
         assert found.hours == pytest.approx(unique * each / 60)
 
-    def test_more_than_240_minutes_is_not_feasible(self) -> None:
+    def test_more_than_240_minutes_is_not_feasible(self):
         assert summarise(assign(pool(4, 60), ["a"])).feasible
         assert not summarise(assign(pool(4, 60), ["a"]), minutes=1.01).feasible
 
-    def test_as_csv(self, tmp_path: Path) -> None:
+    def test_as_csv(self, tmp_path):
         plan = assign(pool(2, 2), ["b", "a"], 2, repeats=0.5, seed=4)
         write_plan(plan, tmp_path / "plan.csv", 1.5)
         table = read_table(tmp_path / "plan.csv")
@@ -134,7 +130,7 @@ class TestPlan:
         assert [row[2:] for row in table.rows if row[0] == "b"] == rows
         assert table.column("grader")[0] == "b"
 
-    def test_is_read_back(self, tmp_path: Path) -> None:
+    def test_is_read_back(self, tmp_path):
         plan = assign(pool(4, 4), ["b", "a"], 2, repeats=0.5, seed=4)
         write_plan(plan, tmp_path / "plan.csv", 1.5)
         found, minutes = read_plan(tmp_path / "plan.csv")
@@ -152,7 +148,7 @@ class TestPlan:
             ("grader,query,candidate\n", "no column 'repeat'"),
         ],
     )
-    def test_tables_that_are_no_plan(self, tmp_path: Path, text: str, message: str) -> None:
+    def test_tables_that_are_no_plan(self, tmp_path, text, message):
         (tmp_path / "plan.csv").write_text(text)
         with pytest.raises(InvalidAnnotationError, match=message):
             read_plan(tmp_path / "plan.csv")
@@ -167,17 +163,15 @@ class TestPlan:
             ([Pair("q", "a")], ["a"], {"repeats": 1.5}, r"a share from 0 to 1, not 1\.5"),
         ],
     )
-    def test_what_cannot_be(
-        self, pairs: list[Pair], graders: list[str], settings_: dict[str, float], message: str
-    ) -> None:
+    def test_what_cannot_be(self, pairs, graders, settings_, message):
         with pytest.raises(GradingError, match=message):
-            assign(pairs, graders, **settings_)  # type: ignore[arg-type]
+            assign(pairs, graders, **settings_)
 
 
 class TestOnLine:
     @settings(deadline=None, max_examples=40)
     @given(st.data(), BY, st.integers(1, 3))
-    def test_graders_who_come_as_they_like_leave_balanced_counts(self, data: st.DataObject, by: By, each: int) -> None:
+    def test_graders_who_come_as_they_like_leave_balanced_counts(self, data, by, each):
         pairs = pool(3, 4)
         judged = Counter(dict.fromkeys(pairs, 0))
         history: dict[str, list[Assignment]] = {f"g{number}": [] for number in range(each + 2)}
@@ -190,19 +184,19 @@ class TestOnLine:
                 assert max(judged.values()) - min(judged.values()) <= 1
                 assert max(judged.values()) <= each
 
-    def test_what_was_left_without_judging_is_given_to_another_first(self) -> None:
+    def test_what_was_left_without_judging_is_given_to_another_first(self):
         pairs = pool(2, 3)
         counts = dict.fromkeys(pairs, 1)
         counts[pairs[4]] = 0
         assert next_assignments(counts, [], 2) == (Assignment(*pairs[4]),)
 
-    def test_who_has_judged_the_least_judged_waits_or_goes_ahead(self) -> None:
+    def test_who_has_judged_the_least_judged_waits_or_goes_ahead(self):
         counts = {Pair("q1", "a"): 0, Pair("q2", "b"): 1}
         had = [Assignment("q1", "a")]  # and could not hear it
         assert next_assignments(counts, had, 2) == ()
         assert next_assignments(counts, had, 2, spread=2) == (Assignment("q2", "b"),)
 
-    def test_single_pairs_stay_with_the_query(self) -> None:
+    def test_single_pairs_stay_with_the_query(self):
         counts = dict.fromkeys(pool(5, 4), 0)
         history: list[Assignment] = []
         while turn := next_assignments(counts, history, by="pair", seed=2):
@@ -211,8 +205,8 @@ class TestOnLine:
         queries = [one.query for one in history]
         assert [len(list(run)) for _, run in groupby(queries)] == [4] * 5
 
-    def test_nothing_is_left(self) -> None:
+    def test_nothing_is_left(self):
         assert next_assignments({Pair("q", "a"): 1}, []) == ()
 
-    def test_a_pair_that_left_the_pool_stays_in_the_history(self) -> None:
+    def test_a_pair_that_left_the_pool_stays_in_the_history(self):
         assert next_assignments({Pair("q", "a"): 0}, [Assignment("gone", "x")], repeats=1.0) == (Assignment("q", "a"),)

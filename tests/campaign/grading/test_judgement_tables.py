@@ -47,18 +47,18 @@ EVERYTHING = [
 
 
 class TestLatest:
-    def test_by_time_whatever_the_order_in_which_they_arrive(self) -> None:
+    def test_by_time_whatever_the_order_in_which_they_arrive(self):
         noon, later = to_time("2027-03-01T12:00:00Z"), to_time("2027-03-01T14:00:00+01:00")
         changed = [GraderJudgement("g", "q", "a", "VS", time=later), GraderJudgement("g", "q", "a", "NS", time=noon)]
         assert [one.broad for one in latest(changed)] == ["VS"]
 
-    def test_a_repeat_is_another_assignment(self) -> None:
+    def test_a_repeat_is_another_assignment(self):
         both = [GraderJudgement("g", "q", "a", "VS"), GraderJudgement("g", "q", "a", "NS", repeat=True)]
         assert latest(both) == both
 
 
 class TestFile:
-    def test_round_trip(self, tmp_path: Path) -> None:
+    def test_round_trip(self, tmp_path):
         time = datetime.fromisoformat("2027-03-01T12:03:41.250000+00:00")
         rows = [
             GraderJudgement("ada", "q, 1", "c", "SS", 6.1, known=True, time=time),
@@ -82,14 +82,14 @@ class TestFile:
             (",q,c,VS,5,", r":2: missing value in column 'grader'"),
         ],
     )
-    def test_what_is_wrong_is_told_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
+    def test_what_is_wrong_is_told_with_its_line(self, tmp_path, row, message):
         path = tmp_path / "j.csv"
         columns = ["grader", "query", "candidate", "broad", "fine", "time", "heard"][: row.count(",") + 1]
         path.write_text(f"{','.join(columns)}\n{row}\n")
         with pytest.raises(InvalidAnnotationError, match=message):
             read_judgements(path)
 
-    def test_there_has_to_be_a_judgement(self, tmp_path: Path) -> None:
+    def test_there_has_to_be_a_judgement(self, tmp_path):
         path = tmp_path / "j.csv"
         path.write_text("grader,query,candidate\ng,q,c\n")
         with pytest.raises(InvalidAnnotationError, match="expected broad, fine, or both"):
@@ -103,7 +103,7 @@ class TestFile:
             ('{"time": "noon", "grader": "g"}', ":2: invalid time 'noon'"),
         ],
     )
-    def test_events_that_are_none(self, tmp_path: Path, line: str, message: str) -> None:
+    def test_events_that_are_none(self, tmp_path, line, message):
         path = tmp_path / "events.jsonl"
         path.write_text('{"time": "2027-03-01", "grader": "g", "event": "came"}\n' + line + "\n")
         with pytest.raises(MirflowError, match=message):
@@ -111,7 +111,7 @@ class TestFile:
 
 
 class TestClose:
-    def test_pieces_take_the_place_of_ids_and_numbers_that_of_names(self) -> None:
+    def test_pieces_take_the_place_of_ids_and_numbers_that_of_names(self):
         closed = close(EVERYTHING, KEY)
         assert {one.grader for one in closed.judgements} == {"grader 1", "grader 2"}
         assert [(one.query, one.candidate) for one in closed.judgements[::2]] == [
@@ -124,13 +124,13 @@ class TestClose:
         assert closed.counts == {"graders": 2, "pairs": 5, "pairs without a judgement": 0, "judgements": 10}
         assert {one.grader for one in close(EVERYTHING, KEY, names=True).judgements} == {"ada", "bob"}
 
-    def test_the_numbers_of_graders_do_not_follow_their_names(self) -> None:
+    def test_the_numbers_of_graders_do_not_follow_their_names(self):
         graders = [f"g{number}" for number in range(9)]
         rows = [said(grader, "q1", "x", "VS", float(place)) for place, grader in enumerate(graders)]
         fine = {one.grader: one.fine for one in close(rows, KEY).judgements}
         assert [fine[f"grader {number}"] for number in range(1, 10)] != list(range(9))
 
-    def test_what_does_not_count_is_counted(self) -> None:
+    def test_what_does_not_count_is_counted(self):
         rows = [
             *EVERYTHING,
             said("ada", "q1", "x", "NS", 1.0),  # changed her mind
@@ -159,7 +159,7 @@ class TestClose:
         assert strict.counts["judgements"] == 10
         assert strict.counts["left out, as the grader knew the piece"] == 1
 
-    def test_a_judgement_counts_for_the_query_and_its_mutations(self, tmp_path: Path) -> None:
+    def test_a_judgement_counts_for_the_query_and_its_mutations(self, tmp_path):
         lists = {"A": {"q": ["x", "y"], "q-cut": ["y", "z"]}}
         key = pool(lists, ["q", "q-cut"], 2, "s", judged_as={"q-cut": "q"})
         fine = {"x": 1.0, "y": 2.0}
@@ -182,7 +182,7 @@ class TestClose:
         cut = found["score"].sel(track="q-cut", metric="fine@2(unjudged=skip)")
         assert cut.item() == pytest.approx(0.2)
 
-    def test_among_graders_a_judgement_of_a_query_and_its_mutations_is_one(self, tmp_path: Path) -> None:
+    def test_among_graders_a_judgement_of_a_query_and_its_mutations_is_one(self, tmp_path):
         lists = {"A": {"q": ["x", "y"], "q-cut": ["y", "z"], "p-cut": ["x"], "p-add": ["x", "y"]}}
         heard = {"q-cut": "q", "p-cut": "p", "p-add": "p"}
         broad = {("q", "x"): "NS", ("q", "y"): "SS", ("q", "z"): "VS", ("p", "x"): "VS", ("p", "y"): "NS"}
@@ -203,11 +203,11 @@ class TestClose:
         assert set(reliability(path)["compared"].values.tolist()) == {5}
         assert {one.query for one in group_candidates(path).candidates} == {*lists["A"]}
 
-    def test_pairs_that_nobody_judged_are_named(self) -> None:
+    def test_pairs_that_nobody_judged_are_named(self):
         closed = close(EVERYTHING[:3], KEY)
         assert closed.unjudged == (("q2", "y"), ("q2", "z"))
 
-    def test_the_key_of_another_pool(self) -> None:
+    def test_the_key_of_another_pool(self):
         other = Pool(KEY.queries, KEY.returned[:1], "s")
         with pytest.raises(GradingError, match=r"grader 'ada': candidate '\w+' of query 'q1' is not in the key"):
             close(EVERYTHING, other)
@@ -223,7 +223,7 @@ def scores(pipeline: Path) -> xr.Dataset:
 
 
 class TestClosedFolder:
-    def test_it_is_scored_as_it_stands(self, tmp_path: Path) -> None:
+    def test_it_is_scored_as_it_stands(self, tmp_path):
         rows = [said("ada", one.query, one.piece, "VS" if one.piece == "x" else "SS", 8.0) for one in KEY.returned]
         pipeline = write_closed(close(rows, KEY), KEY, tmp_path / "closed")
         ds = scores(pipeline)
@@ -234,7 +234,7 @@ class TestClosedFolder:
         assert greater1.sel(system="B").item() == 0.25
         assert grader_agreement(tmp_path / "closed" / "judgements.csv").graded.values.tolist() == [5, 5]
 
-    def test_unjudged_candidates_and_another_scale(self, tmp_path: Path) -> None:
+    def test_unjudged_candidates_and_another_scale(self, tmp_path):
         closed = close([said("ada", "q1", "x", fine=80.0)], KEY)
         pipeline = write_closed(closed, KEY, tmp_path / "closed", unjudged="zero", scale=100)
         assert 'metrics: ["fine@2(scale=100,unjudged=zero)"]' in pipeline.read_text()
@@ -243,7 +243,7 @@ class TestClosedFolder:
         with pytest.raises(GradingError, match="80 is not from 0 to 10; give the scale"):
             write_closed(closed, KEY, tmp_path / "closed")
 
-    def test_events_are_kept_without_names_and_without_who_withdrew(self, tmp_path: Path) -> None:
+    def test_events_are_kept_without_names_and_without_who_withdrew(self, tmp_path):
         log = tmp_path / "log.jsonl"
         who = ["ada", "bob", "dee", "eve", "eve"]
         log.write_text(
@@ -255,7 +255,7 @@ class TestClosedFolder:
         called = closed.called
         assert [one.grader for one in found] == [called["ada"], called["bob"], "guest 1", "guest 1"]
 
-    def test_lists_of_other_systems_are_not_scored_along(self, tmp_path: Path) -> None:
+    def test_lists_of_other_systems_are_not_scored_along(self, tmp_path):
         closed = close(EVERYTHING, KEY)
         write_closed(closed, KEY, tmp_path / "closed")
         write_closed(closed, KEY, tmp_path / "closed")
@@ -263,13 +263,13 @@ class TestClosedFolder:
         with pytest.raises(GradingError, match=r"C\.csv belongs to another system"):
             write_closed(closed, KEY, tmp_path / "closed")
 
-    def test_nothing_is_written_if_the_log_of_events_cannot_be_read(self, tmp_path: Path) -> None:
+    def test_nothing_is_written_if_the_log_of_events_cannot_be_read(self, tmp_path):
         (tmp_path / "log.jsonl").write_text("{")
         with pytest.raises(MirflowError, match=r"log\.jsonl:1: invalid JSON"):
             write_closed(close(EVERYTHING, KEY), KEY, tmp_path / "closed", events=tmp_path / "log.jsonl")
         assert not (tmp_path / "closed").exists()
 
-    def test_names_that_begin_with_a_number_sign_are_no_comments(self, tmp_path: Path) -> None:
+    def test_names_that_begin_with_a_number_sign_are_no_comments(self, tmp_path):
         key = pool({"A": {"#9": ["#1"]}}, ["#9"], 1, "s")
         row = GraderJudgement("ada", "#9", key.returned[0].candidate, "VS", 9.0)
         write_closed(close([row], key), key, tmp_path / "closed")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,9 +33,7 @@ LISTS = st.dictionaries(
 class TestPool:
     @settings(deadline=None)
     @given(LISTS, st.integers(1, 14))
-    def test_the_first_of_each_system_that_are_neither_the_query_nor_of_its_artist(
-        self, lists: dict[str, dict[str, list[str]]], top: int
-    ) -> None:
+    def test_the_first_of_each_system_that_are_neither_the_query_nor_of_its_artist(self, lists, top):
         found = pool(lists, ["p0", "p5"], top, "seed", pieces=PIECES, same=["artist"], exclude=["p7"])
         for system, own in lists.items():
             for query, ranking in own.items():
@@ -48,9 +44,7 @@ class TestPool:
 
     @settings(deadline=None)
     @given(LISTS, st.integers(1, 5))
-    def test_a_pair_is_judged_once_however_many_systems_return_it(
-        self, lists: dict[str, dict[str, list[str]]], top: int
-    ) -> None:
+    def test_a_pair_is_judged_once_however_many_systems_return_it(self, lists, top):
         found = pool(lists, ["p0", "p5"], top, "seed")
         unique = {(one.query, one.piece) for one in found.returned}
         assert len(found.pairs) == len(set(found.pairs)) == len(unique)
@@ -59,24 +53,24 @@ class TestPool:
 
     @settings(deadline=None)
     @given(LISTS, st.randoms())
-    def test_ids_tell_neither_systems_nor_ranks(self, lists: dict[str, dict[str, list[str]]], random: object) -> None:
+    def test_ids_tell_neither_systems_nor_ranks(self, lists, random):
         """The pool is the same if systems change their names, their order and the order of their candidates."""
         top = 3
         other = {}
         for system in sorted(lists, reverse=True):
             other[f"renamed {system}"] = {
-                query: [*random.sample(rest := [one for one in own if one != query][:top], len(rest)), query]  # type: ignore[attr-defined]
+                query: [*random.sample(rest := [one for one in own if one != query][:top], len(rest)), query]
                 for query, own in lists[system].items()
             }
         assert pool(lists, ["p0", "p5"], top, "s").pairs == pool(other, ["p0", "p5"], top, "s").pairs
 
-    def test_ids_stay_when_a_system_is_added_and_change_with_the_secret(self) -> None:
+    def test_ids_stay_when_a_system_is_added_and_change_with_the_secret(self):
         one = {"A": {"q": ["x", "y"]}}
         two = one | {"B": {"q": ["z", "x"]}}
         assert set(pool(one, ["q"], 2, "s").pairs) < set(pool(two, ["q"], 2, "s").pairs)
         assert set(pool(one, ["q"], 2, "s").pairs).isdisjoint(pool(one, ["q"], 2, "other").pairs)
 
-    def test_the_order_of_candidates_says_nothing_of_ranks(self) -> None:
+    def test_the_order_of_candidates_says_nothing_of_ranks(self):
         ranks = []
         for seed in range(200):
             found = pool({"A": {"q": NAMES}}, ["q"], 10, str(seed))
@@ -85,7 +79,7 @@ class TestPool:
         # The mean of 200 ranks of each place is within 4 of its standard errors of 5.5.
         assert np.abs(np.mean(ranks, axis=0) - 5.5).max() < 4 * np.sqrt(99 / 12 / 200)
 
-    def test_what_is_returned_for_a_mutation_is_judged_beside_the_candidates_of_its_query(self, tmp_path: Path) -> None:
+    def test_what_is_returned_for_a_mutation_is_judged_beside_the_candidates_of_its_query(self, tmp_path):
         lists = {"A": {"q": ["x", "y"], "q-cut": ["q", "y", "z"]}, "B": {"q": ["x"], "q-cut": ["x", "q-cut"]}}
         found = pool(lists, ["q", "q-cut"], 2, "s", judged_as={"q-cut": "q", "q": ""})
         assert [pair.query for pair in found.pairs] == ["q"] * 3
@@ -99,11 +93,11 @@ class TestPool:
         assert read_pairs(tmp_path / "pool.csv") == found.pairs
         assert read_key(key) == found
 
-    def test_only_mutations_may_have_been_drawn(self) -> None:
+    def test_only_mutations_may_have_been_drawn(self):
         found = pool({"A": {"q-cut": ["x"]}}, ["q-cut"], 1, "s", judged_as={"q-cut": "q"})
         assert [pair.query for pair in found.pairs] == ["q"]
 
-    def test_what_was_left_out_and_what_is_short_is_counted(self) -> None:
+    def test_what_was_left_out_and_what_is_short_is_counted(self):
         lists = {"A": {"p0": ["p0", "p4", "p1", "p2"]}, "B": {"p0": ["p1"]}}
         found = pool(lists, ["p0", "p9"], 2, "s", pieces=PIECES, same=["artist"])
         assert found.left_out == {"the query itself": 1, "same artist": 1}
@@ -128,7 +122,7 @@ class TestPool:
             ({"A": {"p0": ["p1"]}}, {"same": ["artist"]}, "with the same artist needs the table of pieces"),
         ],
     )
-    def test_what_cannot_be_pooled(self, lists: dict[str, dict[str, list[str]]], options: dict, message: str) -> None:  # type: ignore[type-arg]
+    def test_what_cannot_be_pooled(self, lists, options, message):
         with pytest.raises(GradingError, match=message):
             pool(lists, ["p0"], 2, "s", **options)
         with pytest.raises(GradingError, match="no queries"):
@@ -140,7 +134,7 @@ class TestPool:
 class TestFiles:
     FOUND = pool({"A": {"q": ["x", "y"]}, "B": {"q": ["y", "z"]}}, ["q"], 2, "secret")
 
-    def test_what_graders_see_is_apart_from_the_key(self, tmp_path: Path) -> None:
+    def test_what_graders_see_is_apart_from_the_key(self, tmp_path):
         path = tmp_path / "pool.csv"
         key = write_pool(self.FOUND, path)
         assert key == key_path(path)
@@ -159,7 +153,7 @@ class TestFiles:
             ("q,c1,x,,1\n", r":2: missing value in column 'system'"),
         ],
     )
-    def test_a_key_that_is_wrong(self, tmp_path: Path, rows: str, message: str) -> None:
+    def test_a_key_that_is_wrong(self, tmp_path, rows, message):
         path = tmp_path / "key.csv"
         path.write_text(f"query,candidate,piece,system,rank\n{rows}")
         with pytest.raises(InvalidAnnotationError, match=message):
@@ -167,7 +161,7 @@ class TestFiles:
 
 
 class TestRankings:
-    def test_lists_in_one_file_or_one_for_each_query(self, tmp_path: Path) -> None:
+    def test_lists_in_one_file_or_one_for_each_query(self, tmp_path):
         (tmp_path / "A.csv").write_text("query,item,rank\nq1,y,2\nq1,x,1\nq2,z,1\nq3,x,1\n")
         folder = tmp_path / "B"
         folder.mkdir()
@@ -176,7 +170,7 @@ class TestRankings:
         found = read_rankings([f"{tmp_path}/A.csv", f"{tmp_path}/{{system}}/{{track}}.txt"], ["q1", "q2"])
         assert found == {"A": {"q1": ["x", "y"], "q2": ["z"]}, "B": {"q1": ["x", "z"]}}
 
-    def test_matrices_of_distances_whose_items_are_files(self, tmp_path: Path) -> None:
+    def test_matrices_of_distances_whose_items_are_files(self, tmp_path):
         (tmp_path / "near.txt").write_text(
             "distances\n1\t/a/p0.wav\n2\t/a/p1.wav\n3\t/a/p2.wav\nQ/R\t1\t2\t3\n"
             "1\t0\t0.5\t0.2\n2\t0.5\t0\t0.1\n3\t0.2\t0.1\t0\n"
@@ -184,12 +178,12 @@ class TestRankings:
         found = read_rankings([f"{tmp_path}/{{system}}.txt"], ["p0", "p2"], ["p0", "p1", "p2"], format="matrix")
         assert found == {"near": {"p0": ["p2", "p1"], "p2": ["p1", "p0"]}}
 
-    def test_similarities_in_a_file_of_numpy(self, tmp_path: Path) -> None:
+    def test_similarities_in_a_file_of_numpy(self, tmp_path):
         similar = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, 0.1], [0.9, 0.1, 1.0]])
         np.savez(tmp_path / "S.npz", similarities=similar, items=["p0", "p1", "p2"])
         assert read_rankings([f"{tmp_path}/S.npz"], ["p1"], format="matrix") == {"S": {"p1": ["p0", "p2"]}}
 
-    def test_names_that_spreadsheets_compute_are_taken_of_the_table_of_pieces_alone(self, tmp_path: Path) -> None:
+    def test_names_that_spreadsheets_compute_are_taken_of_the_table_of_pieces_alone(self, tmp_path):
         lists = tmp_path / "A.csv"
         lists.write_text("query,item\nq,-x.mp3\nq,y.mp3\n")
         assert read_rankings([str(lists)], ["q"], ["-x", "y"], trusted=False) == {"A": {"q": ["-x", "y"]}}
@@ -201,14 +195,14 @@ class TestRankings:
         with pytest.raises(InvalidAnnotationError, match="'=A': spreadsheets read names"):
             read_rankings([f"{tmp_path}/{{system}}.csv"], ["q"], ["-x", "y"], trusted=False)
 
-    def test_names_with_folders_and_suffixes(self, tmp_path: Path) -> None:
+    def test_names_with_folders_and_suffixes(self, tmp_path):
         (tmp_path / "A.csv").write_text("query,item\n/m/p0.mp3,/m/p1.mp3\n/m/p0.mp3,/m/p0.mp3\n")
         pieces = tmp_path / "pieces.csv"
         pieces.write_text("track\np0\np1\n")
         found = read_rankings([f"{tmp_path}/A.csv"], ["p0"], read_pieces(pieces).names)
         assert found == {"A": {"p0": ["p1", "p0"]}}
 
-    def test_what_is_wrong(self, tmp_path: Path) -> None:
+    def test_what_is_wrong(self, tmp_path):
         with pytest.raises(AnnotationError, match="matches nothing"):
             read_rankings([f"{tmp_path}/{{system}}.csv"], ["q"])
         (tmp_path / "A.csv").write_text("query,item\nq,x\nq,x\n")
@@ -219,7 +213,7 @@ class TestRankings:
             read_rankings([f"{tmp_path}/A.csv"] * 2, ["q"])
 
 
-def test_a_pool_of_the_size_of_ams_2007_is_made_in_a_moment() -> None:
+def test_a_pool_of_the_size_of_ams_2007_is_made_in_a_moment():
     rng = np.random.default_rng(0)
     names = [str(number) for number in range(7000)]
     lists = {

@@ -34,7 +34,7 @@ names = (
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(names, names), max_size=5), st.text("abc #:,", max_size=9))
-def test_what_is_written_is_read_again(rows: list[tuple[str, str]], note: str) -> None:
+def test_what_is_written_is_read_again(rows, note):
     with TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
         write_table(path, ("query", "candidate"), rows, {"seed": 7, "note": note})
@@ -43,15 +43,13 @@ def test_what_is_written_is_read_again(rows: list[tuple[str, str]], note: str) -
     assert table.notes == {"seed": "7", "note": " ".join(note.split())}
 
 
-def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
+def test_lines_are_those_of_the_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text('# seed: 1\n\nquery,candidate\na,b\n\n"c\nd",e\nf,g\n')
     assert read_table(path).lines == (4, 7, 8)
 
 
-def test_a_private_table_is_never_read_by_others_and_the_old_one_stays_until_it_is_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_private_table_is_never_read_by_others_and_the_old_one_stays_until_it_is_whole(tmp_path, monkeypatch):
     path = tmp_path / "key.csv"
     write_table(path, ("a",), [("old",)], private=True)
     modes = []
@@ -82,26 +80,24 @@ MANY = [(f"p{number:02}", GENRES[number % 3], str(1960 + number)) for number in 
 
 class TestDraw:
     @given(st.integers(1, 30), st.integers(0, 9), st.randoms())
-    def test_a_seed_draws_the_same_pieces_whatever_the_order_of_the_table(
-        self, number: int, seed: int, random: object
-    ) -> None:
+    def test_a_seed_draws_the_same_pieces_whatever_the_order_of_the_table(self, number, seed, random):
         drawn = draw(collection(MANY), number, seed=seed)
         assert len(set(drawn)) == number
         shuffled = list(MANY)
-        random.shuffle(shuffled)  # type: ignore[attr-defined]
+        random.shuffle(shuffled)
         again = draw(collection(shuffled), number, seed=seed)
         assert set(again) == set(drawn)
         assert again == [name for name, *_ in shuffled if name in drawn]
 
-    def test_seeds_differ(self) -> None:
+    def test_seeds_differ(self):
         assert len({tuple(draw(collection(MANY), 5, seed=seed)) for seed in range(20)}) > 15
 
-    def test_as_many_of_each_genre(self) -> None:
+    def test_as_many_of_each_genre(self):
         drawn = draw(collection([*MANY, ("unknown", "", "")]), each=10, by="genre", seed=1)
         genre = {name: own for name, own, _ in MANY}
         assert Counter(genre[name] for name in drawn) == dict.fromkeys(GENRES, 10)
 
-    def test_another_number_of_each_collection(self) -> None:
+    def test_another_number_of_each_collection(self):
         drawn = draw(collection(MANY), each={"blues": 6, "rock": 5}, by="genre", seed=1)
         genre = {name: own for name, own, _ in MANY}
         assert Counter(genre[name] for name in drawn) == {"blues": 6, "rock": 5}
@@ -109,7 +105,7 @@ class TestDraw:
             collection([row for row in MANY if row[1] == "blues"]), 6, seed=1
         )
 
-    def test_numbers_of_each_on_the_command_line(self, tmp_path: Path) -> None:
+    def test_numbers_of_each_on_the_command_line(self, tmp_path):
         table = tmp_path / "pieces.csv"
         table.write_text("\n".join(["piece,genre,year", *map(",".join, MANY)]))
         words = ("grading", "draw", table, "--by", "genre", "--seed", 1, "-o", tmp_path / "q.csv", "--each")
@@ -120,7 +116,7 @@ class TestDraw:
         for wrong in ("0", "many", "blues=", "blues=1,blues=2", "blues=1,2"):
             assert "each" in refused(*words, wrong, "--force")
 
-    def test_some_pieces_only(self) -> None:
+    def test_some_pieces_only(self):
         drawn = draw(collection(MANY), 8, where="genre == 'jazz' and year < 1990", exclude=["p01", "p04"])
         assert set(drawn) == {name for name, genre, _ in MANY if genre == "jazz"} - {"p01", "p04"}
 
@@ -138,11 +134,11 @@ class TestDraw:
             ({"number": 0}, "expected at least one"),
         ],
     )
-    def test_what_cannot_be_drawn(self, options: dict[str, object], message: str) -> None:
+    def test_what_cannot_be_drawn(self, options, message):
         with pytest.raises(GradingError, match=message):
-            draw(collection(MANY), **options)  # type: ignore[arg-type]
+            draw(collection(MANY), **options)
 
-    def test_a_column_that_there_is_not(self) -> None:
+    def test_a_column_that_there_is_not(self):
         with pytest.raises(InvalidAnnotationError, match="no column 'gnre'; did you mean 'genre'"):
             draw(collection(MANY), each=1, by="gnre")
         with pytest.raises(QueryError, match="equality is =="):
@@ -150,7 +146,7 @@ class TestDraw:
 
 
 class TestTables:
-    def test_queries_keep_what_is_known_of_them_and_how_they_were_drawn(self, tmp_path: Path) -> None:
+    def test_queries_keep_what_is_known_of_them_and_how_they_were_drawn(self, tmp_path):
         path = tmp_path / "queries.csv"
         pieces = collection([("#9", "jazz", "1968"), ("a, b", "rock", "")])
         write_queries(pieces, ["#9", "a, b"], path, {"seed": 7})
@@ -158,7 +154,7 @@ class TestTables:
         assert read_table(path).notes == {"seed": "7"}
         assert read_queries(path) == ["#9", "a, b"]
 
-    def test_names_are_a_list_or_a_table(self, tmp_path: Path) -> None:
+    def test_names_are_a_list_or_a_table(self, tmp_path):
         path = tmp_path / "names.txt"
         path.write_text("ada\nbob\n")
         assert read_names(path) == ["ada", "bob"]
@@ -178,9 +174,7 @@ class TestTables:
             ("piece\n\xff\n", UnreadableError, r"p\.csv: .*UTF-8|utf-8"),
         ],
     )
-    def test_what_is_wrong_is_told_with_its_line(
-        self, tmp_path: Path, text: str, error: type[Exception], message: str
-    ) -> None:
+    def test_what_is_wrong_is_told_with_its_line(self, tmp_path, text, error, message):
         path = tmp_path / "p.csv"
         path.write_text(text, encoding="latin-1")
         with pytest.raises(error, match=message):
@@ -201,7 +195,7 @@ def audio(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_clip_is_the_middle_of_its_recording(audio: Path, tmp_path: Path) -> None:
+def test_a_clip_is_the_middle_of_its_recording(audio, tmp_path):
     out = tmp_path / "clips"
     invoke("grading", "clip", *sorted(audio.iterdir()), "-o", out, code=0)
     samples, rate = soundfile.read(out / "long.wav")
@@ -210,12 +204,12 @@ def test_a_clip_is_the_middle_of_its_recording(audio: Path, tmp_path: Path) -> N
     assert soundfile.info(out / "short.wav").duration == 2
 
 
-def test_another_length_and_format(audio: Path, tmp_path: Path) -> None:
+def test_another_length_and_format(audio, tmp_path):
     invoke("grading", "clip", audio / "long.wav", "--seconds", 5, "--to", "flac", "-o", tmp_path / "clips", code=0)
     assert soundfile.info(tmp_path / "clips" / "long.flac").duration == 5
 
 
-def test_what_cannot_be_cut_is_named(audio: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_cut_is_named(audio, tmp_path):
     (tmp_path / "no.wav").write_text("no sound")
     assert "no.wav: cannot read the recording" in refused("grading", "clip", tmp_path / "no.wav", "-o", tmp_path / "c")
     assert "is the recording" in refused("grading", "clip", audio / "long.wav", "-o", audio, "--force")

@@ -57,7 +57,7 @@ def random_rows(
 
 class TestReliability:
     @pytest.mark.parametrize("share", [1.0, 0.6])
-    def test_values_are_those_of_the_tables_of_pairs_and_graders(self, share: float) -> None:
+    def test_values_are_those_of_the_tables_of_pairs_and_graders(self, share):
         rows, level, fine = random_rows(1, share=share)
         found = reliability(collection_of(rows))
         value = dict(zip(found.measure.values.tolist(), found.value.values.tolist(), strict=True))
@@ -71,7 +71,7 @@ class TestReliability:
         assert np.isnan(value["icc2"]) == (share < 1)
         assert set(found.compared.values.tolist()) == {int(several.sum())}
 
-    def test_intervals_draw_queries_again_with_all_their_pairs(self) -> None:
+    def test_intervals_draw_queries_again_with_all_their_pairs(self):
         rows, level, _ = random_rows(2)
         found = reliability(collection_of(rows), 0.9, seed=3).sel(measure="alpha_ordinal")
         replicates = []
@@ -82,7 +82,7 @@ class TestReliability:
         assert [found.low.item(), found.high.item()] == pytest.approx(expected.tolist(), abs=1e-9)
         assert found.low.item() < found.value.item() < found.high.item()
 
-    def test_every_measure_has_an_interval(self) -> None:
+    def test_every_measure_has_an_interval(self):
         found = reliability(collection_of(random_rows(4)[0]), 0.95)
         assert found.sizes["measure"] == len(MEASURES)
         assert bool((found.low < found.high).all())
@@ -90,7 +90,7 @@ class TestReliability:
         with pytest.raises(QueryError, match="level 95"):
             reliability(collection_of(random_rows(4)[0]), 95)
 
-    def test_without_names_of_graders_measures_of_anybody_remain(self) -> None:
+    def test_without_names_of_graders_measures_of_anybody_remain(self):
         rows, level, _ = random_rows(5)
         nameless = collection_of(
             [
@@ -105,14 +105,14 @@ class TestReliability:
         )
         assert bool(found.value.sel(measure=["weighted_kappa", "icc2"]).isnull().all())
 
-    def test_of_a_single_grader_nothing_is_defined(self) -> None:
+    def test_of_a_single_grader_nothing_is_defined(self):
         found = reliability(collection_of(random_rows(6, graders=1)[0]), 0.95)
         assert bool(found.value.isnull().all())
         assert set(found.compared.values.tolist()) == {0}
 
 
 class TestCollection:
-    def test_what_the_analysis_reads(self) -> None:
+    def test_what_the_analysis_reads(self):
         rows, level, _ = random_rows(7)
         changed = [
             *rows,
@@ -124,13 +124,13 @@ class TestCollection:
         assert grader_agreement(found).graded.values.tolist() == [40, 40]
         assert int(fine_within_broad(found).n.sum()) == level.size
 
-    def test_nothing_yet(self) -> None:
+    def test_nothing_yet(self):
         with pytest.raises(AnnotationError, match="no judgements yet"):
             collection_of([GraderJudgement("g", "q", "c")])
 
 
 class TestSelfAgreement:
-    def test_first_and_second_judgements_of_each_grader_and_of_all(self) -> None:
+    def test_first_and_second_judgements_of_each_grader_and_of_all(self):
         rng = np.random.default_rng(8)
         rows, levels = [], {}
         for grader in ("ada", "bob"):
@@ -151,14 +151,14 @@ class TestSelfAgreement:
             assert one.difference == pytest.approx(4 * np.abs(first - second).mean())
         assert found[2].repeats == 60
 
-    def test_without_repeats(self) -> None:
+    def test_without_repeats(self):
         (everybody,) = self_agreement([GraderJudgement("g", "q", "c", "NS")])
         assert everybody.repeats == 0
         assert np.isnan(everybody.same)
 
 
 class TestTime:
-    def test_what_leads_to_an_event_is_time_on_its_pair(self) -> None:
+    def test_what_leads_to_an_event_is_time_on_its_pair(self):
         start = to_time("2027-03-01T12:00:00Z")
 
         def event(seconds: float, what: str, candidate: str = "", grader: str = "g") -> GradingEvent:
@@ -181,7 +181,7 @@ class TestTime:
 
 
 class TestProgress:
-    def test_counts(self) -> None:
+    def test_counts(self):
         pairs = [Pair("q", "a"), Pair("q", "b"), Pair("q", "c")]
         rows = [
             GraderJudgement("g", "q", "a", "NS"),
@@ -210,7 +210,7 @@ class TestMiddle:
             for number, letter in enumerate(letters)
         ]
 
-    def test_systems_change_places_where_the_middle_counts_otherwise(self) -> None:
+    def test_systems_change_places_where_the_middle_counts_otherwise(self):
         found = without_middle(self.rows(w="SS", x="SS", y="VV", z="NN"), KEY)
         score = {name: found.score.sel(scheme=name).values.tolist() for name in found.scheme.values.tolist()}
         assert score["NS, SS, VS"] == [0.5, 0.5]
@@ -220,12 +220,12 @@ class TestMiddle:
         assert found["rank"].sel(scheme="NS, SS, VS").values.tolist() == [1.5, 1.5]
         assert found["rank"].sel(scheme="SS as NS").values.tolist() == [2.0, 1.0]
 
-    def test_a_candidate_counts_the_mean_of_its_graders(self) -> None:
+    def test_a_candidate_counts_the_mean_of_its_graders(self):
         found = without_middle(self.rows(w="VN", x="VVS", y="N"), KEY)
         assert found.score.sel(scheme="NS, SS, VS").values.tolist() == pytest.approx([(0.5 + 2.5 / 3) / 2, 0.0])
         assert found.score.sel(scheme="without SS").values.tolist() == [0.75, 0.0]
 
-    def test_systems_whose_judgements_add_up_to_the_same_are_equal(self) -> None:
+    def test_systems_whose_judgements_add_up_to_the_same_are_equal(self):
         """Means of thirds in another order differ by a rounding."""
         key = pool({"A": {"q": ["1", "2", "3"]}, "B": {"q": ["4", "5", "6"]}}, ["q"], 3, "s")
         own = {one.piece: one.candidate for one in key.returned}
@@ -237,7 +237,7 @@ class TestMiddle:
         ]
         assert without_middle(rows, key)["rank"].values.tolist() == [[1.5, 1.5]] * 4
 
-    def test_tau_tells_how_much_the_ranking_changes(self) -> None:
+    def test_tau_tells_how_much_the_ranking_changes(self):
         rng = np.random.default_rng(9)
         lists = {f"s{number}": {"q": [f"p{number}-{one}" for one in range(4)]} for number in range(6)}
         key = pool(lists, ["q"], 4, "s")
@@ -247,7 +247,7 @@ class TestMiddle:
             expected = kendalltau(found.score.sel(scheme="NS, SS, VS"), found.score.sel(scheme=scheme)).statistic
             assert found.tau.sel(scheme=scheme).item() == pytest.approx(expected)
 
-    def test_without_broad_judgements(self) -> None:
+    def test_without_broad_judgements(self):
         with pytest.raises(GradingError, match="no broad judgements yet"):
             without_middle([GraderJudgement("g", "q", "c", fine=1.0)], KEY)
 
@@ -259,7 +259,7 @@ def grouped(fine: dict[str, list[float]], level: float = 0.05, **options: object
         for name, own in fine.items()
         for number, value in enumerate(own)
     ]
-    return group_candidates(collection_of(rows), level, **options)  # type: ignore[arg-type]
+    return group_candidates(collection_of(rows), level, **options)
 
 
 # Five graders, who found a and b more similar than c and d.
@@ -267,7 +267,7 @@ FINE = {"b": [8, 8.5, 9, 9.5, 7], "a": [8, 9, 9.2, 9.4, 7.5], "c": [4, 5, 5.5, 6
 
 
 class TestGroups:
-    def test_a_group_begins_where_a_candidate_differs_from_all_before_it(self) -> None:
+    def test_a_group_begins_where_a_candidate_differs_from_all_before_it(self):
         found = grouped(FINE)
         assert found.groups("q") == [["a", "b"], ["c", "d"]]
         assert [one.grade for one in found.candidates] == [2, 2, 1, 1]
@@ -281,9 +281,7 @@ class TestGroups:
         st.sampled_from(["rank-sum", "signed-rank"]),
         st.sampled_from([0.05, 0.25]),
     )
-    def test_borders_are_where_the_tests_of_scipy_say(
-        self, values: list[list[int]], differs_from: str, test: str, level: float
-    ) -> None:
+    def test_borders_are_where_the_tests_of_scipy_say(self, values, differs_from, test, level):
         names = {f"c{number}": [float(one) for one in own] for number, own in enumerate(values)}
         found = grouped(names, level, differs_from=differs_from, test=test)
         order = [one.candidate for one in found.candidates]
@@ -308,7 +306,7 @@ class TestGroups:
                 differences = [p(one, name) <= level for one in compared]
                 assert not (any(differences) if differs_from == "any" else all(differences))
 
-    def test_candidates_that_most_graders_found_not_similar_are_in_no_group(self) -> None:
+    def test_candidates_that_most_graders_found_not_similar_are_in_no_group(self):
         rows = [GraderJudgement(f"g{n}", "q", "a", broad, 5.0) for n, broad in enumerate(("NS", "SS", "VS"))]
         rows += [GraderJudgement(f"g{n}", "q", "b", broad, 6.0) for n, broad in enumerate(("NS", "NS", "VS"))]
         found = group_candidates(collection_of(rows))
@@ -316,18 +314,18 @@ class TestGroups:
         assert [(one.candidate, one.group, one.grade) for one in found.candidates] == [("a", 1, 1), ("b", 0, 0)]
         assert group_candidates(collection_of(rows), above=1.0).groups("q") == []
 
-    def test_ranks_take_out_that_graders_use_the_scale_differently(self) -> None:
+    def test_ranks_take_out_that_graders_use_the_scale_differently(self):
         kind, strict = [9, 8, 7, 6], [4, 3, 2, 1]
         fine = {name: [float(kind[n]), float(strict[n])] * 4 for n, name in enumerate("abcd")}
         assert grouped(fine).groups("q") == [list("abcd")]
         assert grouped(fine, by="rank").groups("q") == [["a"], ["b"], ["c"], ["d"]]
 
-    def test_differences_of_each_grader_take_it_out_too(self) -> None:
+    def test_differences_of_each_grader_take_it_out_too(self):
         fine = {name: [one - n for one in (9.0, 4.0, 8.5, 3.5, 9.3, 5.0)] for n, name in enumerate("ab")}
         assert grouped(fine).groups("q") == [["a", "b"]]
         assert grouped(fine, test="signed-rank").groups("q") == [["a"], ["b"]]
 
-    def test_queries_with_too_few_judgements_are_named(self) -> None:
+    def test_queries_with_too_few_judgements_are_named(self):
         fine = {"a": [9.0, 8.0, 7.0], "b": [1.0, 2.0, 3.0]}
         found = grouped(fine)
         assert found.groups("q") == [["a", "b"]]
@@ -335,7 +333,7 @@ class TestGroups:
         assert grouped(fine, level=0.1).undecided == ()
         assert grouped(fine, level=0.1).groups("q") == [["a"], ["b"]]
 
-    def test_what_cannot_be_compared(self) -> None:
+    def test_what_cannot_be_compared(self):
         broad = [GraderJudgement("g", "q", "a", "VS")]
         with pytest.raises(GradingError, match="no fine judgements to group by"):
             group_candidates(collection_of(broad))
@@ -349,9 +347,7 @@ class TestGroups:
 
 
 class TestScores:
-    def test_average_dynamic_recall_of_the_table_is_that_of_the_groups(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_average_dynamic_recall_of_the_table_is_that_of_the_groups(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         found = grouped(FINE)
         write_ground_truth(found, "truth.csv", {"level": 0.05})
@@ -366,7 +362,7 @@ class TestScores:
         expected = average_dynamic_recall(found.groups("q"), results)
         assert read_scores("adr.zarr")["similarity"].score.item() == pytest.approx(expected, abs=1e-12)
 
-    def test_the_task_retrieval_reads_the_grades(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_task_retrieval_reads_the_grades(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         write_ground_truth(grouped(FINE), "truth.csv", {"level": 0.05})  # grades: a and b 2, c and d 1
         Path("S.csv").write_text("query,candidate\nq,c\nq,a\nq,x\n")
@@ -380,7 +376,7 @@ class TestScores:
         assert ndcg == pytest.approx((gains @ [1, 2, 0]) / (gains @ [2, 2, 1]), abs=1e-12)
         assert recall == 0.5
 
-    def test_the_command(self, tmp_path: Path) -> None:
+    def test_the_command(self, tmp_path):
         table = tmp_path / "judgements.csv"
         rows = [f"q,{name},g{number},{value}" for name, own in FINE.items() for number, value in enumerate(own)]
         table.write_text("\n".join(["query,candidate,grader,fine", *rows]) + "\n")

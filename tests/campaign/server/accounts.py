@@ -43,7 +43,6 @@ def find_or_add(service: Service, session: Session, name: str, role: Role, lab: 
 
 def account(service: Service, name: str, role: Role, kind: Kind = "link") -> str:
     """Add an account, or take one that is there; the secret of a new link, session or token."""
-    assert service.database is not None
     with service.database.write() as session:
         user = find_or_add(service, session, name, role)
         return issue(session, user, kind, service.clock(), LIFETIMES[kind])

@@ -23,7 +23,6 @@ def leaves(routes: list[BaseRoute]) -> Iterator[Route]:
 
 def addresses(service: Service) -> list[tuple[str, str]]:
     """Methods and addresses of every route, with the names of what is there and of what is hidden."""
-    assert service.database is not None
     with service.database.read() as session:
         ids = list(session.scalars(select(Submission.id)))
         names = list(session.scalars(select(Submission.name)))

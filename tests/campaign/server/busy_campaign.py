@@ -37,8 +37,8 @@ stores: [older/2013.zarr]
 planning: {audio: "grading/audio/{piece}.wav", pieces: [grading/pieces.csv], lists: ["grading/lists/{system}.csv"]}
 """
 SENDER, RIVAL = "sam", "Lab of the Lower Valley"
+# Shares of labels that systems have wrong.
 WRONG = {"oak": 0.35, "elm": 0.2, "ash": 0.22, "fir": 0.5, "a-system-with-a-very-long-name.of.version_2.1": 0.21}
-"""Shares of labels that systems have wrong."""
 
 
 def draw_labels(track: str, last: str = "A:min") -> list[str]:
@@ -94,12 +94,11 @@ def make_busy(folder: Path) -> Service:
 
 def send_all(service: Service) -> None:
     """Submissions of two people in all states."""
-    assert service.database is not None
     assert isinstance(service.clock, Clock)
     both, dev = ("dev", "test"), ("dev",)
 
     def send(name: str, who: str, visibility: str = "public", splits: Sequence[str] = dev) -> None:
-        service.clock.advance(hours=7)  # type: ignore[attr-defined]
+        service.clock.advance(hours=7)
         submit(service, name, estimates(name, splits), who=who, visibility=visibility, splits=list(splits))
 
     member(service, RIVAL, lab="Valley")
@@ -144,7 +143,6 @@ class Grader(Browser):
 def judge(service: Service) -> None:
     """Two graders judge some pages, and the round of last year is closed."""
     chance = random.Random(3)
-    assert service.database is not None
     for name, pages in (("gil", 3), ("gwen", 9)):
         grader = Grader(service, name, "grader")
         for at in ("/grading/similarity/", "/grading/last_year/"):

@@ -20,8 +20,7 @@ from .accounts import BASE, Clock, find_or_add
 from .databases import with_database
 
 TRACKS = 6
-SECRET = "Eb:sus4(b9)"
-"""A label that the references of the hidden split alone have."""
+SECRET = "Eb:sus4(b9)"  # a label that the references of the hidden split alone have
 CAMPAIGN = """\
 campaign: Chords
 rules: "2027-01"
@@ -39,6 +38,7 @@ execution: {scheduler: serial}
 """
 
 
+# A campaign whose accounts, pages and limits are tested, and no submission.
 BARE = """\
 campaign: Chords
 evaluations:
@@ -48,7 +48,6 @@ evaluations:
 splits:
   dev: dev
 """
-"""A campaign whose accounts, pages and limits are tested, and no submission."""
 
 
 def write_bare_campaign(folder: Path, text: str = BARE) -> Path:
@@ -107,7 +106,6 @@ async def pieces(data: bytes, size: int = 1000) -> AsyncIterator[bytes]:
 
 def send(service: Service, data: bytes, filename: str = "estimates.zip") -> Upload:
     """Receive the bytes of one file."""
-    assert service.campaign is not None
     receiving = receive(
         pieces(data), "application/zip", service.folder_of("submissions"), service.campaign.limits, filename=filename
     )
@@ -116,7 +114,6 @@ def send(service: Service, data: bytes, filename: str = "estimates.zip") -> Uplo
 
 def member(service: Service, name: str = "ada", role: Role = "submitter", lab: str = "") -> Viewer:
     """An account as it sees pages; it is added with the role and the lab if it is not there."""
-    assert service.database is not None
     with service.database.write() as session:
         user = find_or_add(service, session, name, role, lab)
         return Viewer(user.id, name, role, 0, team_of(user))
@@ -133,8 +130,6 @@ def submit(
     filename: str = "estimates.zip",
 ) -> str:
     """Send files and enter them; returns the id."""
-    assert service.campaign is not None
-    assert service.database is not None
     viewer = member(service, who)
     upload = send(service, files if isinstance(files, bytes) else zipped(files), filename)
     with service.database.write() as session:
@@ -155,7 +150,6 @@ def submit(
 
 def state(service: Service, id: str) -> Submission:
     """A submission as its table has it now."""
-    assert service.database is not None
     organiser = Viewer(0, "organiser", "organiser", 0)
     with service.database.read() as session:
         return find_submission(session, id, organiser)
@@ -163,8 +157,6 @@ def state(service: Service, id: str) -> Submission:
 
 def scores(service: Service, id: str, split: str) -> dict[str, Released]:
     """The released scores of a submission on a split of the one evaluation, by metric."""
-    assert service.campaign is not None
-    assert service.database is not None
     with service.database.read() as session:
         found = results_of(session, service.campaign, find_submission(session, id, Viewer(0, "o", "organiser", 0)))
         return {row.metric: row for one in found if one.split == split for row in one.scores}

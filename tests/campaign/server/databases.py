@@ -16,16 +16,18 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 
+from mirflow.campaign.server.database import Database
+
 from ...waiting import PATIENCE, until
 
 VARIABLE = "MIRFLOW_TEST_DATABASE"
-_MADE: list[tuple[str, str]] = []
-"""Servers and names of the databases that were made."""
+_MADE: list[tuple[str, str]] = []  # servers and names of the databases that were made
 
 
 def _execute(server: str, *statements: str) -> None:
@@ -49,6 +51,12 @@ def drop_databases() -> None:
     for server, name in _MADE:
         _execute(server, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     _MADE.clear()
+
+
+def stored(database: Database, query: Any) -> list[Any]:
+    """What a query finds in a database."""
+    with database.read() as session:
+        return list(session.scalars(query))
 
 
 def with_database(campaign: str) -> str:

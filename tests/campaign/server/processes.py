@@ -22,8 +22,8 @@ from urllib.request import urlopen
 
 from ...waiting import PATIENCE
 
+# Below those that systems give to clients, one of which would have a server's port while it is killed.
 _PORTS = range(24_000, 32_000)
-"""Below those that systems give to clients, one of which would have a server's port while it is killed."""
 _SHARE = 500
 _taken = count(os.getpid())
 

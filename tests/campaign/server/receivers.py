@@ -22,8 +22,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from .processes import free_port
 
 KEY = b"secret" * 5
-SECRET = "whsec_" + base64.b64encode(KEY).decode()
-"""Of the webhook."""
+SECRET = "whsec_" + base64.b64encode(KEY).decode()  # of the webhook
 PATH = "/hook?token=in-the-address"
 
 
@@ -33,8 +32,7 @@ class Hook:
     def __init__(self) -> None:
         self.status, self.port = 204, free_port()
         self.got: list[dict[str, Any]] = []
-        self.keys: list[str] = []
-        """Identifiers of all requests, also of those that it refused."""
+        self.keys: list[str] = []  # identifiers of all requests, also of those that it refused
         self.may_answer = threading.Event()
         self.may_answer.set()
 

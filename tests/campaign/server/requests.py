@@ -120,7 +120,7 @@ class Target:
         """Make accounts and sessions anew: requests log out and revoke."""
         for role in ROLES:
             for kind in ("session", "token", "link"):
-                self.secrets[role, kind] = account(self.service, f"a {role}", role, kind)  # type: ignore[arg-type]
+                self.secrets[role, kind] = account(self.service, f"a {role}", role, kind)
 
 
 def make_target(folder: Path) -> Target:
@@ -136,7 +136,6 @@ def make_target(folder: Path) -> Target:
     names = ("oak", "elm", "ash", "fir")
     ids = [submit(service, name, estimates(), splits=["dev", "test"], who=name) for name in names[:3]]
     ids.append(submit(service, "fir", estimates(), splits=["dev"], who="a submitter", visibility="private"))
-    assert service.database is not None
     with service.database.write() as session:
         rows = list(session.scalars(select(Submission).order_by(Submission.number)))
         for row, state in zip(rows, ("scored", "scored", "refused", "scoring"), strict=True):
@@ -360,7 +359,7 @@ def run(target: Target, seed: int, numbers: Sequence[int]) -> Outcome:
     outcome = Outcome([], Counter(), 0.0, [resident()])
     logged: list[str] = []
     watch = logging.Handler(logging.ERROR)
-    watch.emit = lambda record: logged.append(record.getMessage()) if record.exc_info else None  # type: ignore[method-assign]
+    watch.emit = lambda record: logged.append(record.getMessage()) if record.exc_info else None
     logging.getLogger("mirflow.server").addHandler(watch)
 
     async def send_all() -> None:

@@ -76,4 +76,4 @@ def make_campaign(
 
 def make_service(folder: Path, **options: object) -> Service:
     """The service of such a campaign."""
-    return open_service([make_campaign(folder, **options)])  # type: ignore[arg-type]
+    return open_service([make_campaign(folder, **options)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from mirflow.campaign.server.app import html_of
@@ -27,7 +25,7 @@ about:
 )
 
 
-def test_the_page_has_the_texts_of_the_file(tmp_path: Path) -> None:
+def test_the_page_has_the_texts_of_the_file(tmp_path):
     service = open_service([write_bare_campaign(tmp_path, ABOUT)])
     nobody = Browser(service)
     page = nobody.get("/about").text
@@ -44,7 +42,7 @@ def test_the_page_has_the_texts_of_the_file(tmp_path: Path) -> None:
     assert nobody.get("/about", headers={"Accept": "application/json"}).json()["contact"] == "ada@lab.org"
 
 
-def test_a_campaign_without_texts_has_no_such_page(tmp_path: Path) -> None:
+def test_a_campaign_without_texts_has_no_such_page(tmp_path):
     service = open_service([write_bare_campaign(tmp_path)])
     assert Browser(service).get("/about").status_code == 404
     assert "/about" not in Browser(service).get("/").text
@@ -59,7 +57,7 @@ def test_a_campaign_without_texts_has_no_such_page(tmp_path: Path) -> None:
         "&lt;script&gt;alert(1)", '[a](https://x.org "\\" onclick=\\"alert(1)")', "[a](//evil.org)",
     ],
 )  # fmt: skip
-def test_nothing_of_a_text_is_run(text: str) -> None:
+def test_nothing_of_a_text_is_run(text):
     html = html_of(text)
     assert "<img" not in html
     assert "<script" not in html

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select
 from starlette.testclient import TestClient
 
+from mirflow.campaign.file import Campaign
 from mirflow.campaign.server.accounts import LIFETIMES, find_user, revoke
 from mirflow.campaign.server.database import Database, Token
 from mirflow.campaign.server.service import Service
@@ -20,14 +21,15 @@ from .accounts import BASE, Browser, Clock, account
 def service(tmp_path: Path) -> Service:
     database = Database(f"sqlite:///{tmp_path / 'campaign.db'}")
     database.create()
-    return Service("Chords <b>", {}, folder=tmp_path, database=database, clock=Clock())
+    campaign = Campaign(campaign="Chords <b>", stores=["x"])
+    return Service(campaign.campaign, {}, campaign, folder=tmp_path, database=database, clock=Clock())
 
 
 def actions(service: Service) -> list[str]:
     return [str(line["action"]) for line in service.audit.read()]
 
 
-def test_a_link_shows_a_button_and_logs_nobody_in(service: Service) -> None:
+def test_a_link_shows_a_button_and_logs_nobody_in(service):
     browser, link = Browser(service), account(service, "ada", "submitter")
     answer = browser.get(f"/login/{link}")
     assert "<button" in answer.text
@@ -46,7 +48,7 @@ def test_a_link_shows_a_button_and_logs_nobody_in(service: Service) -> None:
     assert actions(service) == ["log in"]
 
 
-def test_cookies_are_kept_to_https_where_there_is_https(service: Service) -> None:
+def test_cookies_are_kept_to_https_where_there_is_https(service):
     service.base_url = "https://results.example"
     browser, link = Browser(service), account(service, "ada", "submitter")
     browser.headers["Origin"] = "https://results.example"
@@ -56,23 +58,22 @@ def test_cookies_are_kept_to_https_where_there_is_https(service: Service) -> Non
     assert "Path=/" in cookie
 
 
-def test_another_site_cannot_log_somebody_in(service: Service) -> None:
+def test_another_site_cannot_log_somebody_in(service):
     link = account(service, "eve", "submitter")
     browser = Browser(service)
     assert browser.post(f"/login/{link}", headers={"Origin": "https://eve.example"}).status_code == 403
 
 
 @pytest.mark.parametrize("secret", ["x", "%00", "a%2Fb", "7Kx" * 500])
-def test_unknown_links(service: Service, secret: str) -> None:
+def test_unknown_links(service, secret):
     answer = Browser(service).post(f"/login/{secret}")
     assert answer.status_code in (401, 404)
     assert "7Kx" not in answer.text
 
 
-def test_expired_and_revoked_links(service: Service) -> None:
+def test_expired_and_revoked_links(service):
     link, clock = account(service, "ada", "reader"), service.clock
     assert isinstance(clock, Clock)
-    assert service.database is not None
     clock.advance(days=365)
     assert Browser(service).post(f"/login/{link}").status_code == 401
     clock.advance(days=-1)
@@ -82,14 +83,12 @@ def test_expired_and_revoked_links(service: Service) -> None:
     assert Browser(service).post(f"/login/{link}").status_code == 401
 
 
-def test_logging_in_deletes_sessions_that_expired_a_session_length_ago(service: Service) -> None:
+def test_logging_in_deletes_sessions_that_expired_a_session_length_ago(service):
     link, clock = account(service, "ada", "submitter"), service.clock
     assert isinstance(clock, Clock)
-    assert service.database is not None
     half = LIFETIMES["session"] / 2
 
     def sessions() -> int:
-        assert service.database is not None
         with service.database.read() as session:
             counted = select(func.count()).select_from(Token).where(Token.kind == "session")
             return session.scalar(counted) or 0
@@ -105,13 +104,13 @@ def test_logging_in_deletes_sessions_that_expired_a_session_length_ago(service: 
     assert sessions() == 2
 
 
-def test_guessing_is_slowed_down(service: Service) -> None:
+def test_guessing_is_slowed_down(service):
     browser = Browser(service)
     codes = [browser.post(f"/login/{number}").status_code for number in range(30)]
     assert codes == [401] * 20 + [429] * 10
 
 
-def test_sessions_end(service: Service) -> None:
+def test_sessions_end(service):
     browser = Browser(service, "ada", "submitter")
     cookie = dict(browser.cookies)
     assert browser.submit("/logout").status_code == 303
@@ -124,7 +123,7 @@ def test_sessions_end(service: Service) -> None:
     assert late.get("/account").status_code == 401
 
 
-def test_a_token_is_shown_once_and_is_good_until_it_is_revoked(service: Service) -> None:
+def test_a_token_is_shown_once_and_is_good_until_it_is_revoked(service):
     browser = Browser(service, "ada", "submitter")
     made = browser.submit("/account/tokens", days="7").text
     found = re.search(r"<code>([\w-]{22})</code>", made)
@@ -143,26 +142,26 @@ def test_a_token_is_shown_once_and_is_good_until_it_is_revoked(service: Service)
 
 
 @pytest.mark.parametrize("days", ["", "0", "367", "-1", "1e3", "²", "9" * 400])
-def test_tokens_last_a_year_at_most(service: Service, days: str) -> None:
+def test_tokens_last_a_year_at_most(service, days):
     answer = Browser(service, "ada").submit("/account/tokens", days=days)
     assert answer.status_code == 400
     assert "1 to 366 days" in answer.text
 
 
-def test_names_are_text(service: Service) -> None:
+def test_names_are_text(service):
     text = Browser(service, "<img src=x onerror=alert(1)>").get("/account").text
     assert "<img" not in text
     assert "Chords &lt;b&gt;" in text
     assert "private, no-store" in Browser(service, "ada").get("/account").headers["cache-control"]
 
 
-def test_errors_are_pages_for_people(service: Service) -> None:
+def test_errors_are_pages_for_people(service):
     answer = Browser(service).get("/nowhere")
     assert answer.status_code == 404
     assert "<h1>Page not found</h1>" in answer.text
 
 
-def test_assets_are_kept_for_good(service: Service) -> None:
+def test_assets_are_kept_for_good(service):
     browser = Browser(service)
     found = re.search(r'href="(/static/site\.[0-9a-f]+\.css)"', browser.get("/nowhere").text)
     assert found is not None

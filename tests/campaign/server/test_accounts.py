@@ -56,7 +56,7 @@ def come(session: Session, user: User) -> Viewer:
     return viewer
 
 
-def test_a_secret_is_found_until_it_expires_or_is_revoked(session: Session, ada: User) -> None:
+def test_a_secret_is_found_until_it_expires_or_is_revoked(session, ada):
     secret = issue(session, ada, "token", BEGIN, DAY)
     assert find_viewer(session, secret, "link", BEGIN) is None
     assert find_viewer(session, secret, "token", BEGIN + DAY) is None
@@ -69,22 +69,20 @@ def test_a_secret_is_found_until_it_expires_or_is_revoked(session: Session, ada:
     assert find_viewer(session, secret, "token", BEGIN) is None
 
 
-def test_a_viewer_is_current_until_the_token_expires(session: Session, ada: User) -> None:
+def test_a_viewer_is_current_until_the_token_expires(session, ada):
     viewer = come(session, ada)
     assert is_current(session, viewer, BEGIN)
     assert not is_current(session, viewer, BEGIN + DAY)
 
 
-def test_a_viewer_is_current_until_the_token_is_revoked(session: Session, ada: User) -> None:
+def test_a_viewer_is_current_until_the_token_is_revoked(session, ada):
     viewer = come(session, ada)
     assert revoke_token(session, ada.id, viewer.token, BEGIN)
     assert not is_current(session, viewer, BEGIN)
 
 
 @pytest.mark.parametrize("change", [{"role": "reader"}, {"lab": "IRCAM"}, {"revoked": BEGIN}])
-def test_a_viewer_is_current_while_role_and_team_are_the_same(
-    session: Session, ada: User, change: dict[str, object]
-) -> None:
+def test_a_viewer_is_current_while_role_and_team_are_the_same(session, ada, change):
     viewer = come(session, ada)
     by_proxy = find_named(session, "ada")
     assert by_proxy is not None
@@ -95,13 +93,13 @@ def test_a_viewer_is_current_while_role_and_team_are_the_same(
     assert not is_current(session, by_proxy, BEGIN)
 
 
-def test_a_viewer_of_a_deleted_account_or_token_is_not_current(session: Session, ada: User) -> None:
+def test_a_viewer_of_a_deleted_account_or_token_is_not_current(session, ada):
     viewer = come(session, ada)
     assert not is_current(session, replace(viewer, user=99), BEGIN)
     assert not is_current(session, replace(viewer, token=99), BEGIN)
 
 
-def test_tokens_are_listed_and_revoked_by_their_account_alone(session: Session, ada: User) -> None:
+def test_tokens_are_listed_and_revoked_by_their_account_alone(session, ada):
     eve = add_user(session, "eve", "submitter", BEGIN)
     own, other = come(session, ada).token, come(session, eve).token
     assert [token.id for token in valid_tokens(session, eve.id, BEGIN)] == [other]
@@ -110,7 +108,7 @@ def test_tokens_are_listed_and_revoked_by_their_account_alone(session: Session, 
     assert valid_tokens(session, ada.id, BEGIN + DAY) == []
 
 
-def test_the_use_of_a_token_is_kept_with_that_token(session: Session, ada: User) -> None:
+def test_the_use_of_a_token_is_kept_with_that_token(session, ada):
     first, second = come(session, ada), come(session, ada)
     mark_used(session, second, BEGIN + DAY)
     session.expire_all()
@@ -118,7 +116,7 @@ def test_the_use_of_a_token_is_kept_with_that_token(session: Session, ada: User)
     assert session.get_one(Token, second.token).used == BEGIN + DAY
 
 
-def test_a_new_link_revokes_old_links_and_sessions_and_leaves_tokens(session: Session, ada: User) -> None:
+def test_a_new_link_revokes_old_links_and_sessions_and_leaves_tokens(session, ada):
     link, opened = (issue(session, ada, kind, BEGIN, DAY) for kind in ("link", "session"))
     token = issue(session, ada, "token", BEGIN, DAY)
     session.expire_all()  # so that the account knows its tokens
@@ -130,7 +128,7 @@ def test_a_new_link_revokes_old_links_and_sessions_and_leaves_tokens(session: Se
     assert find_viewer(session, renewed, "link", BEGIN + DAY) is not None
 
 
-def test_revoking_keeps_the_times_at_which_tokens_were_revoked(session: Session, ada: User) -> None:
+def test_revoking_keeps_the_times_at_which_tokens_were_revoked(session, ada):
     first, second = come(session, ada).token, come(session, ada).token
     revoke_token(session, ada.id, first, BEGIN)
     session.flush()
@@ -141,12 +139,12 @@ def test_revoking_keeps_the_times_at_which_tokens_were_revoked(session: Session,
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\tb", "\u202eada", "a" * 101])
-def test_names_are_1_to_100_printable_characters(session: Session, name: str) -> None:
+def test_names_are_1_to_100_printable_characters(session, name):
     with pytest.raises(AccountError, match="1 to 100 printable characters"):
         add_user(session, name, "reader", BEGIN)
 
 
-def test_names_are_not_given_twice(session: Session, ada: User) -> None:
+def test_names_are_not_given_twice(session, ada):
     with pytest.raises(AccountError, match="choose another name, or revoke it"):
         add_user(session, "ada", "reader", BEGIN)
     with pytest.raises(AccountError, match="reserved for deleted accounts"):
@@ -155,20 +153,20 @@ def test_names_are_not_given_twice(session: Session, ada: User) -> None:
     assert [user.name for user in users(session)] == ["a" * 100, "ada"]
 
 
-def test_a_misspelt_name_of_an_account_is_told_with_the_nearest_one(session: Session, ada: User) -> None:
+def test_a_misspelt_name_of_an_account_is_told_with_the_nearest_one(session, ada):
     assert find_user(session, "ada") is ada
     with pytest.raises(AccountError, match="unknown account 'adda'; did you mean 'ada'"):
         find_user(session, "adda")
 
 
-def test_labs_are_printable_and_at_most_100_characters(session: Session) -> None:
+def test_labs_are_printable_and_at_most_100_characters(session):
     assert add_user(session, "eve", "reader", BEGIN, lab=f"  {'a' * 49}\t {'b' * 50} ").lab == f"{'a' * 49} {'b' * 50}"
     for lab in ("a" * 101, "a\x1bb"):
         with pytest.raises(AccountError, match="at most 100 printable characters"):
             add_user(session, "max", "reader", BEGIN, lab=lab)
 
 
-def test_lines_are_added_whole_by_many(tmp_path: Path) -> None:
+def test_lines_are_added_whole_by_many(tmp_path):
     logs = [AuditLog(tmp_path / "audit.jsonl") for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: logs[number % 4].record("ada", "submit", number=number), range(100)))
@@ -176,7 +174,7 @@ def test_lines_are_added_whole_by_many(tmp_path: Path) -> None:
     assert (tmp_path / "audit.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_names_cannot_forge_lines(tmp_path: Path) -> None:
+def test_names_cannot_forge_lines(tmp_path):
     log = AuditLog(tmp_path / "audit.jsonl")
     log.record("ada", "submit", system='x"}\n{"actor": "eve"}', note="n" * 1000)
     (line,) = log.read()
@@ -185,14 +183,14 @@ def test_names_cannot_forge_lines(tmp_path: Path) -> None:
     assert len((tmp_path / "audit.jsonl").read_text().splitlines()) == 1
 
 
-def test_a_line_that_a_crash_has_cut_does_not_spoil_the_next(tmp_path: Path) -> None:
+def test_a_line_that_a_crash_has_cut_does_not_spoil_the_next(tmp_path):
     log = AuditLog(tmp_path / "audit.jsonl")
     (tmp_path / "audit.jsonl").write_text('{"actor": "ada"}\n{"act')
     log.record("bob", "submit")
     assert [line["actor"] for line in log.read()] == ["ada", "bob"]
 
 
-def test_what_cannot_be_kept_is_an_error(tmp_path: Path) -> None:
+def test_what_cannot_be_kept_is_an_error(tmp_path):
     (tmp_path / "audit.jsonl").mkdir()
     with pytest.raises(AuditError, match=r"audit\.jsonl: cannot be written: Is a directory"):
         AuditLog(tmp_path / "audit.jsonl").record("ada", "submit")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from mirflow.campaign.server.submissions.checking import asked_files, keep_places
-from mirflow.campaign.server.submissions.confinement import Confinement
 
 from .accounts import Browser, program
 from .campaigns import CAMPAIGN, open_campaign, worker_of
@@ -17,9 +15,7 @@ UNTOLD = CAMPAIGN.replace("    tracks: tracks.csv\n", "")
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_a_worker_lists_the_tracks_before_anything_is_sent(
-    tmp_path: Path, confinement: Confinement, told: bool
-) -> None:
+def test_a_worker_lists_the_tracks_before_anything_is_sent(tmp_path, confinement, told):
     service = open_campaign(tmp_path, CAMPAIGN if told else UNTOLD)
     ada = Browser(service, "ada", "submitter")
     form = ada.get("/submissions/new").text
@@ -49,25 +45,21 @@ def test_a_worker_lists_the_tracks_before_anything_is_sent(
         ("reference/{track}.lab", "{track}/{part}.lab", {"track": "a"}, "a/{part}.lab"),
     ],
 )
-def test_an_example_is_a_name_that_fits(
-    tmp_path: Path, reference: str, estimates: str, place: dict[str, str], example: str
-) -> None:
+def test_an_example_is_a_name_that_fits(tmp_path, reference, estimates, place, example):
     text = CAMPAIGN.replace("reference/{track}.lab", reference).replace('"{track}.lab"', f'"{estimates}"')
     campaign = open_campaign(tmp_path, text).campaign
-    assert campaign is not None
     assert asked_files(tmp_path, campaign)[0]["example"] == estimates
     keep_places(tmp_path, campaign, {"dev": {"chord": [place]}, "test": {}})
     assert asked_files(tmp_path, campaign)[0]["example"] == example
 
 
-def test_a_list_that_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path) -> None:
+def test_a_list_that_cannot_be_read_is_as_if_it_were_not_there(tmp_path):
     service = open_campaign(tmp_path)
-    assert service.campaign is not None
     (tmp_path / "tracks.json").write_text(json.dumps({"dev": 3}))
     assert not any(one["names"] for one in asked_files(tmp_path, service.campaign))
 
 
-def test_the_form_tells_the_times_of_each_split(tmp_path: Path) -> None:
+def test_the_form_tells_the_times_of_each_split(tmp_path):
     times = 'opens: "2027-01-02 09:00 AoE", closes: "2027-02-01T12:00:00+01:00", hidden: true'
     service = open_campaign(tmp_path, CAMPAIGN.replace("hidden: true", times) + "closes: 2027-03-01\n")
     ada = Browser(service, "ada", "submitter")
@@ -78,8 +70,8 @@ def test_the_form_tells_the_times_of_each_split(tmp_path: Path) -> None:
     assert "dev: unlimited submissions. Closes 2027-03-01 23:59 UTC" in form
     split = 'name="split" value="test"'
     assert "disabled" in form.partition(split)[2].partition(">")[0]
-    service.clock.advance(days=10)  # type: ignore[attr-defined]
+    service.clock.advance(days=10)
     assert "disabled" not in ada.get("/submissions/new").text.partition(split)[2].partition(">")[0]
-    service.clock.advance(days=50)  # type: ignore[attr-defined]
+    service.clock.advance(days=50)
     ada = Browser(service, "ada", "submitter")
     assert "Closed 2027-03-01 23:59 UTC" in ada.get("/submissions/new").text

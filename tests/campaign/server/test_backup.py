@@ -21,6 +21,7 @@ from mirflow.store.read import open_groups
 
 from ...commands import invoke, refused
 from .accounts import Browser, account, program
+from .databases import stored
 from .test_submission_pages import CAMPAIGN as SUBMITTING
 from .test_submission_pages import change, send
 
@@ -57,12 +58,10 @@ def store_scores(service: Service) -> None:
 
 
 def submissions(service: Service) -> dict[str, str]:
-    assert service.database is not None
-    with service.database.read() as session:
-        return {one.name: one.state for one in session.scalars(select(Submission))}
+    return {one.name: one.state for one in stored(service.database, select(Submission))}
 
 
-def test_a_backup_is_restored_elsewhere(service: Service, tmp_path: Path) -> None:
+def test_a_backup_is_restored_elsewhere(service, tmp_path):
     ada = program(service, "ada")
     send(ada, "draft-1")
     scored(service, "draft-1")
@@ -91,19 +90,17 @@ def test_a_backup_is_restored_elsewhere(service: Service, tmp_path: Path) -> Non
     assert [line["action"] for line in again.audit.read()][:2] == ["submit", "submit"]
 
 
-def test_a_backup_holds_no_secret(service: Service, tmp_path: Path) -> None:
+def test_a_backup_holds_no_secret(service, tmp_path):
     secrets = [account(service, "bob", "submitter", kind) for kind in ("link", "token", "session")]
     make_backup(service, tmp_path / "a.tar.gz")
     with tarfile.open(tmp_path / "a.tar.gz") as made:
-        held = [(one.name, made.extractfile(one).read()) for one in made if one.isfile()]  # type: ignore[union-attr]
+        held = [(one.name, made.extractfile(one).read()) for one in made if one.isfile()]
     assert "secret.key" not in dict(held)
     assert not [name for name, data in held for secret in secrets if secret.encode() in data]
     assert not [name for name, data in held if service.secret in data]
 
 
-def test_what_goes_on_in_between_begins_it_anew(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_goes_on_in_between_begins_it_anew(service, tmp_path, monkeypatch):
     id = send(program(service, "ada"), "draft-1").json()["id"]
     real, names = backup._add_bytes, []
 
@@ -121,7 +118,7 @@ def test_what_goes_on_in_between_begins_it_anew(
     assert os.listdir(tmp_path / "state" / "submissions") == []  # noqa: PTH208
 
 
-def test_what_waits_for_its_check_is_copied_first(service: Service, tmp_path: Path) -> None:
+def test_what_waits_for_its_check_is_copied_first(service, tmp_path):
     """It goes when it is checked, and all else stays."""
     ada = program(service, "ada")
     send(ada, "draft-1")
@@ -133,7 +130,7 @@ def test_what_waits_for_its_check_is_copied_first(service: Service, tmp_path: Pa
     assert names.index(f"submissions/{waiting}") < names.index("systems/draft-1")
 
 
-def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) -> None:
+def test_backups_of_a_campaign_that_goes_on(service, tmp_path):
     service.rates = RateLimits(dict.fromkeys(RATES, (1e12, 1e12)))  # as many as there are between two backups
     ada, stop = program(service, "ada"), threading.Event()
 
@@ -168,7 +165,7 @@ def test_backups_of_a_campaign_that_goes_on(service: Service, tmp_path: Path) ->
         going.join()
 
 
-def test_what_cannot_be_restored(service: Service, campaign: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_restored(service, campaign, tmp_path):
     made = tmp_path / "a.tar.gz"
     invoke("serve", "backup", campaign, "-o", made, code=0)
     assert "is not empty" in refused("serve", "restore", made, campaign)
@@ -183,7 +180,7 @@ def test_what_cannot_be_restored(service: Service, campaign: Path, tmp_path: Pat
     assert (tmp_path / "state" / "campaign.db").exists()
 
 
-def test_nothing_leaves_the_folder(tmp_path: Path) -> None:
+def test_nothing_leaves_the_folder(tmp_path):
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as made:
         manifest = b'{"format": 1, "schema": "0001", "mirflow": "0", "date": "", "stores": {}}'
         backup._add_bytes(made, backup.MANIFEST, manifest, Service("", {}).clock())
@@ -193,6 +190,6 @@ def test_nothing_leaves_the_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "escaped").exists()
 
 
-def test_stores_are_copied_by_other_means(tmp_path: Path) -> None:
+def test_stores_are_copied_by_other_means(tmp_path):
     with pytest.raises(BackupError, match="cp -rL"):
         make_backup(Service("Results", {}), tmp_path / "a.tar.gz")

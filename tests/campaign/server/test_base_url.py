@@ -65,7 +65,7 @@ def browser(service: Service, proxy: str) -> TestClient:
 
 
 @pytest.mark.parametrize("proxy", PROXIES)
-def test_every_link_leads_somewhere_below_the_path(service: Service, proxy: str) -> None:
+def test_every_link_leads_somewhere_below_the_path(service, proxy):
     client = browser(service, proxy)
     seen, pending = set(), {f"{ROOT}/", f"{ROOT}/feed.xml", f"{ROOT}/api/v1"}
     while pending:
@@ -94,7 +94,7 @@ def test_every_link_leads_somewhere_below_the_path(service: Service, proxy: str)
 
 
 @pytest.mark.parametrize("proxy", PROXIES)
-def test_people_log_in_and_out_below_the_path(service: Service, proxy: str) -> None:
+def test_people_log_in_and_out_below_the_path(service, proxy):
     client = browser(service, proxy)
     link = account(service, "ada", "submitter")
     page = client.get(f"{ROOT}/login/{link}")
@@ -115,7 +115,7 @@ def test_people_log_in_and_out_below_the_path(service: Service, proxy: str) -> N
 
 
 @pytest.mark.parametrize("proxy", ["keeps the path", "mounts it"])
-def test_the_path_alone_leads_to_the_front_page(service: Service, proxy: str) -> None:
+def test_the_path_alone_leads_to_the_front_page(service, proxy):
     answer = browser(service, proxy).get(ROOT)
     assert answer.status_code in (307, 308)
     assert urlsplit(answer.headers["location"]).path == f"{ROOT}/"
@@ -124,12 +124,12 @@ def test_the_path_alone_leads_to_the_front_page(service: Service, proxy: str) ->
 
 
 @pytest.mark.parametrize("path", ["/mirflows/", "/other/", "/mirflow/mirflow/", "/mirflow//"])
-def test_other_paths_are_not_there(service: Service, path: str) -> None:
+def test_other_paths_are_not_there(service, path):
     assert browser(service, "keeps the path").get(path).status_code in (404, 308)
     assert browser(service, "keeps the path").get("https://evil.example/mirflow/").status_code == 421
 
 
-def test_the_client_submits_below_the_path(service: Service, tmp_path: Path) -> None:
+def test_the_client_submits_below_the_path(service, tmp_path):
     token = account(service, "ada", "submitter", "token")
     for name, text in estimates(splits=["dev"]).items():
         (tmp_path / "sent").mkdir(exist_ok=True)
@@ -143,7 +143,7 @@ def test_the_client_submits_below_the_path(service: Service, tmp_path: Path) -> 
         assert client.submission(made["id"])["state"] == "received"
 
 
-def test_a_server_that_uvicorn_gives_a_path_answers_below_it(service: Service) -> None:
+def test_a_server_that_uvicorn_gives_a_path_answers_below_it(service):
     with (
         running(create_app(service), root=ROOT) as address,
         urlopen(f"{address}/stores/onsets/onset/tracks/pop%2Fx/") as page,
@@ -163,12 +163,12 @@ def test_a_server_that_uvicorn_gives_a_path_answers_below_it(service: Service) -
         ("https://lab.org/a//b", "between single slashes"),
     ],
 )
-def test_addresses_that_pages_cannot_have_are_refused(tmp_path: Path, url: str, why: str) -> None:
+def test_addresses_that_pages_cannot_have_are_refused(tmp_path, url, why):
     with pytest.raises(MirflowError, match=why):
         open_service([tmp_path / "s.zarr"], url)
 
 
 @pytest.mark.parametrize("url", ["https://lab.org", "http://127.0.0.1:8765/", "https://lab.org/tools/mir-flow_2/"])
-def test_addresses_with_and_without_a_path_are_taken(tmp_path: Path, url: str) -> None:
+def test_addresses_with_and_without_a_path_are_taken(tmp_path, url):
     service = open_service([tmp_path / "s.zarr"], url)
     assert service.origin + service.links.url("front") == url.rstrip("/") + "/"

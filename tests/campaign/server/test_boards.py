@@ -26,8 +26,7 @@ from .campaigns import CAMPAIGN, estimates, member, open_campaign, submit
 FINAL = CAMPAIGN.replace(
     "ladder: 0.005", 'ladder: 0.005, final: {frozen: "2027-01-10 23:59 AoE", published: "2027-02-01T09:00:00+01:00"}'
 )
-JUNK, GOOD, HONEST = 0.54412, 0.91637, 0.81749
-"""Scores that no text has by chance."""
+JUNK, GOOD, HONEST = 0.54412, 0.91637, 0.81749  # scores that no text has by chance
 
 
 @pytest.fixture
@@ -37,8 +36,6 @@ def service(tmp_path: Path) -> Service:
 
 def scored(service: Service, name: str, value: float, who: str, visibility: str = "public") -> int:
     """Enter a submission, and release a score of it on the hidden split as a worker does."""
-    assert service.campaign is not None
-    assert service.database is not None
     id = submit(service, name, estimates(1), splits=["test"], who=who, visibility=visibility)
     one = {"orientation": "higher", "tracks": 6, "asked": 6, "low": value - 0.1, "high": value + 0.1}
     values = {"chord": [{"metric": metric, "value": value, **one} for metric in ("majmin", "root")]}
@@ -57,7 +54,6 @@ def play(service: Service) -> None:
 
 
 def withdraw_now(service: Service, name: str) -> None:
-    assert service.database is not None
     organiser = member(service, "org", "organiser")
     with service.database.write() as session:
         withdraw(session.scalars(select(Submission).where(Submission.name == name)).one(), organiser, service.clock())
@@ -71,7 +67,6 @@ def board(client: TestClient) -> dict[str, tuple[Any, Any]]:
 
 def everywhere(client: TestClient, service: Service) -> str:
     """All that a reader finds of the campaign."""
-    assert service.database is not None
     with service.database.read() as session:
         ids = session.scalars(select(Submission.id)).all()
         names = session.scalars(select(Submission.name)).all()
@@ -83,10 +78,10 @@ def everywhere(client: TestClient, service: Service) -> str:
 
 
 @pytest.mark.parametrize("who", ["", "eve", "ada", "org"])
-def test_a_junk_system_is_never_shown_with_the_score_of_a_private_one(service: Service, who: str) -> None:
+def test_a_junk_system_is_never_shown_with_the_score_of_a_private_one(service, who):
     play(service)
     role = "organiser" if who == "org" else "submitter"
-    client: TestClient = Browser(service, who, role)  # type: ignore[arg-type]
+    client: TestClient = Browser(service, who, role)
     for when in ("before", "after"):
         seen = board(client)
         assert seen["junk"] == (None, None)
@@ -108,9 +103,7 @@ def test_a_junk_system_is_never_shown_with_the_score_of_a_private_one(service: S
     assert board(client)["junk-2"] == (None, None)
 
 
-def test_a_metric_is_kept_back_by_itself(service: Service) -> None:
-    assert service.database is not None
-    assert service.campaign is not None
+def test_a_metric_is_kept_back_by_itself(service):
     scored(service, "first", GOOD, "ada")
     number = scored(service, "second", JUNK, "ada")
     with service.database.write() as session:
@@ -125,7 +118,7 @@ def test_a_metric_is_kept_back_by_itself(service: Service) -> None:
     assert "no better than the sender&#39;s best by root" in page
 
 
-def test_a_withdrawn_system_stays_on_the_board_without_scores_or_rank(service: Service) -> None:
+def test_a_withdrawn_system_stays_on_the_board_without_scores_or_rank(service):
     scored(service, "cheat", GOOD, "eve")
     scored(service, "honest", HONEST, "bob")
     withdraw_now(service, "cheat")
@@ -135,8 +128,7 @@ def test_a_withdrawn_system_stays_on_the_board_without_scores_or_rank(service: S
     assert "0.916" not in everywhere(client, service)
 
 
-def test_comparisons_with_what_a_reader_does_not_see_are_left_out(service: Service) -> None:
-    assert service.database is not None
+def test_comparisons_with_what_a_reader_does_not_see_are_left_out(service):
     leader = scored(service, "leader", HONEST, "bob")
     mine = scored(service, "mine", GOOD, "ada")
     fixed = {"split": "test", "evaluation": "chord", "metric": "majmin", "outcome": "better", "tracks": 6}
@@ -155,7 +147,7 @@ def true_scores(service: Service) -> list[dict[str, Any]]:
     return [one for one in found if one["metric"] == "majmin"]
 
 
-def test_organisers_see_the_true_scores(service: Service) -> None:
+def test_organisers_see_the_true_scores(service):
     play(service)
     withdraw_now(service, "good")
     listed = [(one["rank"], one["system"], one["value"], one["released"]) for one in true_scores(service)]
@@ -177,14 +169,14 @@ def test_organisers_see_the_true_scores(service: Service) -> None:
         assert "true-scores" not in client.get("/submissions/").text
 
 
-def test_a_final_ranking_is_published_at_its_time_and_not_before(service: Service) -> None:
+def test_a_final_ranking_is_published_at_its_time_and_not_before(service):
     play(service)
     app = create_app(service)
     client = TestClient(app, base_url=BASE)
     secret = ("0.544", "0.81749", "Final ranking", "final ranking")
-    service.clock.now = dt.datetime(2027, 2, 1, 7, 59, 59, tzinfo=dt.UTC)  # type: ignore[attr-defined]
+    service.clock.now = dt.datetime(2027, 2, 1, 7, 59, 59, tzinfo=dt.UTC)
     assert not [one for one in secret if one in everywhere(client, service)]
-    service.clock.advance(seconds=1)  # type: ignore[attr-defined]
+    service.clock.advance(seconds=1)
     # The server that answered before the time answers after it: nothing is started again.
     assert board(client) == {"honest": (1, HONEST), "junk": (2, JUNK)}
     (one,) = client.get("/stores/test.json").json()["evaluations"]
@@ -207,7 +199,7 @@ def test_a_final_ranking_is_published_at_its_time_and_not_before(service: Servic
     assert board(own)["good"] == (1, GOOD)
 
 
-def test_the_final_ranking_marks_the_best_system_of_each_team(tmp_path: Path) -> None:
+def test_the_final_ranking_marks_the_best_system_of_each_team(tmp_path):
     service = open_campaign(tmp_path, FINAL.replace("quota: 3", "quota: 9"))
     member(service, "ada", lab="Oak")
     member(service, "cai", lab="oak")
@@ -222,7 +214,7 @@ def test_the_final_ranking_marks_the_best_system_of_each_team(tmp_path: Path) ->
     scored(service, "gone", 0.9, "ada")
     withdraw_now(service, "gone")
     assert not [one for one in notes(TestClient(create_app(service), base_url=BASE)).values() if "team" in one]
-    service.clock.now = dt.datetime(2027, 2, 1, 8, tzinfo=dt.UTC)  # type: ignore[attr-defined]
+    service.clock.now = dt.datetime(2027, 2, 1, 8, tzinfo=dt.UTC)
     best = "its team's best"
     expected = {"second": best, "again": "", "other": best, "first": "", "gone": ""}
     anybody = TestClient(create_app(service), base_url=BASE)
@@ -242,9 +234,9 @@ def notes(client: TestClient) -> dict[str, str]:
     return {each["name"]: each["metadata"].get("note", "") for each in one["systems"]}
 
 
-def test_a_frozen_split_takes_no_submissions(service: Service) -> None:
+def test_a_frozen_split_takes_no_submissions(service):
     submit(service, "oak", estimates(), splits=["test"])
-    service.clock.now = dt.datetime(2027, 1, 11, 11, 59, tzinfo=dt.UTC)  # type: ignore[attr-defined]
+    service.clock.now = dt.datetime(2027, 1, 11, 11, 59, tzinfo=dt.UTC)
     with pytest.raises(SubmissionError, match="submissions to test closed at 2027-01-10 23:59 UTC-12:00"):
         submit(service, "elm", estimates(), splits=["test"])
     submit(service, "elm", estimates(), splits=["dev"])
@@ -261,7 +253,7 @@ def test_a_frozen_split_takes_no_submissions(service: Service) -> None:
         ('{frozen: "2027-01-10T00:00Z"}', "published"),
     ],
 )
-def test_a_final_ranking_names_times_with_zones(tmp_path: Path, final: str, message: str) -> None:
+def test_a_final_ranking_names_times_with_zones(tmp_path, final, message):
     path = tmp_path / "campaign.yaml"
     path.write_text(CAMPAIGN.replace("ladder: 0.005", f"ladder: 0.005, final: {final}"))
     with pytest.raises(PipelineError, match=message):
@@ -271,7 +263,7 @@ def test_a_final_ranking_names_times_with_zones(tmp_path: Path, final: str, mess
         load_campaign(path)
 
 
-def test_an_open_split_has_no_final_ranking(tmp_path: Path) -> None:
+def test_an_open_split_has_no_final_ranking(tmp_path):
     path = tmp_path / "campaign.yaml"
     final = 'final: {frozen: "2027-01-10T00:00Z", published: "2027-02-01T00:00Z"}'
     path.write_text(CAMPAIGN.replace("dev: dev", f"dev: {{root: dev, {final}}}"))

@@ -38,7 +38,6 @@ def service(tmp_path: Path) -> Service:
     member(service, "rita", "reader", lab="oak")
     for name, (who, visibility, _) in STATES.items():
         submit(service, name, estimates(), who=who, visibility=visibility, splits=["dev", "test"])
-    assert service.database is not None
     with service.database.write() as session:
         for number, row in enumerate(session.scalars(select(Submission).order_by(Submission.number))):
             row.state, row.errors = STATES[row.name][2], 2
@@ -53,8 +52,6 @@ def service(tmp_path: Path) -> Service:
 
 
 def told(service: Service, viewer: Viewer | None, most: int = 20) -> list[str]:
-    assert service.database is not None
-    assert service.campaign is not None
     with service.database.read() as session:
         return [one.title for one in read_history(session, service.campaign, viewer, most, service.clock())]
 
@@ -62,7 +59,7 @@ def told(service: Service, viewer: Viewer | None, most: int = 20) -> list[str]:
 OAK = "was scored: dev, chord 0.812; test, chord 0.800"
 
 
-def test_everybody_is_told_what_they_may_know(service: Service) -> None:
+def test_everybody_is_told_what_they_may_know(service):
     rules = "Rules: version 2027-02"
     assert told(service, None) == [rules, f"oak of ada {OAK}"]
     reader = member(service, "rita", "reader")
@@ -74,7 +71,7 @@ def test_everybody_is_told_what_they_may_know(service: Service) -> None:
     assert len(told(service, organiser)) == 6
 
 
-def test_the_front_page_shows_it_and_marks_what_is_ones_own(service: Service) -> None:
+def test_the_front_page_shows_it_and_marks_what_is_ones_own(service):
     nobody, ada = Browser(service), Browser(service, "ada", "submitter")
     text = nobody.get("/").text
     assert f"oak of ada {OAK}" in text
@@ -88,12 +85,11 @@ def test_the_front_page_shows_it_and_marks_what_is_ones_own(service: Service) ->
     assert nobody.get(page[1]).status_code == 404
 
 
-def test_a_withdrawal_is_seen_at_the_next_request(service: Service) -> None:
+def test_a_withdrawal_is_seen_at_the_next_request(service):
     nobody = Browser(service)
     before = nobody.get("/")
     again = nobody.get("/", headers={"If-None-Match": before.headers["etag"]})
     assert again.status_code == 304
-    assert service.database is not None
     with service.database.write() as session:
         session.scalars(select(Submission).where(Submission.name == "oak")).one().withdrawn = BEGIN + 10 * HOUR
     after = nobody.get("/", headers={"If-None-Match": before.headers["etag"]})
@@ -101,8 +97,7 @@ def test_a_withdrawal_is_seen_at_the_next_request(service: Service) -> None:
     assert "oak of ada was withdrawn" in after.text
 
 
-def test_a_withdrawn_system_keeps_its_scores_on_open_splits_alone(service: Service) -> None:
-    assert service.database is not None
+def test_a_withdrawn_system_keeps_its_scores_on_open_splits_alone(service):
     with service.database.write() as session:
         session.scalars(select(Submission).where(Submission.name == "oak")).one().withdrawn = BEGIN + 10 * HOUR
     scored = "oak of ada was scored: dev, chord 0.812"

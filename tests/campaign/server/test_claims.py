@@ -12,7 +12,6 @@ from sqlalchemy import func, select
 
 from mirflow.campaign.server.backup import make_backup, restore_backup
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.entries import queue_place, withdraw
 from mirflow.campaign.server.submissions.jobs import Claims, Jobs
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
@@ -28,7 +27,6 @@ def service(tmp_path: Path) -> Service:
 
 
 def withdraw_now(service: Service, id: str) -> None:
-    assert service.database is not None
     viewer = member(service)
     with service.database.write() as session:
         withdraw(session.scalars(select(Submission).where(Submission.id == id)).one(), viewer, service.clock())
@@ -40,9 +38,7 @@ def files_of(service: Service, id: str) -> list[Path]:
     return [place for place in places if place.exists()]
 
 
-def test_a_submission_that_is_withdrawn_before_its_check_ends_as_withdrawn(
-    service: Service, confinement: Confinement
-) -> None:
+def test_a_submission_that_is_withdrawn_before_its_check_ends_as_withdrawn(service, confinement):
     id, other = (submit(service, name, estimates()) for name in ("oak", "elm"))
     withdraw_now(service, id)
     worker_of(service, confinement).work_off()
@@ -51,9 +47,7 @@ def test_a_submission_that_is_withdrawn_before_its_check_ends_as_withdrawn(
     assert "withdrawn" in [line["action"] for line in service.audit.read()]
 
 
-def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdrawn(
-    service: Service, confinement: Confinement
-) -> None:
+def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdrawn(service, confinement):
     id, other = (submit(service, name, estimates()) for name in ("oak", "elm"))
     worker = worker_of(service, confinement)
     worker.step()
@@ -68,8 +62,8 @@ def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdr
     ("part", "step", "end"), [(Jobs, "compute", "withdrawn"), (Publication, "_release_split", "scored")]
 )
 def test_a_submission_can_be_withdrawn_until_its_scores_are_released(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, part: type, step: str, end: str
-) -> None:
+    service, confinement, monkeypatch, part, step, end
+):
     id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), getattr(part, step)
 
     def withdraw_first(self: Jobs | Publication, row: Submission, name: str) -> Any:
@@ -87,10 +81,7 @@ def test_a_submission_can_be_withdrawn_until_its_scores_are_released(
     assert bool(scores(service, id, "dev")) == (end == "scored")
 
 
-def test_what_a_worker_has_is_given_up_when_it_is_gone(
-    service: Service, confinement: Confinement, tmp_path: Path
-) -> None:
-    assert service.database is not None
+def test_what_a_worker_has_is_given_up_when_it_is_gone(service, confinement, tmp_path):
     id, waiting = (submit(service, name, estimates()) for name in ("a", "b"))
     worker = worker_of(service, confinement)
     with service.database.write() as session:
@@ -102,13 +93,12 @@ def test_what_a_worker_has_is_given_up_when_it_is_gone(
     assert made.submissions == 2
     restore_backup(tmp_path / "a.tar.gz", tmp_path / "there")
     assert [one.name for one in (tmp_path / "there" / "submissions").iterdir()] == [waiting]
-    service.clock.advance(seconds=31)  # type: ignore[attr-defined]
+    service.clock.advance(seconds=31)
     assert worker.claims.give_up()
     assert (state(service, id).state, files_of(service, id)) == ("withdrawn", [])
 
 
-def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_claims_of_a_worker_that_is_gone_are_taken_back(service, confinement):
     ids = [submit(service, name, estimates()) for name in ("a", "b")]
     gone = worker_of(service, confinement, "elsewhere:1:x")
     assert gone.claims.take() is not None
@@ -119,12 +109,12 @@ def test_claims_of_a_worker_that_is_gone_are_taken_back(service: Service, confin
     assert scores(service, ids[1], "dev") == {}
     with service.database.read() as session:
         assert queue_place(session, state(service, ids[1])) == 1
-    service.clock.advance(seconds=31)  # type: ignore[attr-defined]
+    service.clock.advance(seconds=31)
     worker.work_off()
     assert [state(service, id).state for id in ids] == ["scored", "scored"]
 
 
-def test_a_scored_submission_is_taken_again_by_one_worker_at_a_time(service: Service, confinement: Confinement) -> None:
+def test_a_scored_submission_is_taken_again_by_one_worker_at_a_time(service, confinement):
     row = state(service, submit(service, "oak", estimates()))
     first, second = (worker_of(service, confinement, f"elsewhere:1:{name}").claims for name in "xy")
     with first.retaken(row) as taken, second.retaken(row) as as_well:
@@ -135,11 +125,8 @@ def test_a_scored_submission_is_taken_again_by_one_worker_at_a_time(service: Ser
     assert state(service, row.id).worker == ""
 
 
-def test_several_workers_score_at_once_and_release_in_order(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_several_workers_score_at_once_and_release_in_order(tmp_path, confinement, monkeypatch):
     service = open_campaign(tmp_path)
-    assert service.database is not None
     ids = [submit(service, name, estimates(wrong=6 - number), splits=["test"]) for number, name in enumerate("abc")]
     first, second = (worker_of(service, confinement, f"elsewhere:1:{name}") for name in "xy")
     real = Jobs.compute
@@ -166,9 +153,7 @@ def test_several_workers_score_at_once_and_release_in_order(
     assert compared == numbers[1:]
 
 
-def test_scores_that_a_backup_lacks_are_computed_again(
-    service: Service, confinement: Confinement, tmp_path: Path
-) -> None:
+def test_scores_that_a_backup_lacks_are_computed_again(service, confinement, tmp_path):
     id, worker = submit(service, "oak", estimates()), worker_of(service, confinement)
     while state(service, id).state != "computed":
         assert worker.step()
@@ -177,10 +162,7 @@ def test_scores_that_a_backup_lacks_are_computed_again(
     assert state(service, id).state == "scored"
 
 
-def test_a_killed_worker_scores_once(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert service.database is not None
+def test_a_killed_worker_scores_once(service, confinement, monkeypatch):
     id = submit(service, "oak", estimates(), splits=["dev", "test"])
     worker = worker_of(service, confinement, "w")
 
@@ -203,10 +185,7 @@ def test_a_killed_worker_scores_once(
 
 
 @pytest.mark.parametrize("lease", [dt.timedelta(seconds=30)])
-def test_a_claim_that_is_lost_ends_quietly(
-    service: Service, confinement: Confinement, lease: dt.timedelta, caplog: pytest.LogCaptureFixture
-) -> None:
-    assert service.database is not None
+def test_a_claim_that_is_lost_ends_quietly(service, confinement, lease, caplog):
     submit(service, "oak", estimates())
     worker = worker_of(service, confinement, "first:1:x")
     row = worker.claims.take()

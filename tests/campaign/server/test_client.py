@@ -60,7 +60,7 @@ def answers() -> Iterator[tuple[str, list[tuple[int, dict[str, str], bytes]], li
     server.server_close()
 
 
-def test_a_folder_is_sent_with_its_progress(address: str, service: Service, tmp_path: Path) -> None:
+def test_a_folder_is_sent_with_its_progress(address, service, tmp_path):
     member(service, "ada", lab="oak")
     client, seen = Client(address, account(service, "ada", "submitter", "token")), []
     (tmp_path / "draft" / "a").mkdir(parents=True)
@@ -82,9 +82,7 @@ def test_a_folder_is_sent_with_its_progress(address: str, service: Service, tmp_
     assert refused.value.status == 404
 
 
-def test_what_is_too_large_is_told_though_the_server_reads_none_of_it(
-    address: str, service: Service, tmp_path: Path
-) -> None:
+def test_what_is_too_large_is_told_though_the_server_reads_none_of_it(address, service, tmp_path):
     (tmp_path / "draft.zip").write_bytes(bytes(8_000_000))
     client = Client(address, account(service, "ada", "submitter", "token"))
     with pytest.raises(ServerError, match=r"too large: (8,000,000 bytes, )?at most") as refused:
@@ -92,9 +90,7 @@ def test_what_is_too_large_is_told_though_the_server_reads_none_of_it(
     assert refused.value.status == 413
 
 
-def test_a_token_does_not_follow_to_another_server(
-    answers: tuple[str, list[tuple[int, dict[str, str], bytes]], list[str]],
-) -> None:
+def test_a_token_does_not_follow_to_another_server(answers):
     address, given, tokens = answers
     given.append((302, {"Location": f"{address}/elsewhere"}, b""))
     with pytest.raises(ServerError, match=r"redirects to .*elsewhere.*; use that address"):
@@ -102,9 +98,7 @@ def test_a_token_does_not_follow_to_another_server(
     assert tokens == ["Bearer secret"]
 
 
-def test_a_server_that_is_away_is_waited_for_with_a_word(
-    answers: tuple[str, list[tuple[int, dict[str, str], bytes]], list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_away_is_waited_for_with_a_word(answers, monkeypatch):
     address, given, _ = answers
     monkeypatch.setattr("mirflow.campaign.commands.submit._PAUSES", (0.0,))
     given += [(503, {}, b""), (200, {}, b'{"open": false, "words": "scored"}'), (200, {}, b'{"state": "scored"}')]
@@ -123,16 +117,14 @@ def test_a_server_that_is_away_is_waited_for_with_a_word(
         (400, b'["x"]', "answers 400"),
     ],
 )
-def test_servers_of_something_else(
-    answers: tuple[str, list[tuple[int, dict[str, str], bytes]], list[str]], status: int, body: bytes, said: str
-) -> None:
+def test_servers_of_something_else(answers, status, body, said):
     address, given, _ = answers
     given.append((status, {}, body))
     with pytest.raises(ServerError, match=said):
         Client(address, "secret").terms()
 
 
-def test_addresses_and_tokens_that_are_none() -> None:
+def test_addresses_and_tokens_that_are_none():
     for url in ("ftp://a", "results.example", "https://"):
         with pytest.raises(ServerError, match="invalid server address"):
             Client(url, "secret")
@@ -144,12 +136,12 @@ def test_addresses_and_tokens_that_are_none() -> None:
     assert "secret" not in repr(Client("https://a", "secret"))
 
 
-def test_a_token_is_not_sent_in_the_clear_without_a_word() -> None:
+def test_a_token_is_not_sent_in_the_clear_without_a_word():
     with pytest.warns(MirflowWarning, match="without encryption"):
         Client("http://results.example", "secret")
 
 
-def test_tokens_are_found_in_netrc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_are_found_in_netrc(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(ServerError, match=r"no token for results\.example: give --token"):
         find_token("https://results.example", None)
@@ -162,6 +154,6 @@ def test_tokens_are_found_in_netrc(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         find_token("https://results.example", None)
 
 
-def test_nothing_to_send(tmp_path: Path) -> None:
+def test_nothing_to_send(tmp_path):
     with pytest.raises(ServerError, match="no files to send"), packed(tmp_path):
         pass

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def nobody() -> int:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
 @pytest.mark.parametrize("user", [own_user, nobody], ids=["this account", "nobody"])
-def test_code_inside_of_a_check_reaches_nothing(tmp_path: Path, user: Callable[[], int]) -> None:
+def test_code_inside_of_a_check_reaches_nothing(tmp_path, user):
     uid = user()
     folder = tmp_path
     if uid:  # every folder above has to be open to it
@@ -125,9 +125,7 @@ def run_confined(confines: str, report: str, before: str = "") -> Any:
     [("", 1, 0), ("threads=True", os.cpu_count(), -1), ("alone=False", os.cpu_count(), -1)],
     ids=["alone", "with threads", "with processes"],
 )
-def test_a_job_has_its_seconds_on_every_processor_that_it_may_use(
-    allowed: str, processors: int, processes: int
-) -> None:
+def test_a_job_has_its_seconds_on_every_processor_that_it_may_use(allowed, processors, processes):
     report = "[held, *map(limit, ['CPU', 'NPROC', 'NOFILE', 'FSIZE', 'CORE'])]"
     held, *limits = run_confined(f"9.5, file_size=10**6, files=64, {allowed}", report)
     assert limits[1] == processes or processes < 0
@@ -136,19 +134,19 @@ def test_a_job_has_its_seconds_on_every_processor_that_it_may_use(
     assert {"time", "files", "sizes", "core"} <= {*held}
 
 
-def test_a_job_has_memory_in_addition_to_that_of_python_and_its_libraries() -> None:
+def test_a_job_has_memory_in_addition_to_that_of_python_and_its_libraries():
     before = "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()"
     held, size, most = run_confined("10, memory=2**28", "[held, size, limit('AS')]", before)
     assert "memory" in held
     assert size + 2**28 <= most < 2 * size + 2**28
 
 
-def test_limits_of_the_worker_s_own_process_are_never_raised() -> None:
+def test_limits_of_the_worker_s_own_process_are_never_raised():
     before = "resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))"
     assert run_confined("10, files=64", "[limit('NOFILE'), 'files' in held]", before) == [32, True]
 
 
-def test_a_job_has_its_own_environment_and_the_usual_signals() -> None:
+def test_a_job_has_its_own_environment_and_the_usual_signals():
     before = "os.environ['SECRET'] = 'x'\nfor number in (1, 2, 15): signal.signal(number, signal.SIG_IGN)"
     report = "[dict(os.environ), [signal.getsignal(number) == signal.SIG_DFL for number in (1, 2, 15)]]"
     assert run_confined("10, environment={'LANG': 'C'}", report, before) == [{"LANG": "C"}, [True] * 3]
@@ -157,7 +155,7 @@ def test_a_job_has_its_own_environment_and_the_usual_signals() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
 @pytest.mark.parametrize("user", [own_user, nobody], ids=["this account", "nobody"])
 @pytest.mark.parametrize("network", [False, True])
-def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int], network: bool) -> None:
+def test_a_job_without_a_network_leaves_that_of_the_host(user, network):
     become = f"os.setgid({uid}); os.setuid({uid})" if (uid := user()) else ""
     before = f"{become}\nhosts = namespaces()"
     report = "['network' in held, *(one != other for one, other in zip(namespaces(), hosts))]"
@@ -168,7 +166,7 @@ def test_a_job_without_a_network_leaves_that_of_the_host(user: Callable[[], int]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
-def test_a_job_without_a_network_needs_no_user_namespace_if_it_is_root_s() -> None:
+def test_a_job_without_a_network_needs_no_user_namespace_if_it_is_root_s():
     # A process with several threads cannot enter one.
     before = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
     report = "['network' in held, *(one != other for one, other in zip(namespaces(), hosts))]"
@@ -179,8 +177,8 @@ def test_a_job_without_a_network_needs_no_user_namespace_if_it_is_root_s() -> No
 @pytest.mark.skipif(landlock_version() < 1, reason="this kernel lacks Landlock")
 @pytest.mark.parametrize("alone", [True, False])
 def test_where_only_system_calls_are_filtered_signals_and_network_are_held_if_no_process_can_be_started(
-    tmp_path: Path, alone: bool
-) -> None:
+    tmp_path, alone
+):
     before = (
         "from mirflow.campaign.server.submissions import confinement, sandbox\n"
         "sandbox.landlock_version, confinement._without_network = lambda: 1, lambda: False"
@@ -192,7 +190,7 @@ def test_where_only_system_calls_are_filtered_signals_and_network_are_held_if_no
     assert ("signals" in held, "network" in held) == (alone, alone)
 
 
-def test_a_job_that_may_write_anywhere_is_not_restricted_in_its_files(tmp_path: Path) -> None:
+def test_a_job_that_may_write_anywhere_is_not_restricted_in_its_files(tmp_path):
     held, _ = run_confined("10", f"[held, os.chmod({str(tmp_path)!r}, 0o700)]")
     assert not {"folders", "signals", "calls"} & {*held}
 
@@ -233,7 +231,7 @@ def jobs(plugin: str) -> Iterator[Confinement]:
         yield jobs
 
 
-def test_a_job_that_only_waits_ends_with_its_time_and_when_it_is_stopped(tmp_path: Path, jobs: Confinement) -> None:
+def test_a_job_that_only_waits_ends_with_its_time_and_when_it_is_stopped(tmp_path, jobs):
     task, begun = {"inside": str(tmp_path)}, tmp_path / "begun"
     with pytest.raises(JobTimeoutError, match=r"took longer than 0\.5 seconds"):
         jobs.run("hold", task, Confines(0.5))
@@ -241,7 +239,7 @@ def test_a_job_that_only_waits_ends_with_its_time_and_when_it_is_stopped(tmp_pat
         jobs.run("hold", task, Confines(600), beat=lambda: not begun.exists())
 
 
-def test_what_kept_a_job_from_a_result_decides_whether_it_is_tried_again(jobs: Confinement) -> None:
+def test_what_kept_a_job_from_a_result_decides_whether_it_is_tried_again(jobs):
     def kind_of(error: str) -> str:
         with pytest.raises(JobError) as caught:
             jobs.run("check", {"error": error}, Confines(60))
@@ -252,6 +250,7 @@ def test_what_kept_a_job_from_a_result_decides_whether_it_is_tried_again(jobs: C
     assert len(kind_of("errors.MirflowError('x' * 10_000)")) > 2000
 
 
+# What is told of the errors of a check.
 EXPECTED = {
     "errors.MirflowError('line 1')": "JobRefusedError: line 1",
     "errors.StoreError('damaged')": "SystemTroubleError: damaged",
@@ -261,12 +260,9 @@ EXPECTED = {
     "OSError(errno.ELOOP, 'many links', 'a.lab')": "JobError: a.lab: many links",
     "ZeroDivisionError()": "JobError: ended without a result: it was killed, or used up its processor time",
 }
-"""What is told of the errors of a check."""
 
 
-def test_messages_of_a_job_are_limited(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_of_a_job_are_limited(tmp_path, confinement, monkeypatch):
     monkeypatch.setattr(confinement_module, "MAX_MESSAGES", 10)
     with pytest.raises(JobError, match="sent too many messages"):
         confinement.run("hold", {"inside": str(tmp_path)}, Confines(60))
@@ -283,9 +279,7 @@ with Confinement(modules=(), plugins=[{plugin!r}]) as jobs:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
 @pytest.mark.parametrize("killed", ["worker", "server"])
-def test_jobs_end_with_the_process_that_forked_them_and_with_the_worker(
-    tmp_path: Path, plugin: str, killed: str
-) -> None:
+def test_jobs_end_with_the_process_that_forked_them_and_with_the_worker(tmp_path, plugin, killed):
     script = HOLDING.format(package=PACKAGE, plugin=plugin, folder=str(tmp_path))
     worker = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
     try:
@@ -356,9 +350,7 @@ def probe(reference, estimate):
 
 @pytest.mark.slow
 @pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
-def test_what_scores_sees_references_and_readings_alone(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_scores_sees_references_and_readings_alone(tmp_path, confinement, monkeypatch):
     for name, value in (("PGPASSWORD", "secret"), ("DASK_X", "1"), ("DATA", "dev")):
         monkeypatch.setenv(name, value)
     home = tmp_path / "home"
@@ -385,9 +377,7 @@ def test_what_scores_sees_references_and_readings_alone(
 
 
 @pytest.mark.parametrize("scheduler", ["processes", "threads", "auto"])
-def test_every_scheduler_of_this_host_scores_within_the_confines(
-    tmp_path: Path, confinement: Confinement, scheduler: str
-) -> None:
+def test_every_scheduler_of_this_host_scores_within_the_confines(tmp_path, confinement, scheduler):
     service = open_campaign(tmp_path, CAMPAIGN.replace("scheduler: serial", f"scheduler: {scheduler}, block: 1"))
     id = submit(service, "oak", estimates(wrong=2))
     worker_of(service, confinement).work_off()
@@ -401,7 +391,7 @@ class Lacking(Confinement):
         return {"held": ["network", "files", "time", "memory"], "opened": [["the database", "campaign.db", ""]]}
 
 
-def test_a_host_that_confines_less_is_told_what_it_lacks() -> None:
+def test_a_host_that_confines_less_is_told_what_it_lacks():
     assert lacks([*LACKS]) == []
     assert [why.partition(":")[0] for why in lacks(["network", "memory", "signals"])] == [
         "no Landlock",
@@ -409,9 +399,7 @@ def test_a_host_that_confines_less_is_told_what_it_lacks() -> None:
     ]
 
 
-def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_warns_of_what_is_missing_or_refuses_to_start(tmp_path, caplog, monkeypatch):
     service = open_campaign(tmp_path)
     worker = Worker(service)
     worker.jobs.confinement = Lacking()
@@ -442,6 +430,7 @@ with Confinement(modules=()) as confinement:
             said.append(str(error))
 print(json.dumps(said))
 """
+# Folders of campaigns, one of them that of Python's environment, and what a check could open of each.
 PLACES = {
     "environment": "",
     "environment/campaigns/2027": "",
@@ -452,12 +441,11 @@ PLACES = {
     "linked": "the references of split test",
     "elsewhere": "",
 }
-"""Folders of campaigns, one of them that of Python's environment, and what a check could open of each."""
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(landlock_version() < 6, reason="this kernel lacks Landlock 6")
-def test_a_campaign_that_demands_confinement_is_refused_where_a_check_could_open_it(tmp_path: Path) -> None:
+def test_a_campaign_that_demands_confinement_is_refused_where_a_check_could_open_it(tmp_path):
     environment = tmp_path / "environment"
     venv.create(environment, with_pip=False)
     (library,) = environment.glob("lib/*/site-packages")
@@ -507,7 +495,7 @@ checking.check_job = write
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel is none of Linux")
 @pytest.mark.parametrize(("how", "most"), [("large", 20 * 10**6), ("many", 10**6), ("unlinked", 20 * 10**6)])
-def test_what_a_job_writes_is_bounded_in_its_sum(tmp_path: Path, how: str, most: int) -> None:
+def test_what_a_job_writes_is_bounded_in_its_sum(tmp_path, how, most):
     plugin, why = tmp_path / "plugin.py", f"wrote more than {most // 10**6} MB"
     plugin.write_text(WRITING)
     # What is written to shared memory, where the folders of tests may be, is not counted as written to a disk.
@@ -543,7 +531,7 @@ def refuse_landlock() -> None:
     [["serve", "--port", "0"], pytest.param(["serve", "worker"], marks=pytest.mark.slow)],
     ids=["server", "worker"],
 )
-def test_server_and_worker_refuse_a_host_that_cannot_confine(tmp_path: Path, command: list[str]) -> None:
+def test_server_and_worker_refuse_a_host_that_cannot_confine(tmp_path, command):
     service = open_campaign(tmp_path, f"{CAMPAIGN}limits: {{confinement: required}}\n")
     script = WITHOUT_LANDLOCK.format(tests=str(Path(__file__).parents[3]))
     found = subprocess.run(

@@ -65,7 +65,7 @@ def read_until(client: socket.socket, pattern: bytes) -> re.Match[bytes]:
     return match
 
 
-def test_a_body_that_does_not_come(address: str, service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_body_that_does_not_come(address, service, monkeypatch):
     monkeypatch.setattr(limits, "IDLE", 0.3)
     token = account(service, "ada", "submitter", "token")
     head = f"POST /submissions/new?name=x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
@@ -76,7 +76,7 @@ def test_a_body_that_does_not_come(address: str, service: Service, monkeypatch: 
     assert list(service.folder_of("submissions").iterdir()) == []
 
 
-def test_half_an_upload_leaves_nothing(address: str, service: Service) -> None:
+def test_half_an_upload_leaves_nothing(address, service):
     token = account(service, "ada", "submitter", "token")
     head = f"POST /submissions/new?name=x HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
     head += "Content-Type: application/zip\r\nContent-Length: 90000\r\n\r\n"
@@ -100,7 +100,7 @@ def test_half_an_upload_leaves_nothing(address: str, service: Service) -> None:
     ],
     ids=["TLS", "blank in a name", "NUL", "version", "two lengths", "negative", "many headers", "empty lines"],
 )
-def test_what_is_no_request(address: str, sent: bytes) -> None:
+def test_what_is_no_request(address, sent):
     with connect(address) as client:
         try:
             client.sendall(sent)
@@ -126,14 +126,14 @@ LONG = 16 * HEAD_BYTES  # more than a server reads at once
     ],
     ids=["address", "header", "many headers"],
 )
-def test_a_long_head_is_refused(address: str, head: bytes) -> None:
+def test_a_long_head_is_refused(address, head):
     with connect(address) as client:
         with suppress(OSError):  # closed before all was sent
             client.sendall(head + b"\r\n")
         assert read(client)[:13] in (b"HTTP/1.1 400 ", b"")
 
 
-def test_short_requests_of_one_connection_are_not_added_up(address: str) -> None:
+def test_short_requests_of_one_connection_are_not_added_up(address):
     request = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * (HEAD_BYTES // 3) + b"\r\n\r\n"
     with connect(address) as client:
         for _ in range(4):
@@ -141,7 +141,7 @@ def test_short_requests_of_one_connection_are_not_added_up(address: str) -> None
             read_until(client, HEALTHY)
 
 
-def test_a_request_in_another_one_is_none(address: str) -> None:
+def test_a_request_in_another_one_is_none(address):
     """Two lengths, or chunks within a length, could be read otherwise by a proxy."""
     sent = b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n"
     sent += b"0\r\n\r\nGET /account HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -151,7 +151,7 @@ def test_a_request_in_another_one_is_none(address: str) -> None:
         assert b"/account" not in read(client)
 
 
-def test_further_connections_are_answered_by_503(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_further_connections_are_answered_by_503(service, monkeypatch):
     monkeypatch.setattr("mirflow.campaign.server.app.CONNECTIONS", 3)
     with running(create_app(service)) as address, ExitStack() as stack:
         clients = [stack.enter_context(connect(address)) for _ in range(3)]
@@ -167,10 +167,10 @@ def answer_to(address: str) -> bytes:
         return read(client)
 
 
-def test_a_server_that_ends_does_not_wait_for_those_who_watch(service: Service) -> None:
+def test_a_server_that_ends_does_not_wait_for_those_who_watch(service):
     token, told = account(service, "ada", "submitter", "token"), []
     watch = logging.Handler()
-    watch.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    watch.emit = lambda record: told.append(record.getMessage())
     with ExitStack() as open_longer, running(create_app(service)) as address:
         client = open_longer.enter_context(connect(address))
         logging.getLogger("uvicorn.error").addHandler(watch)

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
@@ -27,13 +26,12 @@ from mirflow.store.read import read_scores
 from ...waiting import PATIENCE
 from .accounts import account
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign, zipped
+from .databases import stored
 from .processes import Killer, Process, Server, free_port
 
 ROOMY = CAMPAIGN.replace("quota: 3", "quota: 1000")
-KILLS = int(os.environ.get("MIRFLOW_KILLS", "8"))
-"""100 for the record."""
-MANY = 48
-"""Submissions at the same moment: more than the server has threads for them (40)."""
+KILLS = int(os.environ.get("MIRFLOW_KILLS", "8"))  # 100 for the record
+MANY = 48  # submissions at the same moment: more than the server has threads for them (40)
 SENDERS = 4
 DATA = zipped(estimates(wrong=1))
 
@@ -69,7 +67,6 @@ def send_until_taken(address: str, token: str, name: str, splits: str = "dev") -
 
 def wait_for_scores(service: Service, seconds: float, left: int = 0) -> None:
     """Wait until so many submissions at most are not scored, as long as their number falls once in so many seconds."""
-    assert service.database is not None
     least, end = math.inf, 0.0
     while True:
         with service.database.read() as session:
@@ -83,7 +80,6 @@ def wait_for_scores(service: Service, seconds: float, left: int = 0) -> None:
 
 
 def assert_all_scored_once(service: Service, names: set[str], splits: tuple[str, ...]) -> None:
-    assert service.database is not None
     with service.database.read() as session:
         rows = session.scalars(select(Submission).order_by(Submission.number)).all()
         assert Counter(one.name for one in rows) == Counter(names)
@@ -100,7 +96,7 @@ def assert_all_scored_once(service: Service, names: set[str], splits: tuple[str,
         assert len(shown) == len(splits) * 2
         arrival = [one.name for one in rows]
         finished = [one.finished for one in rows]
-    assert finished == sorted(finished, key=lambda one: one or 0)  # type: ignore[arg-type,return-value]
+    assert finished == sorted(finished, key=lambda one: one or 0)
     for split in splits:
         ds = read_scores(service.folder_of("stores") / f"{split}.zarr")["chord"]
         # In the order of arrival, each once, every cell of it the same.
@@ -113,7 +109,7 @@ def assert_all_scored_once(service: Service, names: set[str], splits: tuple[str,
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_many_submissions_at_the_same_moment_are_all_scored_once_in_order(folder_in_memory: Path) -> None:
+def test_many_submissions_at_the_same_moment_are_all_scored_once_in_order(folder_in_memory):
     path = write_campaign(folder_in_memory, ROOMY)
     service = open_service([path])
     tokens = [account(service, f"account {number}", "submitter", "token") for number in range(MANY)]
@@ -140,7 +136,7 @@ def test_many_submissions_at_the_same_moment_are_all_scored_once_in_order(folder
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_one_of_two_workers_of_a_cluster_is_killed_under_twelve_submissions(folder_in_memory: Path) -> None:
+def test_one_of_two_workers_of_a_cluster_is_killed_under_twelve_submissions(folder_in_memory):
     cluster = f"tcp://127.0.0.1:{free_port()}"
     path = write_campaign(folder_in_memory, ROOMY.replace("serial", cluster))
     service = open_service([path])
@@ -176,7 +172,7 @@ def test_one_of_two_workers_of_a_cluster_is_killed_under_twelve_submissions(fold
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folder_in_memory: Path) -> None:
+def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folder_in_memory):
     path = write_campaign(folder_in_memory, ROOMY)
     service = open_service([path])
     token = account(service, "ada", "submitter", "token")
@@ -206,7 +202,7 @@ def test_killed_at_random_moments_under_load_nothing_is_lost_or_done_twice(folde
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_worker_that_is_told_to_end_gives_back_what_it_does(folder_in_memory: Path) -> None:
+def test_a_worker_that_is_told_to_end_gives_back_what_it_does(folder_in_memory):
     path = write_campaign(folder_in_memory, ROOMY)
     service = open_service([path])
     token = account(service, "ada", "submitter", "token")
@@ -230,6 +226,4 @@ def test_a_worker_that_is_told_to_end_gives_back_what_it_does(folder_in_memory: 
 
 
 def _states(service: Service) -> list[Any]:
-    assert service.database is not None
-    with service.database.read() as session:
-        return list(session.scalars(select(Submission.state)))
+    return stored(service.database, select(Submission.state))

@@ -33,7 +33,7 @@ from mirflow.campaign.server.submissions.worker import Worker
 
 from .accounts import BEGIN
 from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit
-from .databases import VARIABLE, new_database, postgres, program
+from .databases import VARIABLE, new_database, postgres, program, stored
 from .rounds import make_campaign
 
 T = TypeVar("T")
@@ -72,14 +72,14 @@ def at_once(number: int, do: Callable[[int], T]) -> list[T]:
         return list(pool.map(one, range(number)))
 
 
-def test_one_of_several_that_begin_at_once_makes_the_tables(url: str) -> None:
+def test_one_of_several_that_begin_at_once_makes_the_tables(url):
     made = at_once(6, lambda _: Database(url))
     at_once(6, lambda number: made[number].create())
     with made[0].read() as session:
         assert session.scalars(text("SELECT version_num FROM version")).all() == [revisions()[-1]]
 
 
-def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path: Path) -> None:
+def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path):
     path = tmp_path / "campaign.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other, ThreadPoolExecutor(1) as pool:
         # As long as this transaction is open, nobody can choose the journal of the file.
@@ -93,7 +93,7 @@ def test_whoever_begins_while_another_makes_the_file_waits_for_it(tmp_path: Path
         assert other.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
 
 
-def test_whoever_begins_while_another_mends_what_a_crash_left_waits_for_it() -> None:
+def test_whoever_begins_while_another_mends_what_a_crash_left_waits_for_it():
     answers: list[int | None] = [sqlite3.SQLITE_BUSY_RECOVERY, sqlite3.SQLITE_BUSY, None, None, None]
 
     class Cursor:
@@ -111,7 +111,7 @@ def test_whoever_begins_while_another_mends_what_a_crash_left_waits_for_it() -> 
     assert answers == []
 
 
-def test_a_writer_excludes_others_from_its_beginning_on(url: str) -> None:
+def test_a_writer_excludes_others_from_its_beginning_on(url):
     database = Database(url)
     database.create()
     with database.write() as session:
@@ -124,11 +124,10 @@ def test_a_writer_excludes_others_from_its_beginning_on(url: str) -> None:
                 user.lab = str(int(user.lab or "0") + 1)
 
     at_once(6, count)
-    with database.read() as session:
-        assert session.scalar(select(User.lab)) == "60"
+    assert stored(database, select(User.lab))[0] == "60"
 
 
-def test_a_writer_that_has_not_said_anything_excludes_others_too(url: str) -> None:
+def test_a_writer_that_has_not_said_anything_excludes_others_too(url):
     first, second = Database(url), Database(url)  # as two processes have
     first.create()
     with first.write(), pytest.raises(OperationalError, match="lock"), second.write(0.1):
@@ -139,7 +138,7 @@ def test_a_writer_that_has_not_said_anything_excludes_others_too(url: str) -> No
         assert session.scalar(select(User.name)) == "ada"
 
 
-def test_a_reader_sees_one_state_and_is_not_kept_waiting(url: str) -> None:
+def test_a_reader_sees_one_state_and_is_not_kept_waiting(url):
     database = Database(url)
     database.create()
     with database.read() as reading:
@@ -152,7 +151,7 @@ def test_a_reader_sees_one_state_and_is_not_kept_waiting(url: str) -> None:
         assert reading.scalar(select(User.name)) == "ada"
 
 
-def test_writers_who_wait_for_their_turn_hold_no_connection(url: str) -> None:
+def test_writers_who_wait_for_their_turn_hold_no_connection(url):
     database = Database(url)
     database.create()
     number = 40
@@ -171,14 +170,13 @@ def test_writers_who_wait_for_their_turn_hold_no_connection(url: str) -> None:
             came.wait()
             with database.read() as reading:  # connections are fewer than the writers who wait
                 assert reading.scalar(select(func.count()).select_from(User)) == 0
-            assert database.engine.pool.checkedout() == 1  # type: ignore[attr-defined]
+            assert database.engine.pool.checkedout() == 1
         for one in waiting:
             one.result()
-    with database.read() as session:
-        assert session.scalar(select(func.count()).select_from(User)) == number + 1
+    assert stored(database, select(func.count()).select_from(User))[0] == number + 1
 
 
-def test_an_error_leaves_nothing(url: str) -> None:
+def test_an_error_leaves_nothing(url):
     database = Database(url)
     database.create()
 
@@ -189,11 +187,10 @@ def test_an_error_leaves_nothing(url: str) -> None:
 
     with pytest.raises(ZeroDivisionError):
         add_and_fail()
-    with database.read() as session:
-        assert session.scalar(select(func.count()).select_from(User)) == 0
+    assert stored(database, select(func.count()).select_from(User))[0] == 0
 
 
-def test_a_writer_that_is_killed_holds_nobody_up(url: str) -> None:
+def test_a_writer_that_is_killed_holds_nobody_up(url):
     database = Database(url)
     database.create()
     hold = "import sys, time; from mirflow.campaign.server.database import *; from sqlalchemy import text\n"
@@ -207,7 +204,7 @@ def test_a_writer_that_is_killed_holds_nobody_up(url: str) -> None:
         assert session.scalars(text("SELECT version_num FROM version")).all() == [revisions()[-1]]
 
 
-def test_texts_of_any_length_large_numbers_and_times_are_kept(url: str) -> None:
+def test_texts_of_any_length_large_numbers_and_times_are_kept(url):
     database = Database(url)
     database.create()
     text = "<b>\u00e9\u202e" * 1000
@@ -226,7 +223,7 @@ def test_texts_of_any_length_large_numbers_and_times_are_kept(url: str) -> None:
         assert session.scalar(select(Submission).where(Submission.id == "\0")) is None
 
 
-def test_each_submission_is_claimed_by_one_of_several_workers(kind: str, tmp_path: Path) -> None:
+def test_each_submission_is_claimed_by_one_of_several_workers(kind, tmp_path):
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 100"))
     assert service.path is not None
     ids = [submit(service, f"system-{number}", estimates()) for number in range(8)]
@@ -236,7 +233,7 @@ def test_each_submission_is_claimed_by_one_of_several_workers(kind: str, tmp_pat
         claimed = []
         while (one := workers[number].claims.take()) is not None:
             # A worker claims one at a time; what it has would be its own again.
-            with service.database.write() as session:  # type: ignore[union-attr]
+            with service.database.write() as session:
                 session.execute(update(Submission).where(Submission.id == one.id).values(state="accepted"))
                 session.execute(update(Submission).where(Submission.id == one.id).values(withdrawn=BEGIN))
             claimed.append(one.id)
@@ -248,7 +245,7 @@ def test_each_submission_is_claimed_by_one_of_several_workers(kind: str, tmp_pat
     assert all(own == sorted(own, key=ids.index) for own in claimed)
 
 
-def test_of_two_at_the_same_moment_one_takes_a_name_and_the_last_of_a_quota(kind: str, tmp_path: Path) -> None:
+def test_of_two_at_the_same_moment_one_takes_a_name_and_the_last_of_a_quota(kind, tmp_path):
     service = open_campaign(tmp_path)
 
     def enter(number: int) -> str:
@@ -261,15 +258,13 @@ def test_of_two_at_the_same_moment_one_takes_a_name_and_the_last_of_a_quota(kind
     told = at_once(8, enter)
     assert len([one for one in told if " " not in one]) == 2
     assert all("there is already a submission 'oak'" in one or "are used" in one for one in told if " " in one)
-    with service.database.read() as session:  # type: ignore[union-attr]
-        names = session.scalars(select(Submission.name)).all()
+    names = stored(service.database, select(Submission.name))
     assert len(names) == len(set(names)) == 3
 
 
-def test_a_judgement_that_is_sent_again_at_the_same_moment_is_kept_once(kind: str, tmp_path: Path) -> None:
+def test_a_judgement_that_is_sent_again_at_the_same_moment_is_kept_once(kind, tmp_path):
     service = open_service([make_campaign(tmp_path, audio=False)])
     database = service.database
-    assert database is not None
     round_id = open_rounds(service)["similarity"].id
     with database.write() as session:
         user = add_user(session, "g", "grader", BEGIN)
@@ -296,7 +291,7 @@ def test_a_judgement_that_is_sent_again_at_the_same_moment_is_kept_once(kind: st
         assert (asked.broad, asked.fine) == ("SS", 0.4)
 
 
-def test_addresses_that_are_none(server: str) -> None:
+def test_addresses_that_are_none(server):
     for wrong in ("campaign.db", "postgresql+psycopg://ada:pass word@[::1/x"):
         with pytest.raises(DatabaseError, match="invalid URL of the database: expected a URL like postgresql") as told:
             Database(wrong)
@@ -308,13 +303,13 @@ def test_addresses_that_are_none(server: str) -> None:
     assert Database("postgresql://ada@localhost/chords").engine.driver == "psycopg"
 
 
-def test_a_driver_that_is_not_installed_is_named(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_is_not_installed_is_named(server, monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(DatabaseError, match=r"ada:\*\*\*@.* needs psycopg: pip install 'psycopg\[binary\]'"):
         Database("postgresql+psycopg://ada:secret@localhost/chords")
 
 
-def test_a_server_that_cannot_be_reached_or_has_no_such_database(server: str) -> None:
+def test_a_server_that_cannot_be_reached_or_has_no_such_database(server):
     with pytest.raises(DatabaseError, match=r"cannot be opened: .*database .nothing. does not exist"):
         Database(server.replace("/postgres?", "/nothing?")).create()
     with pytest.raises(DatabaseError, match="cannot be opened: ") as told:
@@ -322,7 +317,7 @@ def test_a_server_that_cannot_be_reached_or_has_no_such_database(server: str) ->
     assert "secret" not in str(told.value)
 
 
-def test_a_writer_that_waits_too_long_is_told(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_writer_that_waits_too_long_is_told(server, monkeypatch):
     monkeypatch.setattr("mirflow.campaign.server.database.WAIT", 0.2)
     database = Database(new_database(server))
     database.create()
@@ -335,13 +330,12 @@ def test_a_writer_that_waits_too_long_is_told(server: str, monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-def test_backups_of_postgresql_are_its_own(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_backups_of_postgresql_are_its_own(server, tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, server)
     service = open_campaign(tmp_path / "old")
     id = submit(service, "oak", estimates())
     with pytest.raises(BackupError, match=r"keep the database by pg_dump .*then .*state by tar"):
         make_backup(service, tmp_path / "a.tar.gz")
-    assert service.database is not None
     old, new = (make_url(one) for one in (service.database.engine.url, new_database(server)))
     where = ["--host", str(old.query["host"]), "--username", "postgres"]
     dump = [program("pg_dump"), *where, "--format", "custom", "--file", str(tmp_path / "dump"), str(old.database)]
@@ -365,7 +359,7 @@ def change_and_fail(database: Database) -> None:
 
 
 @pytest.mark.slow
-def test_the_state_of_pages_changes_with_what_is_changed_and_seen(url: str) -> None:
+def test_the_state_of_pages_changes_with_what_is_changed_and_seen(url):
     database, other = Database(url), Database(url)
     database.create()
     states = [other.page_state()]

@@ -18,7 +18,7 @@ from mirflow.campaign.server.submissions.submission_tables import Submission, Su
 from ...commands import invoke, refused
 from .accounts import BASE, Browser, Clock, account
 from .campaigns import CAMPAIGN, estimates, submit, write_bare_campaign
-from .databases import with_database
+from .databases import stored, with_database
 from .test_submission_pages import change
 
 
@@ -31,9 +31,7 @@ def service(tmp_path: Path) -> Service:
 
 def states(service: Service) -> dict[str, tuple[str, bool]]:
     """State of each submission, and whether it is withdrawn."""
-    assert service.database is not None
-    with service.database.read() as session:
-        return {one.name: (one.state, one.withdrawn is not None) for one in session.scalars(select(Submission))}
+    return {one.name: (one.state, one.withdrawn is not None) for one in stored(service.database, select(Submission))}
 
 
 def finding(number: int) -> SubmissionFinding:
@@ -52,7 +50,7 @@ def fill(service: Service) -> Browser:
     return ada
 
 
-def test_the_owner_deletes_the_account(service: Service) -> None:
+def test_the_owner_deletes_the_account(service):
     ada = fill(service)
     token = account(service, "Ada L.", "submitter", "token")
     assert ada.submit("/account/delete", name="Ada").status_code == 400
@@ -73,7 +71,7 @@ def test_the_owner_deletes_the_account(service: Service) -> None:
     assert "alone" not in page
 
 
-def test_nothing_personal_is_left(service: Service, tmp_path: Path) -> None:
+def test_nothing_personal_is_left(service, tmp_path):
     ada = fill(service)
     Browser(service, "Bob")
     ada.submit("/account/delete", name="Ada L.")
@@ -91,24 +89,21 @@ def test_nothing_personal_is_left(service: Service, tmp_path: Path) -> None:
         assert "/home/ada" not in text
 
 
-def test_a_disqualified_system_stays_so_without_the_reason(service: Service) -> None:
+def test_a_disqualified_system_stays_so_without_the_reason(service):
     ada, gil = fill(service), Browser(service, "gil", "organiser")
-    assert service.database is not None
-    with service.database.read() as session:
-        ids = {one.name: one.id for one in session.scalars(select(Submission))}
+    ids = {one.name: one.id for one in stored(service.database, select(Submission))}
     gil.submit(f"/submissions/{ids['shown']}/disqualify", reason="Ada had the test set")
     other = submit(service, "other", estimates(splits=["dev"]), who="bob", splits=["dev"])
     gil.submit(f"/submissions/{other}/disqualify", reason="the same file twice")
     ada.submit("/account/delete", name="Ada L.")
-    with service.database.read() as session:
-        kept = {one.name: one.disqualified for one in session.scalars(select(Submission)) if one.disqualified}
+    kept = {one.name: one.disqualified for one in stored(service.database, select(Submission)) if one.disqualified}
     assert kept == {"shown": "the reason was deleted with the account", "other": "the same file twice"}
     logged = [line["reason"] for line in service.audit.read() if line["action"] == "disqualify"]
     assert logged == ["*" * len("Ada had the test set"), "the same file twice"]
     assert "the reason was deleted with the account" in gil.get(f"/submissions/{ids['shown']}/").text
 
 
-def test_a_deletion_that_the_log_refuses_is_none(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deletion_that_the_log_refuses_is_none(service, monkeypatch):
     ada = fill(service)
     csrf = ada.csrf()
 
@@ -122,7 +117,7 @@ def test_a_deletion_that_the_log_refuses_is_none(service: Service, monkeypatch: 
     assert states(service)["waits"] == ("received", False)
 
 
-def test_the_operator_deletes_an_account(service: Service) -> None:
+def test_the_operator_deletes_an_account(service):
     fill(service)
     path = service.path
     assert "unknown account 'Eve'" in refused("serve", "users", "delete", path, "Eve", "--yes")
@@ -136,7 +131,7 @@ def test_the_operator_deletes_an_account(service: Service) -> None:
     assert "reserved for deleted accounts" in refused("serve", "users", "add", path, "deleted account 9")
 
 
-def test_addresses_are_forgotten_after_their_time(service: Service) -> None:
+def test_addresses_are_forgotten_after_their_time(service):
     Browser(service, "ada")
     assert isinstance(service.clock, Clock)
     service.clock.advance(days=80)

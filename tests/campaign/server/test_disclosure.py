@@ -84,7 +84,7 @@ def songs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_without_references_no_answer_holds_a_label_of_one_or_a_message_that_quotes_it(hidden: Path) -> None:
+def test_without_references_no_answer_holds_a_label_of_one_or_a_message_that_quotes_it(hidden):
     whole = TestClient(create_app(Service("All", {"store": hidden})))
     told = "".join(followed(whole).values())
     told += "".join(one.text for track in ("t00", "t01") for _, one in asked(whole, "store", "chord", track))
@@ -110,7 +110,7 @@ def test_without_references_no_answer_holds_a_label_of_one_or_a_message_that_quo
     assert json.loads(answers["/stores/store/report/tracks/t01.json"].text)["annotations"] == []
 
 
-def test_with_aggregates_only_no_answer_holds_a_track_or_a_score_of_one(songs: Path) -> None:
+def test_with_aggregates_only_no_answer_holds_a_track_or_a_score_of_one(songs):
     client = TestClient(create_app(Service("Some", {"s": songs}, only_aggregates=True)))
     score = read_scores(songs)["chord"]["score"].values
     figures = {f"{one:.4f}" for one in score.ravel()} | {repr(float(one)) for one in score.ravel()}
@@ -139,7 +139,7 @@ def test_with_aggregates_only_no_answer_holds_a_track_or_a_score_of_one(songs: P
     assert {f"{api}/problems", f"/stores/s/report/tracks/{SONGS[3]}.json", "/stores/s.zarr/zarr.json"} <= refused.keys()
 
 
-def test_a_campaign_says_what_it_withholds_of_stores_and_of_splits(songs: Path, tmp_path: Path) -> None:
+def test_a_campaign_says_what_it_withholds_of_stores_and_of_splits(songs, tmp_path):
     text = CAMPAIGN.replace("dev: dev", "dev: {root: dev, only_aggregates: true}")
     text += f"stores: [{songs}]\nwithout_references: true\naudio: {{pattern: '{{track}}.flac', who: public}}\n"
     (tmp_path / "campaign").mkdir()

@@ -30,9 +30,11 @@ from ...waiting import MILLISECONDS, PATIENCE
 from .accounts import account
 from .busy_campaign import SENDER, make_busy
 from .campaigns import open_campaign
+from .databases import stored
 from .running import running
 
 pytestmark = pytest.mark.slow
+# Accounts by name; one grader has judged, and the other has not begun.
 VIEWERS: Mapping[str, Role | None] = {
     "nobody": None,
     "rita": "reader",
@@ -41,9 +43,9 @@ VIEWERS: Mapping[str, Role | None] = {
     "gus": "grader",
     "ada": "organiser",
 }
-"""Accounts by name; one grader has judged, and the other has not begun."""
+# Addresses of what is no page by itself: assets, recordings, data for programs.
 NO_PAGES = re.compile(r"^/(health|favicon\.ico|static/|api/|audio/)|\.zarr/|/report/|/audio/")
-"""Addresses of what is no page by itself: assets, recordings, data for programs."""
+# What stands for the parameters of routes; those of submissions and secrets are made anew.
 FILLED: Mapping[str, Sequence[str]] = {
     "store": ("dev", "test", "2013"),
     "evaluation": ("chord",),
@@ -54,7 +56,6 @@ FILLED: Mapping[str, Sequence[str]] = {
     "split": ("dev", "test"),
     "other": ("oak",),
 }
-"""What stands for the parameters of routes; those of submissions and secrets are made anew."""
 PICTURES = os.environ.get("MIRFLOW_PICTURES", "")
 
 
@@ -165,9 +166,7 @@ def visitor(browser: Any) -> Iterator[Callable[..., Visitor]]:
 
 def addresses(service: Service) -> dict[str, list[str]]:
     """Addresses of every route that answers to GET and may be a page."""
-    assert service.database is not None
-    with service.database.read() as session:
-        ids = list(session.scalars(select(Submission.id).order_by(Submission.number)))
+    ids = stored(service.database, select(Submission.id).order_by(Submission.number))
     filled = {**FILLED, "submission": ids, "secret": [account(service, "rita", "reader")]}
     found: dict[str, list[str]] = {}
     for route in create_app(service).routes:
@@ -199,9 +198,7 @@ def fingerprint(text: str) -> str:
 
 
 @pytest.mark.parametrize("name", VIEWERS)
-def test_pages_as_somebody_sees_them(
-    name: str, busy: Service, server: str, visitor: Callable[..., Visitor], seen: dict[str, str]
-) -> None:
+def test_pages_as_somebody_sees_them(name, busy, server, visitor, seen):
     one = visitor(server, busy, name)
     for paths in addresses(busy).values():
         for path in paths:
@@ -217,7 +214,7 @@ def test_pages_as_somebody_sees_them(
             one.look(path, f"{name}/{status}-{picture}")
 
 
-def test_no_route_is_left_out(busy: Service, server: str) -> None:
+def test_no_route_is_left_out(busy, server):
     """Each answers somebody at one of its addresses, so that the pages of all are looked at."""
     left = addresses(busy)
     for name in VIEWERS:
@@ -242,7 +239,7 @@ def often(request: Any) -> Any:
     raise AssertionError("this route is asked too often")
 
 
-def test_errors_are_pages(tmp_path: Path, visitor: Callable[..., Visitor]) -> None:
+def test_errors_are_pages(tmp_path, visitor):
     service = open_campaign(tmp_path)
     app = create_app(service)
     service.rates = RateLimits(dict.fromkeys(RATES, (1.0, 1e-9)))
@@ -268,7 +265,7 @@ def test_errors_are_pages(tmp_path: Path, visitor: Callable[..., Visitor]) -> No
         one.look(picture="errors/413")
 
 
-def test_pages_of_a_campaign_in_which_nothing_has_happened(tmp_path: Path, visitor: Callable[..., Visitor]) -> None:
+def test_pages_of_a_campaign_in_which_nothing_has_happened(tmp_path, visitor):
     service = open_campaign(tmp_path)
     with running(create_app(service)) as address:
         for name in ("nobody", SENDER):

@@ -50,7 +50,6 @@ def locked(service: Service) -> Iterator[None]:
 @contextmanager
 def full(service: Service) -> Iterator[None]:
     """The database cannot grow."""
-    assert service.database is not None
     engine = service.database.engine
 
     def bound(connection: sqlite3.Connection, _record: object) -> None:
@@ -69,9 +68,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records]
 
 
-def test_a_busy_database_is_said_and_what_was_sent_is_taken_later(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_busy_database_is_said_and_what_was_sent_is_taken_later(service, caplog):
     ada = program(service, "ada")
     assert ada.get("/submissions/").status_code == 200
     with locked(service):
@@ -85,16 +82,14 @@ def test_a_busy_database_is_said_and_what_was_sent_is_taken_later(
     assert send(ada).is_success
 
 
-def test_a_reader_gets_the_first_page_of_a_token_while_the_database_is_locked(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_reader_gets_the_first_page_of_a_token_while_the_database_is_locked(service, caplog):
     ada = program(service, "ada", "reader")
     with locked(service):
         assert ada.get("/account", headers={"Accept": "text/html"}).status_code == 200
     assert told(caplog) == ["cannot record when a token was used: database is locked"]
 
 
-def test_a_full_database_is_said_on_a_page(service: Service, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_full_database_is_said_on_a_page(service, caplog):
     ada = Browser(service, "ada")
     csrf = ada.csrf()
     with full(service):
@@ -108,9 +103,7 @@ def test_a_full_database_is_said_on_a_page(service: Service, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
-def test_a_full_disk_keeps_nothing_of_an_upload(
-    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
+def test_a_full_disk_keeps_nothing_of_an_upload(service, caplog, monkeypatch, code):
     ada = program(service, "ada")
 
     def fail(*_: object) -> None:
@@ -126,9 +119,7 @@ def test_a_full_disk_keeps_nothing_of_an_upload(
     assert [*service.folder_of("submissions").iterdir()] == []
 
 
-def test_an_audit_log_that_cannot_be_written_asks_to_come_again(
-    service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_audit_log_that_cannot_be_written_asks_to_come_again(service, caplog):
     ada = Browser(service, "ada")
     service.audit.path.unlink()
     service.audit.path.mkdir()
@@ -137,9 +128,7 @@ def test_an_audit_log_that_cannot_be_written_asks_to_come_again(
     assert len(told(caplog)) == 1
 
 
-def test_other_errors_are_still_the_servers_own(
-    service: Service, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_errors_are_still_the_servers_own(service, caplog, monkeypatch):
     def fail(*_: object) -> None:
         raise OSError(errno.EACCES, "denied")
 

@@ -28,6 +28,7 @@ from mirflow.errors import GradingError, InvalidAnnotationError
 
 from ...commands import invoke, refused
 from .accounts import BEGIN, Browser, Clock
+from .databases import stored
 from .rounds import CAMPAIGN, make_campaign, make_service, tone
 
 ROUND = "/grading/similarity/"
@@ -96,12 +97,10 @@ def service(tmp_path: Path) -> Service:
 
 
 def rows(service: Service, table: Any) -> list[Any]:
-    assert service.database is not None
-    with service.database.read() as session:
-        return list(session.scalars(select(table)))
+    return stored(service.database, select(table))
 
 
-def test_nothing_is_asked_before_the_consent_and_its_version_is_kept(service: Service) -> None:
+def test_nothing_is_asked_before_the_consent_and_its_version_is_kept(service):
     grader = Grader(service, agree=False)
     answer = grader.get(ROUND)
     assert "kept under a random number" in answer.text
@@ -114,7 +113,7 @@ def test_nothing_is_asked_before_the_consent_and_its_version_is_kept(service: Se
     assert "data-assignment" in grader.get(ROUND).text
 
 
-def test_a_round_is_checked_before_it_is_served(tmp_path: Path) -> None:
+def test_a_round_is_checked_before_it_is_served(tmp_path):
     done = invoke("check", make_campaign(tmp_path), code=0)
     assert (done.stdout, done.stderr) == ("similarity: 16 pairs to judge\n", "")
     (tmp_path / "grading" / "audio" / "q1.wav").unlink()
@@ -125,7 +124,7 @@ def test_a_round_is_checked_before_it_is_served(tmp_path: Path) -> None:
     assert not (tmp_path / "state").exists()
 
 
-def test_a_new_text_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_new_text_is_asked_for_again(tmp_path):
     path = make_campaign(tmp_path, audio=False, more="    consent: consent.txt\n")
     (tmp_path / "consent.txt").write_text("The first <b>text</b>.\n\nSecond paragraph.")
     Grader(open_service([path]))
@@ -140,7 +139,7 @@ def test_a_new_text_is_asked_for_again(tmp_path: Path) -> None:
     assert len(rows(service, Participation)) == 1
 
 
-def test_texts_of_organisers_are_no_markup(tmp_path: Path) -> None:
+def test_texts_of_organisers_are_no_markup(tmp_path):
     (tmp_path / "consent.txt").write_text("<script>alert(1)</script>")
     service = make_service(tmp_path, audio=False, more="    consent: consent.txt\n    title: <i>AMS</i>\n")
     text = Grader(service, agree=False).get(ROUND).text
@@ -148,7 +147,7 @@ def test_texts_of_organisers_are_no_markup(tmp_path: Path) -> None:
     assert "&lt;i&gt;AMS" in text
 
 
-def test_a_change_is_answered_with_the_time_after_it_is_kept(service: Service) -> None:
+def test_a_change_is_answered_with_the_time_after_it_is_kept(service):
     service.clock = Clock(dt.datetime(2027, 1, 1, 12, 3, 41, tzinfo=dt.UTC))
     grader = Grader(service)
     first = grader.asked()[0]
@@ -165,7 +164,7 @@ def test_a_change_is_answered_with_the_time_after_it_is_kept(service: Service) -
     assert 'value="6.1"' in grader.get(ROUND).text
 
 
-def test_twice_is_once(service: Service) -> None:
+def test_twice_is_once(service):
     grader = Grader(service)
     first = grader.asked()[0]
     for _ in range(3):
@@ -173,7 +172,7 @@ def test_twice_is_once(service: Service) -> None:
     assert len(rows(service, StoredJudgement)) == 1
 
 
-def test_a_late_change_of_a_window_does_not_undo_its_newer_one(service: Service) -> None:
+def test_a_late_change_of_a_window_does_not_undo_its_newer_one(service):
     grader = Grader(service)
     first = grader.asked()[0]
     grader.judge(first, number=2, broad="VS")
@@ -185,7 +184,7 @@ def test_a_late_change_of_a_window_does_not_undo_its_newer_one(service: Service)
     }
 
 
-def test_the_answer_tells_what_another_window_has_changed(service: Service) -> None:
+def test_the_answer_tells_what_another_window_has_changed(service):
     grader = Grader(service)
     first = grader.asked()[0]
     grader.judge(first, client="windowone", broad="VS")
@@ -193,7 +192,7 @@ def test_the_answer_tells_what_another_window_has_changed(service: Service) -> N
     assert (state["broad"], state["fine"]) == ("VS", 2.0)
 
 
-def test_what_is_no_judgement_is_answered_with_the_reason(service: Service) -> None:
+def test_what_is_no_judgement_is_answered_with_the_reason(service):
     grader = Grader(service)
     answer = grader.judge(grader.asked()[0], fine=11)
     assert answer.status_code == 400
@@ -201,7 +200,7 @@ def test_what_is_no_judgement_is_answered_with_the_reason(service: Service) -> N
     assert not rows(service, StoredJudgement)
 
 
-def test_nobody_judges_or_hears_for_another(service: Service) -> None:
+def test_nobody_judges_or_hears_for_another(service):
     ada, bob = Grader(service), Grader(service, "bob")
     first = ada.asked()[0]
     assert bob.judge(first, broad="NS").status_code == 404
@@ -210,7 +209,7 @@ def test_nobody_judges_or_hears_for_another(service: Service) -> None:
 
 
 @pytest.mark.parametrize("role", ["", "reader", "submitter"])
-def test_pages_of_graders_are_for_graders(service: Service, role: Any) -> None:
+def test_pages_of_graders_are_for_graders(service, role):
     browser = Browser(service, "eve" if role else "", role or "reader")
     for address in ("/grading/", ROUND, f"{ROUND}audio/1", f"{ROUND}audio/query/1", f"{ROUND}withdraw"):
         assert browser.get(address).status_code in (401, 403)
@@ -218,7 +217,7 @@ def test_pages_of_graders_are_for_graders(service: Service, role: Any) -> None:
         assert browser.post(ROUND + address).status_code in (401, 403)
 
 
-def test_a_change_without_the_token_of_the_page_is_refused(service: Service) -> None:
+def test_a_change_without_the_token_of_the_page_is_refused(service):
     grader = Grader(service)
     first = grader.asked()[0]
     grader.token = "0" * 64
@@ -226,7 +225,7 @@ def test_a_change_without_the_token_of_the_page_is_refused(service: Service) -> 
     assert not rows(service, StoredJudgement)
 
 
-def test_a_page_tells_nothing_of_systems_or_pieces(tmp_path: Path) -> None:
+def test_a_page_tells_nothing_of_systems_or_pieces(tmp_path):
     grader = Grader(make_service(tmp_path))
     text = grader.get(ROUND).text
     pool = (tmp_path / "grading" / "pool.csv").read_text()
@@ -238,7 +237,7 @@ def test_a_page_tells_nothing_of_systems_or_pieces(tmp_path: Path) -> None:
     assert "content-disposition" not in answer.headers
 
 
-def test_recordings_are_sent_in_ranges(tmp_path: Path) -> None:
+def test_recordings_are_sent_in_ranges(tmp_path):
     grader = Grader(make_service(tmp_path))
     answer = grader.get(f"{ROUND}audio/query/1", headers={"Range": "bytes=0-3"})
     assert answer.status_code == 206
@@ -247,14 +246,14 @@ def test_recordings_are_sent_in_ranges(tmp_path: Path) -> None:
         assert grader.get(f"{ROUND}audio/{number}").status_code == 404
 
 
-def test_recordings_are_made_equally_loud(tmp_path: Path) -> None:
+def test_recordings_are_made_equally_loud(tmp_path):
     text = Grader(make_service(tmp_path)).get(ROUND).text
     gains = [float(gain) for gain in re.findall(r'data-gain="([\d.]+)"', text)]
     assert len(gains) == 5
     assert 0 < min(gains) < max(gains) <= 1
 
 
-def test_a_query_follows_when_all_candidates_are_judged(service: Service) -> None:
+def test_a_query_follows_when_all_candidates_are_judged(service):
     grader = Grader(service)
     first = grader.asked()
     assert grader.next().headers["location"] == f"{ROUND}?page=1"
@@ -267,7 +266,7 @@ def test_a_query_follows_when_all_candidates_are_judged(service: Service) -> Non
     assert grader.asked(1) == first
 
 
-def test_candidates_that_cannot_be_heard_are_done_and_count_for_nobody(service: Service) -> None:
+def test_candidates_that_cannot_be_heard_are_done_and_count_for_nobody(service):
     grader = Grader(service)
     first = grader.finish_page(unplayable=True)
     assert grader.asked() != first
@@ -278,7 +277,7 @@ def test_candidates_that_cannot_be_heard_are_done_and_count_for_nobody(service: 
     assert all(pairs[one] in others for one in first)
 
 
-def test_a_judgement_counts_after_listening(service: Service) -> None:
+def test_a_judgement_counts_after_listening(service):
     grader = Grader(service)
     first = grader.asked()[0]
     assert grader.judge(first, broad="NS", fine=1, heard=2.0).json()["progress"]["done"] == 0
@@ -286,7 +285,7 @@ def test_a_judgement_counts_after_listening(service: Service) -> None:
     assert grader.judge(first, heard=5.0).json()["progress"]["done"] == 1
 
 
-def test_a_page_only_asks_whether_a_judgement_is_meant(tmp_path: Path) -> None:
+def test_a_page_only_asks_whether_a_judgement_is_meant(tmp_path):
     grader = Grader(make_service(tmp_path, audio=False, each=8))
     asked = grader.asked()
     for one, broad, fine in zip(asked, ["NS"] * 3 + ["VS"] * 3, [0, 1, 2, 8, 9, 10], strict=False):
@@ -297,7 +296,7 @@ def test_a_page_only_asks_whether_a_judgement_is_meant(tmp_path: Path) -> None:
     assert answer["ask"] in grader.get(ROUND).text
 
 
-def test_without_scripts_a_form_saves_a_page(service: Service) -> None:
+def test_without_scripts_a_form_saves_a_page(service):
     grader = Grader(service)
     asked = grader.asked()
     fields = {f"broad-{one}": "SS" for one in asked} | {f"fine-{one}": "5.5" for one in asked}
@@ -316,7 +315,7 @@ def test_without_scripts_a_form_saves_a_page(service: Service) -> None:
     assert grader.submit(f"{ROUND}judgements", page=1, **{**fields, f"fine-{asked[0]}": "12"}).status_code == 400
 
 
-def test_no_two_graders_are_given_the_same_pair(tmp_path: Path) -> None:
+def test_no_two_graders_are_given_the_same_pair(tmp_path):
     service = make_service(tmp_path, audio=False)
     graders = [Grader(service, name, agree=False) for name in "abcd"]
     version = open_rounds(service)["similarity"].version
@@ -329,7 +328,7 @@ def test_no_two_graders_are_given_the_same_pair(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_each_pair_is_judged_by_as_many_as_the_round_asks_for(tmp_path: Path) -> None:
+def test_each_pair_is_judged_by_as_many_as_the_round_asks_for(tmp_path):
     service = make_service(tmp_path, audio=False, graders_per_pair=2)
     ada, bob, cleo = Grader(service), Grader(service, "bob"), Grader(service, "cleo")
     # Each begins with a page of another query, which is kept for the one who was asked first.
@@ -340,7 +339,7 @@ def test_each_pair_is_judged_by_as_many_as_the_round_asks_for(tmp_path: Path) ->
     assert "100 %" in ada.get("/grading/").text
 
 
-def test_what_was_asked_and_not_judged_is_given_to_others_after_a_day(service: Service) -> None:
+def test_what_was_asked_and_not_judged_is_given_to_others_after_a_day(service):
     clock = service.clock = Clock()
     for name in "abcd":
         Grader(service, name)
@@ -353,7 +352,7 @@ def test_what_was_asked_and_not_judged_is_given_to_others_after_a_day(service: S
 
 
 @pytest.mark.slow
-def test_orders_of_candidates_differ_and_stay(tmp_path: Path) -> None:
+def test_orders_of_candidates_differ_and_stay(tmp_path):
     service = make_service(tmp_path, audio=False, each=8, graders_per_pair=6)
     orders = set()
     for name in "abcdef":
@@ -365,7 +364,6 @@ def test_orders_of_candidates_differ_and_stay(tmp_path: Path) -> None:
 
 
 def _with_pairs(service: Service) -> list[Any]:
-    assert service.database is not None
     with service.database.read() as session:
         found = list(
             session.scalars(
@@ -377,7 +375,7 @@ def _with_pairs(service: Service) -> list[Any]:
         return found
 
 
-def test_repeats_come_later_and_look_like_all_others(tmp_path: Path) -> None:
+def test_repeats_come_later_and_look_like_all_others(tmp_path):
     service = make_service(tmp_path, audio=False, repeats=0.25)
     grader = Grader(service)
     texts = []
@@ -391,7 +389,7 @@ def test_repeats_come_later_and_look_like_all_others(tmp_path: Path) -> None:
     assert all(first[one.pair_id] < one.page for one in found if one.repeat)
 
 
-def test_training_comes_first_and_does_not_count(tmp_path: Path) -> None:
+def test_training_comes_first_and_does_not_count(tmp_path):
     service = make_service(tmp_path, audio=False, training=True)
     grader = Grader(service)
     text = grader.get(ROUND).text
@@ -403,7 +401,7 @@ def test_training_comes_first_and_does_not_count(tmp_path: Path) -> None:
     assert len(grader.asked()) == 4
 
 
-def test_events_are_kept_once(service: Service) -> None:
+def test_events_are_kept_once(service):
     clock = service.clock = Clock()
     grader = Grader(service)
     first = grader.asked()[0]
@@ -421,14 +419,14 @@ def test_events_are_kept_once(service: Service) -> None:
 @pytest.mark.parametrize(
     "events", [{}, [1], [{"number": 1, "kind": "hacked", "ago": 0}], [{"number": 1, "kind": "came"}], [{}] * 101]
 )
-def test_what_are_no_events_is_refused(service: Service, events: Any) -> None:
+def test_what_are_no_events_is_refused(service, events):
     grader = Grader(service)
     body = {"client": CLIENT, "page": 1, "events": events}
     answer = grader.post(f"{ROUND}events", json=body, headers={"X-CSRF-Token": grader.csrf()})
     assert answer.status_code == 400
 
 
-def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service: Service) -> None:
+def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service):
     grader = Grader(service)
     first = grader.asked()[0]
     grader.judge(first, broad="NS", fine=1)
@@ -442,7 +440,7 @@ def test_who_withdraws_is_asked_nothing_more_and_may_come_back(service: Service)
     assert Grader(service).asked()[0] == first
 
 
-def test_who_withdraws_may_have_all_deleted(service: Service) -> None:
+def test_who_withdraws_may_have_all_deleted(service):
     grader, other = Grader(service), Grader(service, "bob")
     for one in (grader, other):
         one.judge(one.asked()[0], broad="NS", fine=1)
@@ -462,7 +460,7 @@ def test_who_withdraws_may_have_all_deleted(service: Service) -> None:
 
 
 @pytest.mark.parametrize("more", ["    opens: 2027-01-02\n", "    closes: 2026-12-31\n"])
-def test_a_round_is_open_on_its_days_alone(tmp_path: Path, more: str) -> None:
+def test_a_round_is_open_on_its_days_alone(tmp_path, more):
     service = make_service(tmp_path, audio=False, more=more)
     service.clock = Clock()
     grader = Grader(service, agree=False)
@@ -479,9 +477,7 @@ def test_a_round_is_open_on_its_days_alone(tmp_path: Path, more: str) -> None:
         ("2027-01-01", '"2027-01-01 12:00 AoE"', (0, 24)),
     ],
 )
-def test_a_round_opens_and_closes_at_times_with_a_zone(
-    tmp_path: Path, opens: str, closes: str, hours: tuple[float, float]
-) -> None:
+def test_a_round_opens_and_closes_at_times_with_a_zone(tmp_path, opens, closes, hours):
     service = make_service(tmp_path, audio=False, more=f"    opens: {opens}\n    closes: {closes}\n")
     opened = open_rounds(service)["similarity"]
     first, last = (BEGIN + dt.timedelta(hours=one) for one in hours)
@@ -489,7 +485,7 @@ def test_a_round_opens_and_closes_at_times_with_a_zone(
     assert [opened.is_open(one) for one in (first - second, first, last - second, last)] == [False, True, True, False]
 
 
-def test_rounds_are_loaded_again_without_a_change(tmp_path: Path) -> None:
+def test_rounds_are_loaded_again_without_a_change(tmp_path):
     path = make_campaign(tmp_path, audio=False)
     grader = Grader(open_service([path]))
     grader.judge(grader.asked()[0], broad="NS")
@@ -505,7 +501,7 @@ def test_rounds_are_loaded_again_without_a_change(tmp_path: Path) -> None:
     assert len(rows(service, StoredPair)) == 4
 
 
-def test_another_pool_under_the_same_name_is_refused(tmp_path: Path) -> None:
+def test_another_pool_under_the_same_name_is_refused(tmp_path):
     path = make_campaign(tmp_path, audio=False)
     Grader(open_service([path]))
     key = tmp_path / "grading" / "pool.key.csv"
@@ -527,14 +523,14 @@ def test_another_pool_under_the_same_name_is_refused(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_tables_that_do_not_fit_are_named(tmp_path: Path, file: str, text: str, message: str) -> None:
+def test_tables_that_do_not_fit_are_named(tmp_path, file, text, message):
     path = make_campaign(tmp_path, audio=False, training=True)
     (tmp_path / "grading" / file).write_text(text)
     with pytest.raises((GradingError, InvalidAnnotationError), match=message):
         open_rounds(open_service([path]))
 
 
-def test_names_of_pieces_do_not_lead_out_of_the_folder_of_recordings(tmp_path: Path) -> None:
+def test_names_of_pieces_do_not_lead_out_of_the_folder_of_recordings(tmp_path):
     path = make_campaign(tmp_path, audio=False)
     tone(tmp_path / "secret.wav", 440)
     key = tmp_path / "grading" / "pool.key.csv"
@@ -543,24 +539,24 @@ def test_names_of_pieces_do_not_lead_out_of_the_folder_of_recordings(tmp_path: P
         open_rounds(open_service([path]))
 
 
-def test_an_audio_pattern_names_the_piece(tmp_path: Path) -> None:
+def test_an_audio_pattern_names_the_piece(tmp_path):
     text = CAMPAIGN.format(repeats=0, listen=5, graders_per_pair=1, more="").replace("{piece}", "{track}")
     (tmp_path / "campaign.yaml").write_text(text)
     with pytest.raises(Exception, match=r"expected \{piece\} in place"):
         open_service([tmp_path / "campaign.yaml"])
 
 
-def test_candidates_have_letters() -> None:
+def test_candidates_have_letters():
     names = [letter(place) for place in range(800)]
     assert names[:3] == ["A", "B", "C"]
     assert names[701:703] == ["ZZ", "AAA"]
     assert len(set(names)) == 800
 
 
-def test_grading_is_in_the_navigation_of_those_who_may_grade(service: Service) -> None:
+def test_grading_is_in_the_navigation_of_those_who_may_grade(service):
     people: dict[str, Any] = {"reader": False, "submitter": False, "grader": True, "organiser": True}
     for role, may in people.items():
-        page = Browser(service, f"a {role}", role).get("/account").text  # type: ignore[arg-type]
+        page = Browser(service, f"a {role}", role).get("/account").text
         assert ('<a href="/grading/">Grade</a>' in page) == may, role
     assert "Grade</a>" not in Browser(service).get("/").text
 
@@ -569,12 +565,12 @@ class TestProgressOnTheFrontPage:
     """How far the open rounds are, for those who may judge; for everybody of rounds that are public; and no names."""
 
     def front(self, service: Service, who: Browser | None = None) -> str:
-        service.clock.advance(seconds=11)  # type: ignore[attr-defined]
+        service.clock.advance(seconds=11)
         text = (who or Browser(service)).get("/").text
         found = re.search(r'<h2 id="grading">.*?</section>', text, re.DOTALL)
         return "" if found is None else " ".join(re.sub(r"<[^>]+>", " ", found[0]).split())
 
-    def test_is_for_those_who_may_judge(self, tmp_path: Path) -> None:
+    def test_is_for_those_who_may_judge(self, tmp_path):
         service = make_service(tmp_path, more="    closes: 2027-12-31\n")
         service.clock = Clock()
         ada = Grader(service)
@@ -590,12 +586,12 @@ class TestProgressOnTheFrontPage:
         assert "ada" not in self.front(service, ada)
 
     @pytest.mark.slow
-    def test_is_for_everybody_where_the_round_is_public_and_anew_where_it_changes(self, tmp_path: Path) -> None:
+    def test_is_for_everybody_where_the_round_is_public_and_anew_where_it_changes(self, tmp_path):
         service = make_service(tmp_path, graders_per_pair=2, more="    public: true\n    title: Alike\n")
         service.clock = Clock()
         nobody, ada = Browser(service), Grader(service)
         assert self.front(service) == "Grading Alike: 0 of 16 pairs judged by 2 people each, 0 % of the judgements"
-        assert "<a href" not in re.search(r'<h2 id="grading">.*?</section>', nobody.get("/").text, re.DOTALL)[0]  # type: ignore[index]
+        assert "<a href" not in re.search(r'<h2 id="grading">.*?</section>', nobody.get("/").text, re.DOTALL)[0]
         before = nobody.get("/").headers["etag"]
         assert nobody.get("/", headers={"If-None-Match": before}).status_code == 304
         ada.finish()
@@ -606,14 +602,14 @@ class TestProgressOnTheFrontPage:
         Grader(service, "bob").finish()
         assert "16 of 16 pairs judged" in self.front(service)
 
-    def test_ends_with_the_round(self, tmp_path: Path) -> None:
+    def test_ends_with_the_round(self, tmp_path):
         service = make_service(tmp_path, more="    public: true\n    closes: 2027-01-01\n")
         service.clock = Clock()
         assert "0 of 16 pairs judged, until 2027-01-01 23:59 UTC" in self.front(service)
         service.clock.advance(days=1)
         assert self.front(service) == ""
 
-    def test_is_counted_now_and_then_but_a_round_that_is_closed_leaves_at_once(self, tmp_path: Path) -> None:
+    def test_is_counted_now_and_then_but_a_round_that_is_closed_leaves_at_once(self, tmp_path):
         service = make_service(tmp_path, more="    public: true\n")
         service.clock = Clock()
         ada, nobody = Grader(service), Browser(service)
@@ -622,7 +618,6 @@ class TestProgressOnTheFrontPage:
         assert nobody.get("/").text == before
         service.clock.advance(seconds=10)
         assert nobody.get("/").text != before
-        assert service.database is not None
         with service.database.write() as session:
             session.scalars(select(Round)).one().closed = service.clock()
         assert "judged" not in nobody.get("/").text

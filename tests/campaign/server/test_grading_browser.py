@@ -22,8 +22,7 @@ from .test_grading import Grader, rows
 
 pytestmark = pytest.mark.slow
 ROUND = "/grading/similarity/"
-LISTEN = 0.4
-"""Seconds to listen in these tests."""
+LISTEN = 0.4  # seconds to listen in these tests
 
 
 @pytest.fixture
@@ -114,7 +113,7 @@ def judge(page: Any, number: int, word: int = 1, value: str = "5.5") -> None:
     candidate.locator("input[type=number]").blur()
 
 
-def test_twenty_pairs_with_keys_alone(enter: Callable[..., Any], service: Service) -> None:
+def test_twenty_pairs_with_keys_alone(enter, service):
     page = enter(agree=False)
     page.get_by_role("button", name="I agree").focus()
     page.keyboard.press("Enter")
@@ -144,7 +143,7 @@ def test_twenty_pairs_with_keys_alone(enter: Callable[..., Any], service: Servic
     assert {"came", "played", "paused"} <= {one.kind for one in rows(service, StoredEvent)}
 
 
-def test_keys_are_left_to_the_control_that_has_the_focus(enter: Callable[..., Any], service: Service) -> None:
+def test_keys_are_left_to_the_control_that_has_the_focus(enter, service):
     page = enter()
     first = page.locator(".candidate").first
     first.locator("input[type=number]").click()
@@ -163,7 +162,7 @@ def test_keys_are_left_to_the_control_that_has_the_focus(enter: Callable[..., An
     assert not first.locator("input[type=radio]").nth(2).is_checked()
 
 
-def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter: Callable[..., Any], service: Service) -> None:
+def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter, service):
     page = enter()
     slider = page.locator(".candidate input[type=range][aria-label^=Fine]").first
     assert slider.get_attribute("aria-valuetext") == "not judged"
@@ -181,7 +180,7 @@ def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter: Callab
     assert [one.fine for one in rows(service, StoredAssignment) if one.saved] == [5.1]
 
 
-def test_one_recording_plays_at_a_time(enter: Callable[..., Any]) -> None:
+def test_one_recording_plays_at_a_time(enter):
     page = enter()
     playing = "[...document.querySelectorAll('audio')].map((one) => !one.paused)"
     page.locator(".candidate .play").nth(1).click()
@@ -193,7 +192,7 @@ def test_one_recording_plays_at_a_time(enter: Callable[..., Any]) -> None:
     until(page, f"!{playing}.includes(true)")
 
 
-def test_keys_play_the_first_the_middle_and_the_last_third(enter: Callable[..., Any]) -> None:
+def test_keys_play_the_first_the_middle_and_the_last_third(enter):
     page = enter()
     # Where each recording is moved to, in thirds of its 8 s, and whether it plays then; slowly, so that none ends here.
     page.evaluate("""[...document.querySelectorAll('audio')].forEach((one, place) => {
@@ -226,7 +225,7 @@ def test_keys_play_the_first_the_middle_and_the_last_third(enter: Callable[..., 
     assert page.evaluate("document.querySelectorAll('audio')[0].paused")
 
 
-def test_without_scripts_a_page_is_a_form(enter: Callable[..., Any], service: Service) -> None:
+def test_without_scripts_a_page_is_a_form(enter, service):
     page = enter(java_script_enabled=False)
     assert page.locator("audio[controls]").count() == 6
     for number in range(5):
@@ -239,9 +238,7 @@ def test_without_scripts_a_page_is_a_form(enter: Callable[..., Any], service: Se
     assert [(one.broad, one.fine, one.heard) for one in judged(service)] == [("SS", 5.5, None)] * 5
 
 
-def test_changes_off_line_are_kept_and_sent_when_the_network_is_back(
-    enter: Callable[..., Any], service: Service
-) -> None:
+def test_changes_off_line_are_kept_and_sent_when_the_network_is_back(enter, service):
     page = enter()
     page.context.set_offline(True)
     judge(page, 0, 0, "1.5")
@@ -254,7 +251,7 @@ def test_changes_off_line_are_kept_and_sent_when_the_network_is_back(
     assert [(one.broad, one.fine) for one in judged(service)] == [("SS", 4.0), ("VS", 9.0)]
 
 
-def test_a_recording_is_not_called_broken_while_the_line_is_down(enter: Callable[..., Any]) -> None:
+def test_a_recording_is_not_called_broken_while_the_line_is_down(enter):
     page = enter()
     candidate = page.locator(".candidate").first
     flag, shown = candidate.get_by_label("cannot hear this one"), candidate.locator(".time")
@@ -268,9 +265,7 @@ def test_a_recording_is_not_called_broken_while_the_line_is_down(enter: Callable
     assert "no connection" not in shown.text_content()
 
 
-def test_changes_of_a_window_that_was_closed_off_line_are_sent_by_the_next(
-    enter: Callable[..., Any], service: Service
-) -> None:
+def test_changes_of_a_window_that_was_closed_off_line_are_sent_by_the_next(enter, service):
     page = enter()
     page.context.set_offline(True)
     judge(page, 0, 0, "1.5")
@@ -286,7 +281,7 @@ def test_changes_of_a_window_that_was_closed_off_line_are_sent_by_the_next(
     assert [(one.broad, one.fine) for one in judged(service)] == [("NS", 1.5)]
 
 
-def test_nothing_is_lost_when_the_server_is_killed(enter: Callable[..., Any], service: Service, server: Server) -> None:
+def test_nothing_is_lost_when_the_server_is_killed(enter, service, server):
     page = enter()
     judge(page, 0)
     wait_for_saved(page)
@@ -299,7 +294,7 @@ def test_nothing_is_lost_when_the_server_is_killed(enter: Callable[..., Any], se
     assert [(one.broad, one.fine) for one in judged(service)] == [("SS", 5.5), *[("VS", 8.5)] * 4]
 
 
-def test_a_window_says_that_another_has_changed_a_judgement(enter: Callable[..., Any], service: Service) -> None:
+def test_a_window_says_that_another_has_changed_a_judgement(enter, service):
     first = enter()
     second = first.context.new_page()
     second.goto(first.url)
@@ -312,7 +307,7 @@ def test_a_window_says_that_another_has_changed_a_judgement(enter: Callable[...,
     assert [(one.broad, one.fine) for one in judged(service)] == [("VS", 1.0)]
 
 
-def test_a_window_says_that_what_waited_in_it_was_sent_by_another(enter: Callable[..., Any], service: Service) -> None:
+def test_a_window_says_that_what_waited_in_it_was_sent_by_another(enter, service):
     first = enter()
     second = first.context.new_page()
     second.goto(first.url)
@@ -327,7 +322,7 @@ def test_a_window_says_that_what_waited_in_it_was_sent_by_another(enter: Callabl
     wait_for_saved(second)
 
 
-def test_an_answer_does_not_put_back_what_is_being_typed(enter: Callable[..., Any], service: Service) -> None:
+def test_an_answer_does_not_put_back_what_is_being_typed(enter, service):
     page, held = enter(), []
     candidate = page.locator(".candidate").first
     page.route("**/judgements", lambda route: held.append(route))
@@ -345,7 +340,7 @@ def test_an_answer_does_not_put_back_what_is_being_typed(enter: Callable[..., An
     assert [one.fine for one in judged(service)] == [6.1]
 
 
-def test_the_next_query_waits_for_what_is_not_saved(enter: Callable[..., Any], service: Service) -> None:
+def test_the_next_query_waits_for_what_is_not_saved(enter, service):
     page = enter()
     for number in range(5):
         listen(page, number)
@@ -360,7 +355,7 @@ def test_the_next_query_waits_for_what_is_not_saved(enter: Callable[..., Any], s
     assert len(judged(service)) == 5
 
 
-def test_what_waits_here_is_forgotten_on_logging_out(enter: Callable[..., Any], server: Server) -> None:
+def test_what_waits_here_is_forgotten_on_logging_out(enter, server):
     page = enter()
     for path in (ROUND, f"/elsewhere{ROUND}"):
         page.evaluate("(path) => localStorage.setItem(`mirflow-grading:${path}judgements:1:2`, '{}')", path)
@@ -374,9 +369,7 @@ def test_what_waits_here_is_forgotten_on_logging_out(enter: Callable[..., Any], 
     assert left == [f"mirflow-grading:/elsewhere{ROUND}judgements:1:2"]
 
 
-def test_what_waits_for_another_server_or_round_of_the_host_is_not_sent(
-    enter: Callable[..., Any], service: Service
-) -> None:
+def test_what_waits_for_another_server_or_round_of_the_host_is_not_sent(enter, service):
     page = enter()
     page.context.set_offline(True)
     judge(page, 0)
@@ -397,9 +390,7 @@ def test_what_waits_for_another_server_or_round_of_the_host_is_not_sent(
 
 
 @pytest.mark.parametrize("viewport", [{"width": 1280, "height": 900}, PHONE])
-def test_pages_are_without_barriers(
-    enter: Callable[..., Any], server: Server, service: Service, viewport: dict[str, int]
-) -> None:
+def test_pages_are_without_barriers(enter, server, service, viewport):
     page = enter(agree=False, viewport=viewport)
     assert_accessible(page)
     assert_fits(page)

@@ -6,7 +6,6 @@ import os
 import random
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -23,8 +22,7 @@ from .processes import Server
 from .rounds import make_campaign
 
 ROUND = "/grading/similarity/"
-KILLS = int(os.environ.get("MIRFLOW_KILLS", "8"))
-"""How often the server is killed."""
+KILLS = int(os.environ.get("MIRFLOW_KILLS", "8"))  # how often the server is killed
 GRADERS = 4
 
 
@@ -83,7 +81,7 @@ class Load(threading.Thread):
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-def test_no_judgement_that_was_answered_as_saved_is_lost(tmp_path: Path) -> None:
+def test_no_judgement_that_was_answered_as_saved_is_lost(tmp_path):
     path = make_campaign(tmp_path, audio=False, each=6)
     chance, over = random.Random(7), threading.Event()
     with Server(path, tmp_path / "server.log") as server:
@@ -117,7 +115,7 @@ def test_no_judgement_that_was_answered_as_saved_is_lost(tmp_path: Path) -> None
             stored = {(one.client, one.number): one.values for one in found[assignment]}
             for change in changes:
                 assert stored[change["client"], change["number"]] == change["values"]
-    with service.database.read() as session:  # type: ignore[union-attr]
+    with service.database.read() as session:
         assert session.scalar(select(func.count()).select_from(Participation)) == GRADERS
         for one in session.scalars(select(StoredAssignment)):
             kept = [JudgementChange(row.client, row.number, row.values, row.heard) for row in found.get(one.id, [])]
@@ -135,7 +133,6 @@ def _version(service: Service) -> str:
 
 
 def _stored(service: Service) -> dict[int, list[StoredJudgement]]:
-    assert service.database is not None
     found: dict[int, list[StoredJudgement]] = {}
     with service.database.read() as session:
         for row in session.scalars(select(StoredJudgement).order_by(StoredJudgement.id)):

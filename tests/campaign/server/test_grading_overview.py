@@ -51,7 +51,7 @@ def overview(service: Service) -> dict[str, Any]:
     return dict(found.json())
 
 
-def test_a_round_without_judgements_has_an_overview(service: Service) -> None:
+def test_a_round_without_judgements_has_an_overview(service):
     found = overview(service)
     assert found["quantities"]["pairs"] == 16
     assert found["agreement"] == found["boxes"] == found["graders"] == found["schemes"] == []
@@ -64,7 +64,7 @@ def test_a_round_without_judgements_has_an_overview(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_graders_who_agree_have_a_kappa_of_one(service: Service) -> None:
+def test_graders_who_agree_have_a_kappa_of_one(service):
     judge_all(service, "ada")
     judge_all(service, "bob", shift=0.4)
     found = overview(service)
@@ -83,7 +83,7 @@ def test_graders_who_agree_have_a_kappa_of_one(service: Service) -> None:
         assert not re.search(r"\b(ada|bob)\b", text)
 
 
-def test_a_round_has_a_day_on_which_it_will_be_complete(service: Service) -> None:
+def test_a_round_has_a_day_on_which_it_will_be_complete(service):
     judge_all(service, "ada")
     began = service.clock()
     service.clock = lambda: began + dt.timedelta(days=2)
@@ -94,14 +94,14 @@ def test_a_round_has_a_day_on_which_it_will_be_complete(service: Service) -> Non
     assert "At 8 judgements a day, as in the last 2 days, it will be complete about " in found["words"]
 
 
-def test_overviews_are_for_organisers(service: Service) -> None:
+def test_overviews_are_for_organisers(service):
     for name, role in (("ada", "grader"), ("sam", "submitter")):
-        browser = Browser(service, name, role)  # type: ignore[arg-type]
+        browser = Browser(service, name, role)
         assert browser.get(f"{ROUND}overview").status_code == 403
         assert browser.get(f"{ROUND}overview.json").status_code == 403
 
 
-def test_graders_have_numbers_in_no_order_of_time(service: Service) -> None:
+def test_graders_have_numbers_in_no_order_of_time(service):
     for name in "abcdefgh":
         Grader(service, name)
     came = [one.code for one in sorted(rows(service, Participation), key=lambda one: one.id)]
@@ -109,14 +109,14 @@ def test_graders_have_numbers_in_no_order_of_time(service: Service) -> None:
     assert {one["grader"] for one in overview(service)["graders"]} == {f"grader {number}" for number in range(1, 9)}
 
 
-def test_repeats_tell_how_far_a_grader_agrees_with_the_own_judgements(tmp_path: Path) -> None:
+def test_repeats_tell_how_far_a_grader_agrees_with_the_own_judgements(tmp_path):
     service = make_service(tmp_path, audio=False, repeats=0.25)
     judge_all(service, "ada")
     [grader] = overview(service)["graders"]
     assert (grader["repeats"], grader["same word"], grader["difference of numbers"]) == (4, 1.0, 0.0)
 
 
-def test_what_was_not_listened_to_is_no_judgement_yet(service: Service) -> None:
+def test_what_was_not_listened_to_is_no_judgement_yet(service):
     grader = Grader(service)
     first, second = grader.asked()[:2]
     grader.judge(first, broad="NS", fine=1, heard=1.0)
@@ -125,7 +125,7 @@ def test_what_was_not_listened_to_is_no_judgement_yet(service: Service) -> None:
     assert (found["judgements that are made"], found["asked and not judged yet"]) == (1, 3)
 
 
-def test_organisers_see_how_much_of_the_recordings_was_heard(tmp_path: Path) -> None:
+def test_organisers_see_how_much_of_the_recordings_was_heard(tmp_path):
     service = make_service(tmp_path, listen=1)  # recordings of 8 s
     grader = Grader(service)
     first, second, third, fourth = grader.asked()
@@ -146,7 +146,7 @@ def test_organisers_see_how_much_of_the_recordings_was_heard(tmp_path: Path) -> 
     assert shown.split()[-1] == "0.5000"
 
 
-def test_a_share_that_is_not_known_is_none(tmp_path: Path) -> None:
+def test_a_share_that_is_not_known_is_none(tmp_path):
     service = make_service(tmp_path, listen=1)
     grader = Grader(service)
     piece = next(one.piece for one in rows(service, StoredPair) if one.id == rows(service, StoredAssignment)[0].pair_id)
@@ -158,7 +158,7 @@ def test_a_share_that_is_not_known_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_closed_round_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_round_is_scored(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = make_campaign(tmp_path, audio=False, graders_per_pair=2)
     service = open_service([path])
@@ -182,7 +182,7 @@ def test_a_closed_round_is_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "close round" in (tmp_path / "state" / "audit.jsonl").read_text()
 
 
-def test_interim_tables_leave_a_round_open(service: Service, tmp_path: Path) -> None:
+def test_interim_tables_leave_a_round_open(service, tmp_path):
     grader = Grader(service)
     grader.judge(grader.asked()[0], broad="NS", fine=1)
     closed, _ = close_round(service, "similarity", tmp_path / "now", interim=True, unjudged="skip")
@@ -194,12 +194,12 @@ def test_interim_tables_leave_a_round_open(service: Service, tmp_path: Path) -> 
     assert grader.judge(grader.asked()[1], broad="NS").status_code == 200
 
 
-def test_a_round_that_is_not_there_is_named(service: Service, tmp_path: Path) -> None:
+def test_a_round_that_is_not_there_is_named(service, tmp_path):
     with pytest.raises(GradingError, match="unknown round of grading 'similarty'; did you mean 'similarity'"):
         close_round(service, "similarty", tmp_path / "out")
 
 
-def test_a_round_that_nobody_judged_is_not_closed(service: Service, tmp_path: Path) -> None:
+def test_a_round_that_nobody_judged_is_not_closed(service, tmp_path):
     grader = Grader(service)
     with pytest.raises(GradingError, match="no judgements are left"):
         close_round(service, "similarity", tmp_path / "out")
@@ -214,9 +214,7 @@ def test_a_round_that_nobody_judged_is_not_closed(service: Service, tmp_path: Pa
         (("grading/pool.csv", "similarity"), "need a campaign file"),
     ],
 )
-def test_closing_takes_a_campaign_with_a_round_or_a_table(
-    tmp_path: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_closing_takes_a_campaign_with_a_round_or_a_table(tmp_path, arguments, message):
     make_campaign(tmp_path, audio=False)
     told = refused("grading", "close", tmp_path / arguments[0], *arguments[1:], "-o", tmp_path / "out")
     assert message in told

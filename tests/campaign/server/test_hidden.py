@@ -7,7 +7,6 @@ import json
 import tarfile
 import urllib.parse
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,7 +40,7 @@ def work(service: Service, confinement: Confinement) -> None:
     worker_of(service, confinement).work_off()
 
 
-def test_released_scores_are_rounded_and_have_no_interval(tmp_path: Path, confinement: Confinement) -> None:
+def test_released_scores_are_rounded_and_have_no_interval(tmp_path, confinement):
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 3, round: 0.01"), tracks=7)
     id = submit(service, "oak", estimates(wrong=3, tracks=7), splits=["test"])
     work(service, confinement)
@@ -50,7 +49,7 @@ def test_released_scores_are_rounded_and_have_no_interval(tmp_path: Path, confin
     assert (row.low, row.high, row.improved) == (None, None, True)
 
 
-def test_the_ladder_keeps_back_what_is_hardly_better() -> None:
+def test_the_ladder_keeps_back_what_is_hardly_better():
     split = Split(root="test", hidden=True, ladder=0.005)
     assert climb(0.81249, None, split) == 0.812
     assert climb(0.8165, 0.812, split) is None
@@ -62,7 +61,7 @@ def test_the_ladder_keeps_back_what_is_hardly_better() -> None:
     assert round_to(0.12345, 0.005) == 0.125
 
 
-def test_each_account_climbs_by_itself(tmp_path: Path, confinement: Confinement) -> None:
+def test_each_account_climbs_by_itself(tmp_path, confinement):
     service = open_campaign(tmp_path, CAMPAIGN.replace("ladder: 0.005", "ladder: 0.2"))
     ids = [
         submit(service, name, estimates(wrong=wrong), splits=["test"], who=who)
@@ -74,13 +73,12 @@ def test_each_account_climbs_by_itself(tmp_path: Path, confinement: Confinement)
 
 
 def messages_of(service: Service, id: str) -> list[str]:
-    assert service.database is not None
     with service.database.read() as session:
         found = session.scalars(select(Submission).where(Submission.id == id)).one()
         return [one.message for one in findings_of(session, found)]
 
 
-def test_a_hidden_split_needs_all_tracks(tmp_path: Path, confinement: Confinement) -> None:
+def test_a_hidden_split_needs_all_tracks(tmp_path, confinement):
     service = open_campaign(tmp_path)
     files = estimates()
     del files["test3.lab"]
@@ -91,7 +89,7 @@ def test_a_hidden_split_needs_all_tracks(tmp_path: Path, confinement: Confinemen
     assert messages_of(service, id) == [lacking]
 
 
-def test_a_complete_split_is_scored_beside_a_hidden_one_that_is_not(tmp_path: Path, confinement: Confinement) -> None:
+def test_a_complete_split_is_scored_beside_a_hidden_one_that_is_not(tmp_path, confinement):
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
     files = estimates()
     del files["test3.lab"]
@@ -109,24 +107,19 @@ def test_a_complete_split_is_scored_beside_a_hidden_one_that_is_not(tmp_path: Pa
     assert scores(service, again, "test")
 
 
-def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(
-    tmp_path: Path, confinement: Confinement
-) -> None:
+def test_names_of_hidden_tracks_are_told_only_where_a_table_lists_them(tmp_path, confinement):
     service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
     files = {**estimates(), "test33.lab": "0 1 C\n"}
     del files["test3.lab"]
     submit(service, "oak", files, splits=["test"])
     work(service, confinement)
-    assert service.database is not None
     with service.database.read() as session:
         messages = " ".join(one.message for one in findings_of(session, session.scalars(select(Submission)).one()))
     assert "1 of 6 tracks of test (chord) have no estimate (the organisers' data have the names" in messages
     assert "test3" not in messages
 
 
-def test_jobs_that_open_files_are_not_told_the_names_of_hidden_tracks(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_that_open_files_are_not_told_the_names_of_hidden_tracks(tmp_path, confinement, monkeypatch):
     service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
     id = submit(service, "oak", estimates(), splits=["dev", "test"])
     run, told = confinement.run, {}
@@ -144,12 +137,11 @@ def test_jobs_that_open_files_are_not_told_the_names_of_hidden_tracks(
     }  # fmt: skip
 
 
-def test_comparisons_on_a_hidden_split_are_outcomes(tmp_path: Path, confinement: Confinement) -> None:
+def test_comparisons_on_a_hidden_split_are_outcomes(tmp_path, confinement):
     service = open_campaign(tmp_path)
     for name, wrong in (("a", 6), ("b", 0)):
         submit(service, name, estimates(wrong=wrong), splits=["test"])
     work(service, confinement)
-    assert service.database is not None
     with service.database.read() as session:
         (found,) = session.scalars(select(Verdict)).all()
         assert (found.outcome, found.low, found.high, found.p) == ("better", None, None, None)
@@ -158,12 +150,11 @@ def test_comparisons_on_a_hidden_split_are_outcomes(tmp_path: Path, confinement:
         assert [one.submission.name for one in board(session, "test", None)["chord"] if one.headline] == ["b", "a"]
 
 
-def test_outcomes_do_not_tell_what_the_ladder_keeps_back(tmp_path: Path, confinement: Confinement) -> None:
+def test_outcomes_do_not_tell_what_the_ladder_keeps_back(tmp_path, confinement):
     service = open_campaign(tmp_path)
     for name, wrong, who in (("a", 0, "ada"), ("leader", 1, "bob"), ("b", 6, "ada")):
         submit(service, name, estimates(wrong=wrong), splits=["test"], who=who)
     work(service, confinement)
-    assert service.database is not None
     with service.database.read() as session:
         named = {one.submission_id: one.submission.name for one in session.scalars(select(Released))}
         held = [named[one.submission_id] for one in session.scalars(select(Released)) if not one.improved]
@@ -172,9 +163,7 @@ def test_outcomes_do_not_tell_what_the_ladder_keeps_back(tmp_path: Path, confine
     assert judged == {"leader"}
 
 
-def test_how_many_tracks_a_metric_is_defined_on_is_not_told(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_many_tracks_a_metric_is_defined_on_is_not_told(tmp_path, confinement, monkeypatch):
     """An empty estimate would tell of a track whether its reference is empty."""
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["dev", "test"])
@@ -192,9 +181,7 @@ def test_how_many_tracks_a_metric_is_defined_on_is_not_told(
 
 
 @pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
-def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch, splits: list[str]
-) -> None:
+def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(tmp_path, confinement, monkeypatch, splits):
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
     run = confinement.run
 
@@ -218,9 +205,7 @@ def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(
 
 
 @pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
-def test_files_of_no_track_of_an_open_split_are_refused_before_a_hidden_one_is_scored(
-    tmp_path: Path, confinement: Confinement, splits: list[str]
-) -> None:
+def test_files_of_no_track_of_an_open_split_are_refused_before_a_hidden_one_is_scored(tmp_path, confinement, splits):
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
     id = submit(service, "oak", estimates(splits=("test",)), splits=splits)
     work(service, confinement)
@@ -229,9 +214,7 @@ def test_files_of_no_track_of_an_open_split_are_refused_before_a_hidden_one_is_s
     submit(service, "elm", estimates(), splits=["test"])
 
 
-def test_a_failure_on_a_hidden_split_counts(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_on_a_hidden_split_counts(tmp_path, confinement, monkeypatch):
     """Whether something fails may depend on a reference, and could be tried for ever."""
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
     submit(service, "oak", estimates(), splits=["test"])
@@ -248,9 +231,7 @@ def test_a_failure_on_a_hidden_split_counts(
         submit(service, "elm", estimates(), splits=["test"])
 
 
-def test_progress_tells_no_times_of_hidden_tracks(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_tells_no_times_of_hidden_tracks(tmp_path, confinement, monkeypatch):
     service = open_campaign(tmp_path)
     submit(service, "oak", estimates(), splits=["dev", "test"])
     run, told = confinement.run, {}
@@ -265,9 +246,7 @@ def test_progress_tells_no_times_of_hidden_tracks(
     assert told == {"dev": True, "test": False}
 
 
-def test_a_failure_on_a_hidden_split_has_fixed_words(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_on_a_hidden_split_has_fixed_words(tmp_path, confinement, monkeypatch):
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["test"])
     worker = Worker(service)
@@ -287,9 +266,7 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(
     submit(service, "oak", estimates())  # nothing was scored: the name is free
 
 
-def test_a_name_under_which_something_was_scored_is_not_given_again(
-    tmp_path: Path, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_under_which_something_was_scored_is_not_given_again(tmp_path, confinement, monkeypatch):
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["dev", "test"])
     worker = Worker(service)
@@ -343,7 +320,7 @@ def secrets_of(service: Service) -> list[str]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_no_route_tells_of_a_hidden_reference(played: Service, role: Role | None) -> None:
+def test_no_route_tells_of_a_hidden_reference(played, role):
     kept = secrets_of(played)
     if role is None:
         clients: list[TestClient] = [Browser(played), TestClient(create_app(played), base_url="http://localhost:8765")]
@@ -365,7 +342,7 @@ def test_no_route_tells_of_a_hidden_reference(played: Service, role: Role | None
     assert tried > 100
 
 
-def test_nothing_that_is_served_by_address_holds_the_hidden_split(played: Service) -> None:
+def test_nothing_that_is_served_by_address_holds_the_hidden_split(played):
     names = {one.name for one in played.folder_of("public").iterdir() if not one.name.startswith(".")}
     assert names == {"dev.zarr"}
     client = Browser(played, "an organiser", "organiser")
@@ -378,7 +355,7 @@ def test_nothing_that_is_served_by_address_holds_the_hidden_split(played: Servic
         assert not path.is_file() or SECRET.encode() not in path.read_bytes()
 
 
-def test_the_database_and_the_logs_hold_no_hidden_reference(played: Service) -> None:
+def test_the_database_and_the_logs_hold_no_hidden_reference(played):
     assert played.folder is not None
     for name in ("campaign.db", "campaign.db-wal", "audit.jsonl"):
         path = played.folder / name
@@ -386,7 +363,6 @@ def test_the_database_and_the_logs_hold_no_hidden_reference(played: Service) -> 
             data = path.read_bytes()
             assert SECRET.encode() not in data
             assert b"reference/test" not in data
-    assert played.database is not None
     with played.database.read() as session:
         rows = session.scalars(select(Released).where(Released.split == "test")).all()
         assert rows
@@ -409,7 +385,7 @@ def probes() -> dict[str, dict[str, str | bytes]]:
 
 
 @pytest.mark.parametrize("what", probes())
-def test_no_error_quotes_a_hidden_reference(what: str, played: Service, confinement: Confinement) -> None:
+def test_no_error_quotes_a_hidden_reference(what, played, confinement):
     # An account for each: what is scored counts.
     id = submit(played, f"probe-{what}", probes()[what], splits=["test"], who=f"prober {what}", visibility="private")
     work(played, confinement)
@@ -424,7 +400,7 @@ def test_no_error_quotes_a_hidden_reference(what: str, played: Service, confinem
             assert "reference/" not in answer.text
 
 
-def test_a_link_to_a_reference_is_not_followed(played: Service, confinement: Confinement) -> None:
+def test_a_link_to_a_reference_is_not_followed(played, confinement):
     assert played.path is not None
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as archive:

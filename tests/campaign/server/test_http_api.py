@@ -33,7 +33,7 @@ def client(demo_store: Path) -> TestClient:
     return TestClient(create_app(Service("Demo", {"tunes": demo_store})))
 
 
-def test_stores_are_listed_with_evaluations_and_addresses(client: TestClient) -> None:
+def test_stores_are_listed_with_evaluations_and_addresses(client):
     (store,) = client.get("/api/v1/stores").json()["stores"]
     assert store["name"] == "tunes"
     assert [one["name"] for one in store["evaluations"]] == ["chord", "chord_mirex2013"]
@@ -43,7 +43,7 @@ def test_stores_are_listed_with_evaluations_and_addresses(client: TestClient) ->
     assert client.get(store["self"]).json()["pipeline"].startswith("# Six traditional tunes")
 
 
-def test_scripts_of_other_sites_read_data_where_that_is_allowed(client: TestClient, demo_store: Path) -> None:
+def test_scripts_of_other_sites_read_data_where_that_is_allowed(client, demo_store):
     service = Service("Demo", {"tunes": demo_store}, cors=True)
     shared = TestClient(create_app(service))
     for address in (DEMO, "/stores/tunes.json", "/stores/tunes.zarr/zarr.json", "/feed.xml"):
@@ -56,7 +56,7 @@ def test_scripts_of_other_sites_read_data_where_that_is_allowed(client: TestClie
     assert "access-control-allow-origin" not in shared.get("/").headers
 
 
-def test_an_evaluation_has_its_systems_tracks_and_metrics(client: TestClient) -> None:
+def test_an_evaluation_has_its_systems_tracks_and_metrics(client):
     found = client.get(f"{DEMO}/evaluations/chord").json()
     assert [one["name"] for one in found["systems"]] == ["oak", "elm", "ash"]
     assert found["systems"][2]["cells"] == {"ok": 4, "missing_reference": 1, "empty_estimate": 1, "invalid": 1}
@@ -79,15 +79,13 @@ def test_an_evaluation_has_its_systems_tracks_and_metrics(client: TestClient) ->
         ("metric=majmin&by=meter&across=meter=mean", {"metric": "majmin", "by": "meter", "across": {"meter": "mean"}}),
     ],
 )
-def test_a_query_gives_the_rows_of_the_command(
-    client: TestClient, demo_store: Path, address: str, options: dict[str, Any]
-) -> None:
+def test_a_query_gives_the_rows_of_the_command(client, demo_store, address, options):
     found = client.get(f"{DEMO}/query?evaluation=chord&{address}").json()
     assert found == json.loads(mirflow.query(demo_store, group="chord", sort="stored", **options).to_json())
 
 
 @pytest.mark.parametrize("style", ["json", "csv", "arrow", "parquet"])
-def test_scores_by_track_are_the_same_in_every_format(client: TestClient, demo_store: Path, style: str) -> None:
+def test_scores_by_track_are_the_same_in_every_format(client, demo_store, style):
     answer = client.get(f"{DEMO}/evaluations/chord/scores?metric=majmin&track=a*&format={style}")
     read = {
         "json": lambda data: pd.DataFrame(json.loads(data)),
@@ -101,7 +99,7 @@ def test_scores_by_track_are_the_same_in_every_format(client: TestClient, demo_s
     np.testing.assert_array_equal(frame.loc[expected["system"].values].to_numpy(float), expected.values)
 
 
-def test_the_header_accept_chooses_a_format(client: TestClient) -> None:
+def test_the_header_accept_chooses_a_format(client):
     address = f"{DEMO}/query?evaluation=chord&metric=majmin"
     for accept, kind in (
         ("text/csv", "text/csv"),
@@ -116,9 +114,7 @@ def test_the_header_accept_chooses_a_format(client: TestClient) -> None:
     assert "text/csv" in refused.json()["detail"]
 
 
-def test_without_pyarrow_its_formats_are_refused_with_a_reason(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pyarrow_its_formats_are_refused_with_a_reason(client, monkeypatch):
     known = builtins.__import__
 
     def without(name: str, *rest: Any) -> Any:
@@ -132,7 +128,7 @@ def test_without_pyarrow_its_formats_are_refused_with_a_reason(
     assert "needs pyarrow" in answer.json()["detail"]
 
 
-def test_the_leaderboard_is_that_of_export(client: TestClient, demo_store: Path) -> None:
+def test_the_leaderboard_is_that_of_export(client, demo_store):
     evaluations = mirflow.open_store(demo_store)
     boards = {name: node.to_dataset() for name, node in evaluations.children.items()}
     assert client.get(f"{DEMO}/leaderboard").text == to_json(leaderboard(boards, title="tunes"))
@@ -163,16 +159,14 @@ def test_the_leaderboard_is_that_of_export(client: TestClient, demo_store: Path)
         ("/nothing", 404, "unknown address; see /api/v1/openapi.json"),
     ],
 )
-def test_what_cannot_be_answered_is_refused_with_the_reason(
-    client: TestClient, address: str, status: int, detail: str
-) -> None:
+def test_what_cannot_be_answered_is_refused_with_the_reason(client, address, status, detail):
     answer = client.get(f"/api/v1{address}")
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert detail in answer.json()["detail"]
 
 
-def test_costs_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_are_bounded(client, monkeypatch):
     monkeypatch.setattr(http_api, "ROWS", {**http_api.ROWS, "json": 10})
     answer = client.get(f"{DEMO}/evaluations/chord/scores?metric=majmin")
     assert (answer.status_code, answer.json()["detail"][:25]) == (413, "21 rows exceed the limit ")
@@ -183,7 +177,7 @@ def test_costs_are_bounded(client: TestClient, monkeypatch: pytest.MonkeyPatch) 
         assert "the computation would take too long" in answer.json()["detail"]
 
 
-def test_messages_do_not_tell_where_files_are(tmp_path: Path) -> None:
+def test_messages_do_not_tell_where_files_are(tmp_path):
     store = tmp_path / "onsets.zarr"
     publish(store, "ada")
     (store / "zarr.json").write_text("{")
@@ -191,7 +185,7 @@ def test_messages_do_not_tell_where_files_are(tmp_path: Path) -> None:
     assert answer.json()["detail"] == "the store cannot be read at the moment"
 
 
-def test_a_tag_saves_what_has_not_changed_and_a_publish_is_seen_at_once(tmp_path: Path) -> None:
+def test_a_tag_saves_what_has_not_changed_and_a_publish_is_seen_at_once(tmp_path):
     store = tmp_path / "onsets.zarr"
     publish(store, "ada")
     client = TestClient(create_app(Service("Onsets", {"onsets": store})))
@@ -218,7 +212,7 @@ class TestDescription:
         return paths
 
     @pytest.mark.slow
-    def test_every_operation_is_described_and_answers(self, client: TestClient, paths: dict[str, Any]) -> None:
+    def test_every_operation_is_described_and_answers(self, client, paths):
         assert set(paths) == {http_api.BASE + one.path for one in http_api.OPERATIONS}
         for path, operations in paths.items():
             address = path.format(store="tunes", evaluation="chord")
@@ -232,7 +226,7 @@ class TestDescription:
                 assert answer.status_code == 200, address
                 assert answer.headers["content-type"].startswith(kind.partition(";")[0])
 
-    def test_values_outside_of_what_is_described_are_refused(self) -> None:
+    def test_values_outside_of_what_is_described_are_refused(self):
         for parameter, option in {
             name: one for operation in http_api.OPERATIONS for name, one in operation.parameters.items()
         }.items():

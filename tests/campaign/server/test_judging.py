@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
@@ -40,9 +39,7 @@ def in_order(changes: list[dict[str, Any]]) -> State:
 
 
 @given(st.lists(FIELDS, max_size=8), st.randoms(use_true_random=False))
-def test_changes_of_a_window_make_the_same_state_in_any_order_and_twice(
-    changes: list[dict[str, Any]], chance: random.Random
-) -> None:
+def test_changes_of_a_window_make_the_same_state_in_any_order_and_twice(changes, chance):
     sent = [JudgementChange("window", number, values) for number, values in enumerate(changes, 1)]
     arrived = [*sent, *chance.sample(sent, chance.randint(0, len(sent)))]
     chance.shuffle(arrived)
@@ -50,20 +47,18 @@ def test_changes_of_a_window_make_the_same_state_in_any_order_and_twice(
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), FIELDS), max_size=8), st.data())
-def test_a_change_that_comes_again_undoes_nothing_that_another_window_changed(
-    changes: list[tuple[str, dict[str, Any]]], data: st.DataObject
-) -> None:
+def test_a_change_that_comes_again_undoes_nothing_that_another_window_changed(changes, data):
     sent = [JudgementChange(client, number, values) for number, (client, values) in enumerate(changes, 1)]
     again = data.draw(st.lists(st.sampled_from(sent), max_size=4)) if sent else []
     assert fold([*sent, *again]) == in_order([values for _, values in changes])
 
 
-def test_of_two_windows_the_one_that_arrives_last_counts_for_each_field() -> None:
+def test_of_two_windows_the_one_that_arrives_last_counts_for_each_field():
     first, second = JudgementChange("a", 7, {"broad": "NS", "fine": 1.0}), JudgementChange("b", 1, {"broad": "VS"})
     assert fold([first, second]) == State(broad="VS", fine=1.0)
 
 
-def test_what_was_heard_only_grows() -> None:
+def test_what_was_heard_only_grows():
     assert (
         fold([JudgementChange("a", 1, {}, 7.0), JudgementChange("b", 1, {}, 2.0), JudgementChange("a", 2, {})]).heard
         == 7.0
@@ -86,7 +81,7 @@ def test_what_was_heard_only_grows() -> None:
         ({"heard": 3}, "unknown field of a judgement"),
     ],
 )
-def test_what_is_no_judgement_is_refused(values: dict[str, Any], message: str) -> None:
+def test_what_is_no_judgement_is_refused(values, message):
     with pytest.raises(JudgementError, match=message):
         read_values(values)
 
@@ -108,20 +103,20 @@ def test_what_is_no_judgement_is_refused(values: dict[str, Any], message: str) -
         ({"values": []}, "invalid values: expected the changed fields"),
     ],
 )
-def test_what_is_no_change_is_refused(change: Any, message: str) -> None:
+def test_what_is_no_change_is_refused(change, message):
     whole = {"assignment": 1, "client": "abcdefgh", "number": 1, "values": {}, "heard": None}
     body = change if isinstance(change, bytes) else json.dumps({**whole, **change}).encode()
     with pytest.raises(JudgementError, match=message):
         read_change(body)
 
 
-def test_a_range_needs_three_judgements() -> None:
+def test_a_range_needs_three_judgements():
     others = [("NS", 1.0), ("NS", 2.0), ("VS", 9.0), ("NS", 0.0), (None, 9.0), ("VS", None), ("VS", 9.0)]
     assert contradicted("NS", 9.0, others) is None
     assert contradicted("NS", 9.0, [*others, ("VS", 9.0)]) == "VS"
 
 
-def test_only_what_lies_in_the_range_of_another_category_and_not_in_its_own_is_asked_about() -> None:
+def test_only_what_lies_in_the_range_of_another_category_and_not_in_its_own_is_asked_about():
     others = [("NS", 1.0), ("NS", 2.0), ("NS", 3.0), ("SS", 2.5), ("SS", 6.0), ("SS", 7.0), ("VS", 9.0)]
     assert contradicted("NS", 5.0, others) == "SS"
     assert contradicted("NS", 2.8, others) is None

@@ -28,7 +28,7 @@ from mirflow.store.read import read_scores
 from ...waiting import PATIENCE
 from .accounts import BASE, BEGIN, Browser, Clock, account
 from .campaigns import member
-from .databases import with_database
+from .databases import stored, with_database
 from .processes import Server
 
 CAMPAIGN = """\
@@ -39,8 +39,8 @@ splits:
   dev: dev
   test: {root: test, hidden: true, final: {frozen: "2027-01-10T00:00Z", published: "2027-02-01T00:00Z"}}
 """
+# Sender and visibility; the last one is in the stores before it is scored.
 SYSTEMS = {"oak": ("ada", "public"), "elm": ("bob", "lab"), "ash": ("ada", "private"), "yew": ("bob", "public")}
-"""Sender and visibility; the last one is in the stores before it is scored."""
 READERS = {"ada": "submitter", "bob": "submitter", "eve": "reader", "org": "organiser"}
 LABS = {"ada": "Oslo", "bob": "Bonn"}
 EVERYBODY = {"", *READERS}
@@ -90,8 +90,7 @@ def service(tmp_path: Path, scored: Path) -> Service:
     service = open_service([path], BASE)
     service.clock = Clock()
     for name, role in READERS.items():
-        member(service, name, role, LABS.get(name, ""))  # type: ignore[arg-type]
-    assert service.database is not None
+        member(service, name, role, LABS.get(name, ""))
     with service.database.write() as session:
         for name in [*SYSTEMS][:3]:
             enter(session, service, name)
@@ -115,7 +114,7 @@ class Readers:
         self.client = TestClient(create_app(service), base_url=BASE)
         self.headers: dict[str, dict[str, str]] = {"": {}}
         for name, role in READERS.items():
-            secret = account(service, name, role, "token")  # type: ignore[arg-type]
+            secret = account(service, name, role, "token")
             self.headers[name] = {"Authorization": f"Bearer {secret}"}
 
     def get(self, who: str, address: str) -> tuple[int, str]:
@@ -131,7 +130,6 @@ class Readers:
 @contextmanager
 def asked_tables(service: Service) -> Iterator[set[str]]:
     """Tables that are read."""
-    assert service.database is not None
     found: set[str] = set()
 
     def note(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
@@ -157,9 +155,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Content]:
 
 
 @pytest.mark.parametrize("who", ["", "ada", "org"])
-def test_a_page_is_made_once_and_then_only_the_state_is_looked_up(
-    service: Service, made: list[Content], who: str
-) -> None:
+def test_a_page_is_made_once_and_then_only_the_state_is_looked_up(service, made, who):
     readers = Readers(service)
     for address in PAGES:
         first = readers.get(who, address)
@@ -172,7 +168,7 @@ def test_a_page_is_made_once_and_then_only_the_state_is_looked_up(
 
 
 @pytest.mark.slow
-def test_kept_pages_of_several_readers_take_no_more_memory_than_all_may(service: Service) -> None:
+def test_kept_pages_of_several_readers_take_no_more_memory_than_all_may(service):
     readers = Readers(service)
     service.answers._most_bytes = 30_000
     for _ in range(2):
@@ -184,7 +180,6 @@ def test_kept_pages_of_several_readers_take_no_more_memory_than_all_may(service:
 
 def by_row(change: Callable[[Submission], object], name: str = "oak") -> Callable[[Service], None]:
     def make(service: Service) -> None:
-        assert service.database is not None
         with service.database.write() as session:
             change(session.scalars(select(Submission).where(Submission.name == name)).one())
 
@@ -193,10 +188,8 @@ def by_row(change: Callable[[Submission], object], name: str = "oak") -> Callabl
 
 def by_form(who: str, name: str, action: str, **fields: str) -> Callable[[Service], None]:
     def make(service: Service) -> None:
-        assert service.database is not None
-        with service.database.read() as session:
-            id = session.scalars(select(Submission.id).where(Submission.name == name)).one()
-        browser = Browser(service, who, READERS[who])  # type: ignore[arg-type]
+        (id,) = stored(service.database, select(Submission.id).where(Submission.name == name))
+        browser = Browser(service, who, READERS[who])
         assert browser.submit(f"/submissions/{id}/{action}", **fields).status_code == 303
 
     return make
@@ -204,7 +197,6 @@ def by_form(who: str, name: str, action: str, **fields: str) -> Callable[[Servic
 
 def by_account(name: str, change: Callable[[Session, User], object]) -> Callable[[Service], None]:
     def make(service: Service) -> None:
-        assert service.database is not None
         with service.database.write() as session:
             change(session, find_user(session, name))
 
@@ -212,7 +204,6 @@ def by_account(name: str, change: Callable[[Session, User], object]) -> Callable
 
 
 def score_one_more(service: Service) -> None:
-    assert service.database is not None
     with service.database.write() as session:
         enter(session, service, "yew")
 
@@ -224,11 +215,12 @@ def publish(service: Service) -> None:
 
 def move_to(time: str) -> Callable[[Service], None]:
     def make(service: Service) -> None:
-        service.clock.now = dt.datetime.fromisoformat(time)  # type: ignore[attr-defined]
+        service.clock.now = dt.datetime.fromisoformat(time)
 
     return make
 
 
+# What happens in a campaign, and whose pages it changes.
 CHANGES: dict[str, tuple[Callable[[Service], None], set[str]]] = {
     "scored": (score_one_more, EVERYBODY),
     "withdrawn": (by_form("ada", "oak", "withdraw"), EVERYBODY),
@@ -245,17 +237,16 @@ CHANGES: dict[str, tuple[Callable[[Service], None], set[str]]] = {
     "account revoked": (by_account("ada", lambda session, user: revoke(session, user, BEGIN)), {"ada"}),
     "final ranking": (move_to("2027-02-01T00:00:00+00:00"), EVERYBODY),
 }  # fmt: skip
-"""What happens in a campaign, and whose pages it changes."""
 
 
+# Changes that are tried at once; the others, which touch the same tables, take as long.
 USUAL = {"scored", "withdrawn, private", "made private", "role", "account revoked", "final ranking"}
-"""Changes that are tried at once; the others, which touch the same tables, take as long."""
 
 
 @pytest.mark.parametrize(
     "what", [one if one in USUAL else pytest.param(one, marks=pytest.mark.slow) for one in CHANGES]
 )
-def test_what_another_process_changes_is_on_the_next_page(service: Service, what: str) -> None:
+def test_what_another_process_changes_is_on_the_next_page(service, what):
     change, whose = CHANGES[what]
     readers = Readers(service)
     before = readers.look()
@@ -268,7 +259,7 @@ def test_what_another_process_changes_is_on_the_next_page(service: Service, what
 
 
 @pytest.mark.slow
-def test_a_moment_before_the_final_ranking_nothing_of_it_is_shown(service: Service) -> None:
+def test_a_moment_before_the_final_ranking_nothing_of_it_is_shown(service):
     readers = Readers(service)
     before = readers.look()
     move_to("2027-01-31T23:59:59+00:00")(service)
@@ -280,7 +271,7 @@ def test_a_moment_before_the_final_ranking_nothing_of_it_is_shown(service: Servi
 
 
 @pytest.mark.slow
-def test_a_new_public_copy_is_seen_by_all(service: Service) -> None:
+def test_a_new_public_copy_is_seen_by_all(service):
     readers = Readers(service)
     before = readers.look()
     publish(opened_again(service))
@@ -289,7 +280,7 @@ def test_a_new_public_copy_is_seen_by_all(service: Service) -> None:
     assert all(after[who]["/feed.xml"] != before[who]["/feed.xml"] for who in EVERYBODY)
 
 
-def test_no_reader_is_given_the_pages_of_another(service: Service) -> None:
+def test_no_reader_is_given_the_pages_of_another(service):
     readers = Readers(service)
     seen = {"": {"oak"}, "ada": {"oak", "ash"}, "bob": {"oak", "elm"}, "eve": {"oak"}, "org": {"oak", "elm", "ash"}}
     for _ in range(2):
@@ -301,7 +292,7 @@ def test_no_reader_is_given_the_pages_of_another(service: Service) -> None:
                 assert shown == ([who] if who else []), address
 
 
-def test_who_logs_out_gets_the_pages_of_everybody(service: Service) -> None:
+def test_who_logs_out_gets_the_pages_of_everybody(service):
     app = create_app(service)
     ada = Browser(service, "ada", "submitter")
     ada.app = app
@@ -317,7 +308,7 @@ def test_who_logs_out_gets_the_pages_of_everybody(service: Service) -> None:
         assert answer.text != text or address == "/feed.xml"
 
 
-def test_sessions_of_an_account_share_pages_without_a_token_of_theirs(service: Service, made: list[Content]) -> None:
+def test_sessions_of_an_account_share_pages_without_a_token_of_theirs(service, made):
     first, second = (Browser(service, "ada", "submitter") for _ in range(2))
     for one in (first, second):
         one.headers["Accept"] = "text/html, */*"
@@ -330,7 +321,7 @@ def test_sessions_of_an_account_share_pages_without_a_token_of_theirs(service: S
     assert made == []
 
 
-def test_tags_tell_nothing_of_what_a_page_does_not_show(service: Service, made: list[Content]) -> None:
+def test_tags_tell_nothing_of_what_a_page_does_not_show(service, made):
     client = TestClient(create_app(service), base_url=BASE)
     tags = {address: client.get(address).headers["etag"] for address in FOLLOWED[:4]}
     by_row(lambda row: setattr(row, "paper", "https://lab.org/secret"), "ash")(service)
@@ -342,7 +333,7 @@ def test_tags_tell_nothing_of_what_a_page_does_not_show(service: Service, made: 
 
 
 @pytest.mark.slow
-def test_kept_pages_read_only_tables_whose_changes_are_noticed(service: Service) -> None:
+def test_kept_pages_read_only_tables_whose_changes_are_noticed(service):
     unseen = {name for name, table in Base.metadata.tables.items() if table.info.get("unseen")}
     assert {"progress", "worker", "grading_event"} <= unseen
     readers = Readers(service)
@@ -354,8 +345,7 @@ def test_kept_pages_read_only_tables_whose_changes_are_noticed(service: Service)
 
 
 @pytest.mark.slow
-def test_reports_of_workers_and_the_progress_of_scoring_renew_no_page(service: Service, made: list[Content]) -> None:
-    assert service.database is not None
+def test_reports_of_workers_and_the_progress_of_scoring_renew_no_page(service, made):
     readers = Readers(service)
     readers.look()
     made.clear()
@@ -367,7 +357,7 @@ def test_reports_of_workers_and_the_progress_of_scoring_renew_no_page(service: S
 
 
 @pytest.mark.slow
-def test_a_server_that_runs_shows_what_this_process_changes(service: Service, tmp_path: Path) -> None:
+def test_a_server_that_runs_shows_what_this_process_changes(service, tmp_path):
     assert service.path is not None
     addresses = ("/", "/stores/test/onset/", "/stores/dev/onset/")
     with Server(service.path, tmp_path / "log", "--no-worker") as server:

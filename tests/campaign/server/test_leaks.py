@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,8 +25,8 @@ from .addresses import addresses
 from .campaigns import open_campaign
 from .test_boards import FINAL, scored
 
+# True scores, and others: those of the public system round alike, the private one keeps the last one back.
 CHANGED = {"honest": (0.81749, 0.81652), "good": (0.91637, 0.93152), "junk": (0.54412, 0.61823)}
-"""True scores, and others: those of the public system round alike, the private one keeps the last one back."""
 VOLATILE = re.compile(r'name="csrf" value="[0-9a-f]+"|nonce-?="?[\w-]+|"free_bytes":\d+')
 
 
@@ -53,7 +52,6 @@ def visited(client: Browser, paths: Iterable[str]) -> dict[str, str]:
 
 
 def change_secrets(service: Service) -> None:
-    assert service.database is not None
     with service.database.write() as session:
         for row, submission in session.execute(select(Released, Submission).join(Submission)):
             before, after = CHANGED[submission.name]
@@ -73,16 +71,14 @@ def differing(service: Service, client: Browser, paths: Iterable[str]) -> list[s
 
 
 @pytest.mark.parametrize("name", ["", pytest.param("bob", marks=pytest.mark.slow)])
-def test_no_answer_depends_on_a_score_that_is_not_released(service: Service, name: str) -> None:
+def test_no_answer_depends_on_a_score_that_is_not_released(service, name):
     paths = [path for method, path in addresses(service) if method == "GET"]
     paths = [path for path in paths if path != "/metrics" and "logout" not in path]  # one counts requests
     assert differing(service, Browser(service, name, "submitter"), paths) == []
 
 
 @pytest.mark.parametrize("module", [views, pytest.param(submission_pages, marks=pytest.mark.slow)])
-def test_a_score_that_one_page_shows_to_three_decimals_is_seen(
-    service: Service, module: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_score_that_one_page_shows_to_three_decimals_is_seen(service, module, monkeypatch):
     def leak(row: Released, *_: Any) -> ShownScore:
         value = row.value if row.improved or row.true_value is None else round(row.true_value, 3)
         return ShownScore(value, None, None, kept_back=False)

@@ -21,7 +21,7 @@ class Seconds:
         return self.now
 
 
-def test_a_bucket_is_filled_again_at_its_rate() -> None:
+def test_a_bucket_is_filled_again_at_its_rate():
     clock = Seconds()
     rates = RateLimits({"login": (2, 0.5)}, clock)
     rates.take("login", "192.0.2.7")
@@ -36,7 +36,7 @@ def test_a_bucket_is_filled_again_at_its_rate() -> None:
         rates.take("login", "192.0.2.7")
 
 
-def test_only_so_many_clients_are_remembered() -> None:
+def test_only_so_many_clients_are_remembered():
     rates = RateLimits({"login": (1, 0.001)}, Seconds(), kept=100)
     for number in range(1000):
         rates.take("login", str(number))
@@ -47,7 +47,7 @@ def scope_of(**headers: str) -> dict[str, Any]:
     return {"type": "http", "headers": [(name.encode(), value.encode()) for name, value in headers.items()]}
 
 
-def test_a_length_that_is_announced_counts_at_once() -> None:
+def test_a_length_that_is_announced_counts_at_once():
     async def never() -> Any:
         raise AssertionError("nothing may be read")
 
@@ -57,7 +57,7 @@ def test_a_length_that_is_announced_counts_at_once() -> None:
 
 
 @pytest.mark.parametrize(("pause", "parts"), [(0.2, 3), (0.02, 100)], ids=["a long pause", "a byte now and then"])
-def test_a_slow_body_is_given_up(monkeypatch: pytest.MonkeyPatch, pause: float, parts: int) -> None:
+def test_a_slow_body_is_given_up(monkeypatch, pause, parts):
     monkeypatch.setattr(limits, "IDLE", 0.1)
     monkeypatch.setattr(limits, "PATIENCE", 0.3)
 
@@ -74,7 +74,7 @@ def test_a_slow_body_is_given_up(monkeypatch: pytest.MonkeyPatch, pause: float, 
         asyncio.run(read())
 
 
-def test_the_end_of_a_connection_is_waited_for() -> None:
+def test_the_end_of_a_connection_is_waited_for():
     async def silent() -> Any:
         await asyncio.sleep(0.2)
         return {"type": "http.disconnect"}

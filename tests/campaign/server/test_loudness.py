@@ -35,16 +35,16 @@ def sines(path: Path, levels: list[tuple[float, float]], channels: int = 2) -> P
         ([(-26, 20), (-20, 20.1), (-26, 20)], -23.0),  # 5
     ],
 )
-def test_signals_of_tech_3341(tmp_path: Path, levels: list[tuple[float, float]], lufs: float) -> None:
+def test_signals_of_tech_3341(tmp_path, levels, lufs):
     assert measure_loudness(sines(tmp_path / "a.wav", levels)) == pytest.approx(lufs, abs=0.1)
 
 
-def test_a_tone_of_full_scale_in_one_channel(tmp_path: Path) -> None:
+def test_a_tone_of_full_scale_in_one_channel(tmp_path):
     """ITU-R BS.1770-4, annex 1: a sine of 997 Hz at 0 dBFS in one channel has -3.01 LKFS."""
     assert measure_loudness(sines(tmp_path / "a.wav", [(0, 5)], channels=1)) == pytest.approx(-3.01, abs=0.1)
 
 
-def test_what_cannot_be_measured_stays_as_it_is(tmp_path: Path) -> None:
+def test_what_cannot_be_measured_stays_as_it_is(tmp_path):
     soundfile.write(tmp_path / "silent.wav", np.zeros(RATE), RATE)
     soundfile.write(tmp_path / "short.wav", np.ones(100), RATE)
     (tmp_path / "text.wav").write_text("no sound")
@@ -53,15 +53,14 @@ def test_what_cannot_be_measured_stays_as_it_is(tmp_path: Path) -> None:
     assert gain_of(None) == 1.0
 
 
-def test_louder_recordings_are_turned_down_to_the_same_loudness(tmp_path: Path) -> None:
+def test_louder_recordings_are_turned_down_to_the_same_loudness(tmp_path):
     loud, soft = sines(tmp_path / "loud.wav", [(-11, 3)]), sines(tmp_path / "soft.wav", [(-30, 3)])
     assert gain_of(measure_loudness(loud)) == pytest.approx(10 ** ((TARGET + 11) / 20), abs=0.01)
     assert gain_of(measure_loudness(soft)) == 1.0
 
 
-def test_a_recording_is_measured_once_until_it_is_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_is_measured_once_until_it_is_changed(tmp_path, monkeypatch):
     service: Service = make_service(tmp_path, audio=False)
-    assert service.database is not None
     measured: list[Path] = []
     monkeypatch.setattr(
         "mirflow.campaign.server.graders.grader_pages.measure_loudness", lambda path: (measured.append(path), -17.0)[1]

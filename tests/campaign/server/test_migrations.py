@@ -76,13 +76,13 @@ def user_columns(database: Database) -> list[str]:
     return [column["name"] for column in sa.inspect(database.engine).get_columns("user")]
 
 
-def test_the_revisions_are_one_line_of_files() -> None:
+def test_the_revisions_are_one_line_of_files():
     known = tables.revisions()
     assert known == sorted(known)
     assert [file.name[1:5] for file in sorted(tables.REVISIONS.glob("r[0-9]*.py"))] == known
 
 
-def test_an_upgrade_keeps_rows_and_what_refers_to_them(database: Database, request: pytest.FixtureRequest) -> None:
+def test_an_upgrade_keeps_rows_and_what_refers_to_them(database, request):
     request.getfixturevalue("next_version")
     with pytest.raises(DatabaseError, match=r"revision 0001.* needs 0002: .* run mirflow serve upgrade CAMPAIGN"):
         database.create()
@@ -95,12 +95,12 @@ def test_an_upgrade_keeps_rows_and_what_refers_to_them(database: Database, reque
     assert set(sa.inspect(database.engine).get_table_names()) == {*Base.metadata.tables, "version"}
 
 
-def test_a_database_without_tables_is_not_upgraded(tmp_path: Path) -> None:
+def test_a_database_without_tables_is_not_upgraded(tmp_path):
     with pytest.raises(DatabaseError, match="has no tables yet: start mirflow serve to create them"):
         Database(f"sqlite:///{tmp_path / 'new.db'}").upgrade()
 
 
-def test_a_newer_database_is_refused(database: Database) -> None:
+def test_a_newer_database_is_refused(database):
     with database.write() as session:
         session.execute(sa.text("UPDATE version SET version_num = '9999'"))
     for refused_door in (database.create, database.upgrade):
@@ -108,9 +108,7 @@ def test_a_newer_database_is_refused(database: Database) -> None:
             refused_door()
 
 
-def test_an_upgrade_that_fails_changes_nothing(
-    database: Database, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_upgrade_that_fails_changes_nothing(database, request, monkeypatch):
     request.getfixturevalue("next_version")
     before = user_columns(database)
 
@@ -124,7 +122,7 @@ def test_an_upgrade_that_fails_changes_nothing(
     assert database.revision() == "0001"
 
 
-def test_rows_that_refer_to_nothing_are_not_taken_along(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_rows_that_refer_to_nothing_are_not_taken_along(tmp_path, request):
     database = _with_user(f"sqlite:///{tmp_path / 'campaign.db'}")
     request.getfixturevalue("next_version")
     with closing(sqlite3.connect(tmp_path / "campaign.db")) as connection:
@@ -146,7 +144,7 @@ def old_campaign(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     return path
 
 
-def test_the_command_backs_up_and_upgrades(old_campaign: Path, tmp_path: Path) -> None:
+def test_the_command_backs_up_and_upgrades(old_campaign, tmp_path):
     assert "run mirflow serve upgrade CAMPAIGN" in refused("serve", "users", "list", str(old_campaign))
     done = invoke("serve", "upgrade", str(old_campaign))
     assert f"{tmp_path / 'before-0002.tar.gz'}: backup of revision 0001" in done.stderr
@@ -155,9 +153,7 @@ def test_the_command_backs_up_and_upgrades(old_campaign: Path, tmp_path: Path) -
     assert "has the newest revision" in invoke("serve", "upgrade", str(old_campaign)).stderr
 
 
-def test_postgresql_is_backed_up_by_its_own_command(
-    server: str, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_postgresql_is_backed_up_by_its_own_command(server, tmp_path, request):
     url = new_database(server)
     _with_user(url).close()
     request.getfixturevalue("next_version")
@@ -167,15 +163,15 @@ def test_postgresql_is_backed_up_by_its_own_command(
     assert "upgraded from revision 0001" in invoke("serve", "upgrade", path, "--no-backup", code=0).stderr
 
 
-def test_a_backup_that_is_there_is_not_overwritten(old_campaign: Path, tmp_path: Path) -> None:
+def test_a_backup_that_is_there_is_not_overwritten(old_campaign, tmp_path):
     backup = tmp_path / "before-0002.tar.gz"
     backup.write_text("mine")
     assert "choose another file for the backup with --output" in refused("serve", "upgrade", str(old_campaign))
     assert backup.read_text() == "mine"
-    assert open_service([old_campaign], any_revision=True).database.revision() == "0001"  # type: ignore[union-attr]
+    assert open_service([old_campaign], any_revision=True).database.revision() == "0001"
 
 
-def test_a_backup_of_older_tables_is_restored_and_upgraded(old_campaign: Path, tmp_path: Path) -> None:
+def test_a_backup_of_older_tables_is_restored_and_upgraded(old_campaign, tmp_path):
     make_backup(open_service([old_campaign], any_revision=True), tmp_path / "a.tar.gz")
     shutil.rmtree(tmp_path / "state")
     done = invoke("serve", "restore", str(tmp_path / "a.tar.gz"), str(old_campaign))
@@ -185,7 +181,7 @@ def test_a_backup_of_older_tables_is_restored_and_upgraded(old_campaign: Path, t
 
 
 @pytest.mark.slow
-def test_a_backup_of_newer_tables_is_refused(old_campaign: Path, tmp_path: Path) -> None:
+def test_a_backup_of_newer_tables_is_refused(old_campaign, tmp_path):
     service = open_service([old_campaign], any_revision=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Database, "revision", lambda self: "9999")

@@ -54,15 +54,14 @@ def health(client: TestClient) -> tuple[int, dict[str, dict[str, object]]]:
 def report(service: Service) -> None:
     """A worker reports once."""
     with reporting(service, "host:1:a"):
-        assert service.database is not None
-        until(lambda: last_report(service.database) == service.clock())  # type: ignore[arg-type]
+        until(lambda: last_report(service.database) == service.clock())
 
 
-def test_health_of_stores_alone(tmp_path: Path) -> None:
+def test_health_of_stores_alone(tmp_path):
     assert health(client_of(Service("Results", {}))) == (200, {"ok": True})
 
 
-def test_a_worker_that_reports_is_healthy_until_it_is_silent(service: Service) -> None:
+def test_a_worker_that_reports_is_healthy_until_it_is_silent(service):
     client = client_of(service)
     report(service)
     clock(service).advance(minutes=4)
@@ -77,7 +76,7 @@ def test_a_worker_that_reports_is_healthy_until_it_is_silent(service: Service) -
     assert parts["worker"] == {**IDLE_WORKER, "ok": False, "seconds_since_report": 360.0}
 
 
-def test_a_server_that_begins_waits_for_its_worker(service: Service) -> None:
+def test_a_server_that_begins_waits_for_its_worker(service):
     app = client_of(service)
     assert app.get("/health").json()["worker"] == {**IDLE_WORKER, "ok": True, "seconds_since_report": None}
     clock(service).advance(minutes=5)
@@ -85,12 +84,11 @@ def test_a_server_that_begins_waits_for_its_worker(service: Service) -> None:
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "10")
 
 
-def test_health_says_whether_a_worker_scores(service: Service) -> None:
+def test_health_says_whether_a_worker_scores(service):
     client = client_of(service)
     submit(service, "oak", estimates())
     report(service)
     assert not health(client)[1]["worker"]["scoring"]
-    assert service.database is not None
     with service.database.write() as session:
         row = session.scalars(select(Submission)).one()
         row.state, row.worker, row.lease = "scoring", "host:1:a", service.clock() + LEASE
@@ -99,9 +97,8 @@ def test_health_says_whether_a_worker_scores(service: Service) -> None:
     assert health(client)[1]["worker"] == {**IDLE_WORKER, "ok": True, "seconds_since_report": LEASE.total_seconds()}
 
 
-def test_health_tells_a_worker_that_reports_from_one_that_can_work(service: Service) -> None:
+def test_health_tells_a_worker_that_reports_from_one_that_can_work(service):
     client = client_of(service)
-    assert service.database is not None
     with service.database.write() as session:
         session.add(Trouble(id=1, message="/srv/secret: the disk is full", since=BEGIN))
     clock(service).advance(seconds=90)
@@ -111,14 +108,14 @@ def test_health_tells_a_worker_that_reports_from_one_that_can_work(service: Serv
     assert "secret" not in answer.text
 
 
-def test_a_full_disk_is_not_healthy(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_not_healthy(service, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=999_999_999))
     status, parts = health(client_of(service))
     assert status == 503
     assert parts["disk"] == {"ok": False, "free_bytes": 999_999_999}
 
 
-def test_a_locked_database_is_not_healthy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_database_is_not_healthy(tmp_path, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     monkeypatch.setattr(app, "_WAIT", 0.05)
     service = open_service([write_bare_campaign(tmp_path, CAMPAIGN)], BASE)
@@ -131,7 +128,7 @@ def test_a_locked_database_is_not_healthy(tmp_path: Path, monkeypatch: pytest.Mo
     assert parts["worker"]["ok"]
 
 
-def test_the_database_is_asked_every_few_seconds_at_most(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_database_is_asked_every_few_seconds_at_most(service, monkeypatch):
     monkeypatch.setattr(app, "CHECKED", 1000.0)
     client = client_of(service)
     first = client.get("/health").json()
@@ -139,36 +136,32 @@ def test_the_database_is_asked_every_few_seconds_at_most(service: Service, monke
     assert client.get("/health").json() == first
 
 
-def test_a_worker_reports_while_it_works(service: Service) -> None:
+def test_a_worker_reports_while_it_works(service):
     worker = Worker(service)
 
     def step() -> bool:
-        assert service.database is not None
-        until(lambda: last_report(service.database) == BEGIN)  # type: ignore[arg-type]
+        until(lambda: last_report(service.database) == BEGIN)
         worker.stop()
         return False
 
-    worker.step = step  # type: ignore[method-assign]
+    worker.step = step
     confinement = SimpleNamespace(run=lambda *_: {"held": []}, close=lambda: None)
-    worker.jobs.confinement = confinement  # type: ignore[assignment]
+    worker.jobs.confinement = confinement
     worker.run()
-    assert last_report(service.database) == BEGIN  # type: ignore[arg-type]
+    assert last_report(service.database) == BEGIN
 
 
-def test_a_worker_that_cannot_report_goes_on(
-    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_worker_that_cannot_report_goes_on(service, monkeypatch, caplog):
     def fail(wait: float) -> None:
         raise OSError(28, "No space left on device")
 
-    assert service.database is not None
     monkeypatch.setattr(service.database, "write", fail)
     with reporting(service, "host:1:a"):
         until(lambda: bool(caplog.records))
     assert caplog.messages == ["worker host:1:a cannot report: [Errno 28] No space left on device"]
 
 
-def test_people_who_submit_see_that_no_worker_runs(service: Service) -> None:
+def test_people_who_submit_see_that_no_worker_runs(service):
     ada, olga = Browser(service, "ada", "submitter"), Browser(service, "olga", "organiser")
     eve, reader = Browser(service), Browser(service, "rita")
     id = submit(service, "oak", estimates(), who="ada", visibility="public")
@@ -181,7 +174,7 @@ def test_people_who_submit_see_that_no_worker_runs(service: Service) -> None:
     assert not any(IDLE in other.get("/submissions/").text for other in (eve, reader))
 
 
-def test_figures_for_prometheus(service: Service) -> None:
+def test_figures_for_prometheus(service):
     submit(service, "oak", estimates())
     clock(service).advance(seconds=90)
     submit(service, "elm", estimates())
@@ -205,5 +198,5 @@ def test_figures_for_prometheus(service: Service) -> None:
     assert "oak" not in answer.text
 
 
-def test_figures_are_not_the_publics(service: Service) -> None:
+def test_figures_are_not_the_publics(service):
     assert client_of(service).get("/metrics").status_code == 401

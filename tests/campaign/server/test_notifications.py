@@ -16,7 +16,7 @@ from sqlalchemy import select
 from mirflow.campaign.file import load_campaign
 from mirflow.campaign.server.database import User
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.confinement import Confinement, JobError
+from mirflow.campaign.server.submissions.confinement import JobError
 from mirflow.campaign.server.submissions.jobs import TRIES, Claims
 from mirflow.campaign.server.submissions.notifications import (
     GIVEN_UP,
@@ -35,7 +35,7 @@ from ...commands import invoke, refused
 from ...waiting import until
 from .accounts import BASE, Browser, Clock, program
 from .campaigns import CAMPAIGN, estimates, open_campaign, submit, worker_of, write_bare_campaign
-from .databases import with_database
+from .databases import stored, with_database
 from .processes import Server
 from .receivers import SECRET, Hook, Post
 from .test_submission_pages import change
@@ -108,9 +108,7 @@ def leave_address(service: Service, name: str = "ada", address: str = ADDRESS) -
 
 
 def rows(service: Service) -> list[Notification]:
-    assert service.database is not None
-    with service.database.read() as session:
-        return list(session.scalars(select(Notification).order_by(Notification.id)))
+    return stored(service.database, select(Notification).order_by(Notification.id))
 
 
 def disqualify(service: Service, name: str = "oak", *, who: str = "ada") -> str:
@@ -126,9 +124,7 @@ def disqualify(service: Service, name: str = "oak", *, who: str = "ada") -> str:
 # Messages
 
 
-def test_the_webhook_hears_of_all_submissions_and_of_no_score(
-    tmp_path: Path, hook: Hook, confinement: Confinement
-) -> None:
+def test_the_webhook_hears_of_all_submissions_and_of_no_score(tmp_path, hook, confinement):
     service = open_campaign(
         tmp_path, CAMPAIGN.replace("visibility: public", "visibility: private") + with_webhook(hook)
     )
@@ -158,7 +154,7 @@ def test_the_webhook_hears_of_all_submissions_and_of_no_score(
     assert send_all(service) == 0
 
 
-def test_failures_are_announced_when_they_are_final(tmp_path: Path, hook: Hook) -> None:
+def test_failures_are_announced_when_they_are_final(tmp_path, hook):
     service = bare(tmp_path, with_webhook(hook))
     broken, killed, unread = (submit(service, name, estimates(), splits=["dev"]) for name in ("oak", "elm", "ash"))
     change(service, "oak", state="accepted")
@@ -184,9 +180,7 @@ def test_failures_are_announced_when_they_are_final(tmp_path: Path, hook: Hook) 
 
 
 @pytest.mark.slow
-def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(
-    tmp_path: Path, post: Post, confinement: Confinement
-) -> None:
+def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(tmp_path, post, confinement):
     service = open_campaign(tmp_path, CAMPAIGN + with_mail(post))
     leave_address(service)
     mine = submit(service, "oak", estimates(), splits=["dev"])
@@ -210,7 +204,7 @@ def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(
     assert not re.search(r"\d\.\d", text.replace(BASE, ""))
 
 
-def test_organisers_announce_what_they_do(tmp_path: Path, post: Post) -> None:
+def test_organisers_announce_what_they_do(tmp_path, post):
     service = bare(tmp_path, with_mail(post))
     ada = leave_address(service)
     disqualify(service)
@@ -225,7 +219,7 @@ def test_organisers_announce_what_they_do(tmp_path: Path, post: Post) -> None:
     assert [mail["Subject"] for _, mail in post.got] == ["Chords: oak was disqualified", "Chords: elm was withdrawn"]
 
 
-def test_a_title_adds_no_header(tmp_path: Path, post: Post) -> None:
+def test_a_title_adds_no_header(tmp_path, post):
     title = json.dumps("Chörds\r\nBcc: eve@lab.example\x1b[2J")
     service = bare(tmp_path, with_mail(post), CAMPAIGN.replace("campaign: Chords", f"campaign: {title}"))
     leave_address(service)
@@ -240,16 +234,14 @@ def test_a_title_adds_no_header(tmp_path: Path, post: Post) -> None:
     assert one_line("a\u2028b\u202ec\0") == "a b c"
 
 
-def test_nothing_is_written_where_nothing_is_asked_for(tmp_path: Path) -> None:
+def test_nothing_is_written_where_nothing_is_asked_for(tmp_path):
     service = bare(tmp_path, "")
     disqualify(service)
     assert rows(service) == []
     assert couriers_of(service) == {}
 
 
-def test_an_event_that_does_not_happen_is_not_announced(
-    tmp_path: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_event_that_does_not_happen_is_not_announced(tmp_path, hook, monkeypatch):
     service = bare(tmp_path, with_webhook(hook))
 
     def fail(*_: object, **__: object) -> None:
@@ -266,9 +258,7 @@ def test_an_event_that_does_not_happen_is_not_announced(
 # Delivery
 
 
-def test_a_webhook_that_was_away_gets_all_once_it_is_back(
-    tmp_path: Path, hook: Hook, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_webhook_that_was_away_gets_all_once_it_is_back(tmp_path, hook, caplog):
     service = bare(tmp_path, with_webhook(hook))
     ids = [disqualify(service, name) for name in ("oak", "elm")]
     with hook.running():
@@ -292,9 +282,7 @@ def test_a_webhook_that_was_away_gets_all_once_it_is_back(
 
 
 @pytest.mark.parametrize("status", [301, 307, 400, 410, 500])
-def test_other_answers_than_2xx_are_tried_again_under_the_same_identifier(
-    tmp_path: Path, hook: Hook, status: int
-) -> None:
+def test_other_answers_than_2xx_are_tried_again_under_the_same_identifier(tmp_path, hook, status):
     service = bare(tmp_path, with_webhook(hook))
     disqualify(service)
     hook.status = status
@@ -309,7 +297,7 @@ def test_other_answers_than_2xx_are_tried_again_under_the_same_identifier(
     assert len(hook.got) == 1
 
 
-def test_waits_grow_until_a_message_is_given_up(tmp_path: Path, hook: Hook, caplog: pytest.LogCaptureFixture) -> None:
+def test_waits_grow_until_a_message_is_given_up(tmp_path, hook, caplog):
     service = bare(tmp_path, with_webhook(hook))
     disqualify(service)
     began, waits, one = service.clock(), [], sender(service)
@@ -331,7 +319,7 @@ def test_waits_grow_until_a_message_is_given_up(tmp_path: Path, hook: Hook, capl
     assert [row.event for row in rows(service)] == ["disqualified"]
 
 
-def test_two_senders_do_not_send_the_same_message(tmp_path: Path, hook: Hook) -> None:
+def test_two_senders_do_not_send_the_same_message(tmp_path, hook):
     service = bare(tmp_path, with_webhook(hook))
     ids = [disqualify(service, name) for name in ("oak", "elm")]
     hook.may_answer.clear()
@@ -340,7 +328,7 @@ def test_two_senders_do_not_send_the_same_message(tmp_path: Path, hook: Hook) ->
         threads = [threading.Thread(target=each.step) for each in (one, other)]
         for number, thread in enumerate(threads):
             thread.start()
-            until(lambda number=number: len(hook.keys) == number + 1)  # type: ignore[misc]
+            until(lambda number=number: len(hook.keys) == number + 1)
         assert not one.step()
         hook.may_answer.set()
         for thread in threads:
@@ -349,7 +337,7 @@ def test_two_senders_do_not_send_the_same_message(tmp_path: Path, hook: Hook) ->
     assert sorted(one["data"]["submission"] for one in hook.got) == sorted(ids)
 
 
-def test_a_sender_that_dies_within_a_request_leaves_the_message_to_the_next(tmp_path: Path, hook: Hook) -> None:
+def test_a_sender_that_dies_within_a_request_leaves_the_message_to_the_next(tmp_path, hook):
     service = bare(tmp_path, with_webhook(hook))
     disqualify(service)
     dying = sender(service)
@@ -372,9 +360,7 @@ def test_a_sender_that_dies_within_a_request_leaves_the_message_to_the_next(tmp_
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_within_a_request_sends_again(
-    folder_in_memory: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_is_killed_within_a_request_sends_again(folder_in_memory, hook, monkeypatch):
     path = write_bare_campaign(folder_in_memory, with_database(CAMPAIGN + with_webhook(hook)))
     service = open_service([path], BASE)
     hook.may_answer.clear()
@@ -384,7 +370,6 @@ def test_a_server_that_is_killed_within_a_request_sends_again(
             id = disqualify(service)
             until(lambda: hook.keys, lambda: (folder_in_memory / "log").read_text())
             server.kill()
-        assert service.database is not None
         with service.database.write() as session:  # as if the time had passed
             (row,) = session.scalars(select(Notification))
             assert row.sent is None
@@ -396,9 +381,7 @@ def test_a_server_that_is_killed_within_a_request_sends_again(
     assert hook.got[-1]["data"]["url"] == f"{server.address}/submissions/{id}/"
 
 
-def test_a_webhook_that_sends_a_letter_now_and_then_is_cut(
-    tmp_path: Path, hook: Hook, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_webhook_that_sends_a_letter_now_and_then_is_cut(tmp_path, hook, monkeypatch):
     monkeypatch.setattr("mirflow.campaign.server.submissions.notifications.MOST_SECONDS", 0.3)
     service = bare(tmp_path, with_webhook(hook))
     disqualify(service)
@@ -424,7 +407,7 @@ def test_a_webhook_that_sends_a_letter_now_and_then_is_cut(
     assert "connection was lost" in rows(service)[0].error
 
 
-def test_scoring_does_not_wait_for_a_webhook(tmp_path: Path, hook: Hook, confinement: Confinement) -> None:
+def test_scoring_does_not_wait_for_a_webhook(tmp_path, hook, confinement):
     service = open_campaign(tmp_path, CAMPAIGN + with_webhook(hook))
     submit(service, "oak", estimates(), splits=["dev"])
     hook.may_answer.clear()
@@ -447,7 +430,7 @@ def test_scoring_does_not_wait_for_a_webhook(tmp_path: Path, hook: Hook, confine
         ("none", ""),
     ],
 )
-def test_mail_by_each_kind_of_connection(tmp_path: Path, post: Post, encryption: str, login: str) -> None:
+def test_mail_by_each_kind_of_connection(tmp_path, post, encryption, login):
     service = bare(tmp_path, with_mail(post, f"encryption: {encryption}, {login}".removesuffix(", ")))
     leave_address(service)
     disqualify(service)
@@ -458,7 +441,7 @@ def test_mail_by_each_kind_of_connection(tmp_path: Path, post: Post, encryption:
     assert rows(service)[0].sent is not None
 
 
-def test_a_mail_server_that_was_away_gets_all_once_it_is_back(tmp_path: Path, post: Post) -> None:
+def test_a_mail_server_that_was_away_gets_all_once_it_is_back(tmp_path, post):
     service = bare(tmp_path, with_mail(post))
     leave_address(service)
     disqualify(service)
@@ -470,9 +453,7 @@ def test_a_mail_server_that_was_away_gets_all_once_it_is_back(tmp_path: Path, po
     assert len(post.got) == 1
 
 
-def test_no_password_is_sent_to_a_server_without_a_valid_certificate(
-    tmp_path: Path, authority: trustme.CA, post: Post
-) -> None:
+def test_no_password_is_sent_to_a_server_without_a_valid_certificate(tmp_path, authority, post):
     other = Post(authority, "mail.example")
     service = bare(tmp_path, with_mail(other))
     leave_address(service)
@@ -483,7 +464,7 @@ def test_no_password_is_sent_to_a_server_without_a_valid_certificate(
     assert "its certificate is not valid: IP address mismatch" in rows(service)[0].error
 
 
-def test_a_wrong_password_is_shown_to_organisers(tmp_path: Path, post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_password_is_shown_to_organisers(tmp_path, post, monkeypatch):
     monkeypatch.setenv("MAIL_PASSWORD", "guess")
     service = bare(tmp_path, with_mail(post))
     leave_address(service)
@@ -499,9 +480,7 @@ def test_a_wrong_password_is_shown_to_organisers(tmp_path: Path, post: Post, mon
 
 
 @pytest.mark.parametrize(("answer", "given_up"), [("550 5.1.1", True), ("450 4.2.1", False)])
-def test_an_address_that_is_refused_is_not_quoted(
-    tmp_path: Path, post: Post, caplog: pytest.LogCaptureFixture, answer: str, given_up: bool
-) -> None:
+def test_an_address_that_is_refused_is_not_quoted(tmp_path, post, caplog, answer, given_up):
     service = bare(tmp_path, with_mail(post))
     leave_address(service)
     disqualify(service)
@@ -516,7 +495,7 @@ def test_an_address_that_is_refused_is_not_quoted(
     assert "lab.example" not in caplog.text + page
 
 
-def test_figures_count_messages_by_state(tmp_path: Path, hook: Hook) -> None:
+def test_figures_count_messages_by_state(tmp_path, hook):
     service = bare(tmp_path, with_webhook(hook))
     for name in ("oak", "elm"):
         disqualify(service, name)
@@ -534,7 +513,7 @@ def test_figures_count_messages_by_state(tmp_path: Path, hook: Hook) -> None:
 # Addresses
 
 
-def test_an_address_is_set_and_removed_by_its_owner(tmp_path: Path, post: Post) -> None:
+def test_an_address_is_set_and_removed_by_its_owner(tmp_path, post):
     service = bare(tmp_path, with_mail(post))
     ada = leave_address(service)
     assert f'value="{ADDRESS}"' in ada.get("/account").text
@@ -565,34 +544,32 @@ def test_an_address_is_set_and_removed_by_its_owner(tmp_path: Path, post: Post) 
         "a@" + "b" * 300,
     ],
 )
-def test_what_is_no_address_is_refused(tmp_path: Path, post: Post, address: str) -> None:
+def test_what_is_no_address_is_refused(tmp_path, post, address):
     service = bare(tmp_path, with_mail(post))
     answer = Browser(service, "ada", "submitter").submit("/account/mail", mail=address)
     assert answer.status_code == 400
     assert "expected one such as ada@lab.org" in answer.text
 
 
-def test_no_address_is_asked_for_where_no_mail_is_sent(tmp_path: Path, hook: Hook) -> None:
+def test_no_address_is_asked_for_where_no_mail_is_sent(tmp_path, hook):
     service = bare(tmp_path, with_webhook(hook))
     ada = Browser(service, "ada", "submitter")
     assert "/account/mail" not in ada.get("/account").text
     assert ada.submit("/account/mail", mail=ADDRESS).status_code == 400
 
 
-def test_a_deleted_account_gets_no_mail_and_leaves_no_address(tmp_path: Path, post: Post) -> None:
+def test_a_deleted_account_gets_no_mail_and_leaves_no_address(tmp_path, post):
     service = bare(tmp_path, with_mail(post))
     ada = leave_address(service)
     disqualify(service)
     (row,) = rows(service)
     number = row.user_id
-    assert service.database is not None
     assert ada.submit("/account/delete", name="ada").status_code == 303
     assert rows(service) == []
-    with service.database.read() as session:
-        assert session.scalars(select(User.mail).where(User.id == number)).all() == [""]
+    assert stored(service.database, select(User.mail).where(User.id == number)) == [""]
 
 
-def test_a_revoked_account_gets_no_mail(tmp_path: Path, post: Post) -> None:
+def test_a_revoked_account_gets_no_mail(tmp_path, post):
     service = bare(tmp_path, with_mail(post))
     leave_address(service)
     leave_address(service, "bob", "bob@lab.example")
@@ -604,7 +581,7 @@ def test_a_revoked_account_gets_no_mail(tmp_path: Path, post: Post) -> None:
     assert [to for to, _ in post.got] == [["bob@lab.example"]]
 
 
-def test_organisers_set_addresses_by_commands(tmp_path: Path, post: Post) -> None:
+def test_organisers_set_addresses_by_commands(tmp_path, post):
     service = bare(tmp_path, with_mail(post))
     path = str(service.path)
     invoke("serve", "users", "add", path, "ada", "--mail", ADDRESS, code=0)
@@ -623,7 +600,7 @@ def test_organisers_set_addresses_by_commands(tmp_path: Path, post: Post) -> Non
 # The campaign file and its secrets
 
 
-def test_a_test_is_sent_by_a_command(tmp_path: Path, hook: Hook, post: Post) -> None:
+def test_a_test_is_sent_by_a_command(tmp_path, hook, post):
     both = with_webhook(hook) + with_mail(post).removeprefix("notifications:\n")
     path = write_bare_campaign(tmp_path, with_database(CAMPAIGN + both + "url: https://chords.example/\n"))
     with hook.running(), post.running():
@@ -647,7 +624,7 @@ def test_a_test_is_sent_by_a_command(tmp_path: Path, hook: Hook, post: Post) -> 
         ("not base64 at all, but longer than that", "HOOK_SECRET: invalid secret"),
     ],
 )
-def test_a_server_without_its_secret_does_not_begin(tmp_path: Path, hook: Hook, secret: str, why: str) -> None:
+def test_a_server_without_its_secret_does_not_begin(tmp_path, hook, secret, why):
     service = bare(tmp_path, with_webhook(hook))
     with pytest.raises(MirflowError, match=why) as error:
         couriers_of(service, {"HOOK_SECRET": secret})
@@ -669,7 +646,7 @@ def test_a_server_without_its_secret_does_not_begin(tmp_path: Path, hook: Hook, 
         ),
     ],
 )
-def test_wrong_settings_are_refused(tmp_path: Path, given: str, why: str) -> None:
+def test_wrong_settings_are_refused(tmp_path, given, why):
     path = write_bare_campaign(tmp_path, CAMPAIGN + f"notifications: {given}\n")
     with pytest.raises(PipelineError, match=why) as error:
         load_campaign(path)

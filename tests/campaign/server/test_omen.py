@@ -32,10 +32,10 @@ from ...waiting import PATIENCE, until
 from .campaigns import CAMPAIGN, TRACKS, estimates, write_campaign
 from .processes import free_port
 
+# Labels that the references alone have.
 LABELS = {"dev": ("C:maj(9)", "G:7(#9)", "B:hdim7(*b3)"), "test": ("C:maj6(11)", "G:9(13)", "Eb:sus4(b9)")}
-"""Labels that the references alone have."""
+# Times of the references, in seconds, of which no difference and no sum is another one of them.
 TIMES = {"dev": (0.37193, 10.04171, 20.73131, 30.29629), "test": (0.41413, 9.86557, 19.52347, 29.61139)}
-"""Times of the references, in seconds, of which no difference and no sum is another one of them."""
 AUDIO = 'audio: {pattern: "audio/{track}.wav", who: public}\n'
 
 
@@ -232,7 +232,7 @@ def has(pid: int, path: Path) -> bool:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts of one's own are Linux's")
 @pytest.mark.parametrize("scheduler", ["serial", "dask"])
-def test_scores_come_back_and_no_annotation_crosses(tmp_path: Path, scheduler: str) -> None:
+def test_scores_come_back_and_no_annotation_crosses(tmp_path, scheduler):
     owner, host, state, elsewhere = (tmp_path / name for name in ("owner", "host", "state", "elsewhere"))
     for folder in (owner, host, state, elsewhere):
         folder.mkdir()
@@ -244,7 +244,6 @@ def test_scores_come_back_and_no_annotation_crosses(tmp_path: Path, scheduler: s
         (folder / "state").symlink_to(state)
     shutil.copy(campaign, host / "campaign.yaml")
     service = open_service([host / "campaign.yaml"])
-    assert service.database is not None
     with service.database.write() as session:
         people = {role: add_user(session, f"a {role}", role, service.clock()) for role in ("submitter", "organiser")}
         tokens = {role: issue(session, user, "token", service.clock(), None) for role, user in people.items()}

@@ -10,11 +10,11 @@ from sqlalchemy import select
 
 import mirflow
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.submission_tables import Released
 
 from .accounts import Browser, program
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
+from .databases import stored
 
 FORM = "/submissions/new"
 REASON = "It was trained on the <test> split."
@@ -26,9 +26,7 @@ def service(tmp_path: Path) -> Service:
 
 
 @pytest.mark.slow
-def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(
-    service: Service, confinement: Confinement
-) -> None:
+def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(service, confinement):
     worker = worker_of(service, confinement)
     cheat = submit(service, "cheat", estimates(), splits=["dev", "test"], who="eve")
     honest = submit(service, "honest", estimates(wrong=3), splits=["dev", "test"], who="bob")
@@ -64,14 +62,14 @@ def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(
     assert state(service, honest).disqualified == ""
 
 
-def test_one_that_waits_is_never_scored(service: Service, confinement: Confinement) -> None:
+def test_one_that_waits_is_never_scored(service, confinement):
     id = submit(service, "cheat", estimates(), who="eve")
     Browser(service, "gil", "organiser").submit(f"/submissions/{id}/disqualify", reason=REASON)
     worker_of(service, confinement).work_off()
     assert (state(service, id).state, state(service, id).disqualified) == ("withdrawn", REASON)
 
 
-def test_organisers_see_all_accounts_with_the_quota_used(service: Service) -> None:
+def test_organisers_see_all_accounts_with_the_quota_used(service):
     for name in ("zoe", "yan"):
         member(service, name, lab="Oak")
     member(service, "rita", role="reader")
@@ -91,7 +89,7 @@ def test_organisers_see_all_accounts_with_the_quota_used(service: Service) -> No
 
 
 @pytest.mark.slow
-def test_an_embargo_holds_public_systems_until_its_time(tmp_path: Path, confinement: Confinement) -> None:
+def test_an_embargo_holds_public_systems_until_its_time(tmp_path, confinement):
     text = CAMPAIGN.replace("dev: dev", 'dev: {root: dev, embargo: "2027-01-10 12:00 AoE"}')
     service = open_campaign(tmp_path, text)
     bob, nobody = Browser(service, "bob", "submitter"), Browser(service)
@@ -110,10 +108,10 @@ def test_an_embargo_holds_public_systems_until_its_time(tmp_path: Path, confinem
     assert "the leader, oak" not in ada.get(f"/submissions/{ids['elm']}/").text
     assert "private until then and public afterwards" in bob.get(f"/submissions/{oak}/").text
     assert program(service, "bob").get(f"/submissions/{oak}/").json()["held"] is True
-    service.clock.advance(days=9, hours=23, minutes=59)  # type: ignore[attr-defined]
+    service.clock.advance(days=9, hours=23, minutes=59)
     worker.work_off()
     assert state(service, oak).visibility == "private"
-    service.clock.advance(minutes=1)  # type: ignore[attr-defined]
+    service.clock.advance(minutes=1)
     worker.work_off()
     assert {name: state(service, id).visibility for name, id in ids.items()} == {"elm": "public", "ash": "private"}
     assert "oak" in nobody.get("/stores/dev/chord/").text
@@ -123,7 +121,7 @@ def test_an_embargo_holds_public_systems_until_its_time(tmp_path: Path, confinem
 
 
 @pytest.mark.slow
-def test_mended_references_are_one_change_of_the_file(tmp_path: Path, confinement: Confinement) -> None:
+def test_mended_references_are_one_change_of_the_file(tmp_path, confinement):
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["dev"])
     worker = worker_of(service, confinement)
@@ -139,8 +137,7 @@ def test_mended_references_are_one_change_of_the_file(tmp_path: Path, confinemen
     again.clock = service.clock
     worker = worker_of(again, confinement)
     worker.work_off()
-    with again.database.read() as session:  # type: ignore[union-attr]
-        rows = session.scalars(select(Released).where(Released.metric == "majmin").order_by(Released.id)).all()
+    rows = stored(again.database, select(Released).where(Released.metric == "majmin").order_by(Released.id))
     assert [(row.evaluation, row.rules) for row in rows] == [("chord", "2027-01"), ("chord_mended", "2027-02")]
     assert rows[0].value == before == 1.0
     assert rows[1].value == pytest.approx(17 / 18)

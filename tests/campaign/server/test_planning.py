@@ -115,7 +115,7 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Organiser]:
 
 def files_of(organiser: Organiser) -> dict[str, bytes]:
     """All files of the plan."""
-    folder = organiser.service.folder / "grading" / "ams"  # type: ignore[operator]
+    folder = organiser.service.folder / "grading" / "ams"
     return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
 
 
@@ -206,7 +206,7 @@ def judge_all(service: Service) -> None:
 
 
 @pytest.mark.slow
-def test_a_round_goes_from_a_collection_to_its_end_by_the_pages(closed: bytes, tmp_path: Path) -> None:
+def test_a_round_goes_from_a_collection_to_its_end_by_the_pages(closed, tmp_path):
     with zipfile.ZipFile(io.BytesIO(closed)) as archive:
         archive.extractall(tmp_path / "out")
     folder = tmp_path / "out" / "ams"
@@ -220,11 +220,11 @@ def test_a_round_goes_from_a_collection_to_its_end_by_the_pages(closed: bytes, t
     assert [one for one in actions if one.startswith(("plan", "close"))] == ["plan round", *steps, "close round"]
 
 
-def test_the_pages_write_the_tables_of_the_commands(service: Service, tmp_path: Path, at_once: None) -> None:
+def test_the_pages_write_the_tables_of_the_commands(service, tmp_path, at_once):
     organiser = Organiser(service).pooled()
     organiser.step("pool", lists="0", top="3", same="artist", secret="known to the test")
     organiser.step("assign", graders="3", per_pair="2", repeats="0.1", minutes="2", seed="1")
-    made = service.folder / "grading" / "ams"  # type: ignore[operator]
+    made = service.folder / "grading" / "ams"
     queries, pool, plan = (tmp_path / name for name in ("queries.csv", "pool.csv", "assignments.csv"))
     drawn = ("--each", "2", "--by", "genre", "--seed", "3")
     invoke("grading", "draw", tmp_path / "pieces.csv", *drawn, "-o", queries, code=0)
@@ -240,7 +240,7 @@ def test_the_pages_write_the_tables_of_the_commands(service: Service, tmp_path: 
         assert re.search(rf"{re.escape(name)} +{re.escape(value)}", told.stderr)
 
 
-def test_each_step_shows_what_came_of_it(service: Service, at_once: None) -> None:
+def test_each_step_shows_what_came_of_it(service, at_once):
     organiser = Organiser(service).pooled()
     text = organiser.get(PLAN).text
     drawn = quantities(text, "Queries drawn")
@@ -252,19 +252,19 @@ def test_each_step_shows_what_came_of_it(service: Service, at_once: None) -> Non
     assert "Without a recording: " in text
 
 
-def test_unequal_numbers_are_drawn_as_by_the_command(service: Service, tmp_path: Path, at_once: None) -> None:
+def test_unequal_numbers_are_drawn_as_by_the_command(service, tmp_path, at_once):
     organiser = Organiser(service).begin()
     organiser.step("pieces", table="0")
     organiser.step("draw", number="rock=3, folk=1", by="genre", seed="3")
     drawn = quantities(organiser.get(PLAN).text, "Queries drawn")
     assert (drawn["queries of genre folk"], drawn["queries of genre rock"], drawn["queries"]) == ("1", "3", "4")
-    made, queries = service.folder / "grading" / "ams", tmp_path / "queries.csv"  # type: ignore[operator]
+    made, queries = service.folder / "grading" / "ams", tmp_path / "queries.csv"
     arguments = ("--each", "rock=3,folk=1", "--by", "genre", "--seed", "3", "-o", queries)
     invoke("grading", "draw", tmp_path / "pieces.csv", *arguments, code=0)
     assert (made / "queries.csv").read_text() == queries.read_text()
 
 
-def test_mutations_are_judged_as_their_query(service: Service, tmp_path: Path, at_once: None) -> None:
+def test_mutations_are_judged_as_their_query(service, tmp_path, at_once):
     # All queries but the first are mutations of it.
     heard = {piece: "" if piece == "p00" else "p00" for piece in PIECES}
     (tmp_path / "pieces.csv").write_text("piece,mutation of\n" + "".join(f"{a},{b}\n" for a, b in heard.items()))
@@ -273,7 +273,7 @@ def test_mutations_are_judged_as_their_query(service: Service, tmp_path: Path, a
     organiser.step("draw", number="12")
     assert "the query in column mutation of, for mutated queries" in organiser.get(PLAN).text
     organiser.step("pool", lists="0", top="3", judged_as="mutation of", secret="known to the test")
-    made, pool = service.folder / "grading" / "ams", tmp_path / "pool.csv"  # type: ignore[operator]
+    made, pool = service.folder / "grading" / "ams", tmp_path / "pool.csv"
     arguments = ("-q", made / "queries.csv", "--top", "3", "--judged-as", "mutation of", "--seed", "known to the test")
     invoke("grading", "pool", tmp_path / "lists" / "{system}.csv", *arguments, "-o", pool, code=0)
     for name in ("pool.csv", "pool.key.csv"):
@@ -287,9 +287,9 @@ def test_mutations_are_judged_as_their_query(service: Service, tmp_path: Path, a
     assert {row["query"]: row["judged_as"] for row in judged} == heard
 
 
-def test_tables_of_commands_go_on_on_the_pages(service: Service, tmp_path: Path, at_once: None) -> None:
+def test_tables_of_commands_go_on_on_the_pages(service, tmp_path, at_once):
     organiser = Organiser(service).begin()
-    made = service.folder / "grading" / "ams"  # type: ignore[operator]
+    made = service.folder / "grading" / "ams"
     invoke("grading", "draw", tmp_path / "pieces.csv", "-n", "3", "-o", made / "queries.csv", code=0)
     assert "upload lists of systems first" in told(organiser.submit(f"{PLAN}/pool", lists="sent", top="1"))
     organiser.step("pool", lists="0", top="2")
@@ -298,7 +298,7 @@ def test_tables_of_commands_go_on_on_the_pages(service: Service, tmp_path: Path,
     assert "pool.key.csv: no column" in organiser.get(PLAN).text
 
 
-def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, at_once: None) -> None:
+def test_a_step_that_is_made_again_takes_back_those_after_it(service, at_once):
     organiser = Organiser(service).pooled()
     organiser.step("assign", graders="2", per_pair="1", repeats="0", minutes="1")
     assert len(re.findall(r"/plan/files/", organiser.get(PLAN).text)) == 4
@@ -342,9 +342,7 @@ def test_a_step_that_is_made_again_takes_back_those_after_it(service: Service, a
         ("open", {"listen": "-1"}, "the seconds to listen"),
     ],
 )
-def test_what_cannot_be_is_said_beside_its_form(
-    pooled: Organiser, step: str, fields: dict[str, str], message: str
-) -> None:
+def test_what_cannot_be_is_said_beside_its_form(pooled, step, fields, message):
     before = files_of(pooled)
     others = {"assign": {"per_pair": "2", "repeats": "0", "minutes": "1"}, "open": SETTINGS}.get(step, {})
     answer = pooled.submit(f"{PLAN}/{step}", **{**others, **fields})
@@ -370,7 +368,7 @@ def test_what_cannot_be_is_said_beside_its_form(
         ({}, "no file was sent"),
     ],
 )
-def test_tables_of_pieces_that_are_none(pooled: Organiser, files: dict[str, str | bytes], message: str) -> None:
+def test_tables_of_pieces_that_are_none(pooled, files, message):
     before = files_of(pooled)
     assert message in told(pooled.upload("upload-pieces", files or {"": ""}))
     assert list(pooled.service.folder_of("submissions").iterdir()) == []
@@ -391,7 +389,7 @@ def test_tables_of_pieces_that_are_none(pooled: Organiser, files: dict[str, str 
         ({f"S{number}.exe": "x" for number in range(7)}, "; and 2 other files"),
     ],
 )
-def test_lists_that_are_not_taken(pooled: Organiser, files: dict[str, str | bytes], message: str) -> None:
+def test_lists_that_are_not_taken(pooled, files, message):
     before = files_of(pooled)
     assert message in told(pooled.upload("upload-lists", files))
     assert "Uploaded: S0, S1." in pooled.get(PLAN).text
@@ -399,18 +397,18 @@ def test_lists_that_are_not_taken(pooled: Organiser, files: dict[str, str | byte
     assert files_of(pooled) == before
 
 
-def test_lists_with_a_wrong_line_name_it(service: Service, at_once: None) -> None:
+def test_lists_with_a_wrong_line_name_it(service, at_once):
     organiser = Organiser(service).pooled()
-    query = table((service.folder / "grading" / "ams" / "queries.csv").read_text())[0]["query"]  # type: ignore[operator]
+    query = table((service.folder / "grading" / "ams" / "queries.csv").read_text())[0]["query"]
     organiser.upload("upload-lists", {"S1.csv": f"query,candidate\n{query},p01\n{query},p01\n"})
     answer = organiser.submit(f"{PLAN}/pool", lists="sent", top="1")
     assert told(answer).startswith("lists/S1.csv:3")
     assert "occurs twice" in answer.text
 
 
-def test_names_in_lists_that_a_spreadsheet_would_compute_are_refused(service: Service, at_once: None) -> None:
+def test_names_in_lists_that_a_spreadsheet_would_compute_are_refused(service, at_once):
     organiser = Organiser(service).pooled()
-    query = table((service.folder / "grading" / "ams" / "queries.csv").read_text())[0]["query"]  # type: ignore[operator]
+    query = table((service.folder / "grading" / "ams" / "queries.csv").read_text())[0]["query"]
     for name in ('"=HYPERLINK(""//x"")"', "+1", "-p01", "@p01"):
         organiser.upload("upload-lists", {"S1.csv": f"query,candidate\n{query},p01\n{query},{name}\n"})
         answer = organiser.submit(f"{PLAN}/pool", lists="sent", top="2")
@@ -418,7 +416,7 @@ def test_names_in_lists_that_a_spreadsheet_would_compute_are_refused(service: Se
         assert "as formulas; rename it" in answer.text
 
 
-def test_a_body_that_is_no_form_says_nothing(pooled: Organiser) -> None:
+def test_a_body_that_is_no_form_says_nothing(pooled):
     before = files_of(pooled)
     headers = {"X-CSRF-Token": pooled.csrf()}
     for step in ("pieces", "draw", "pool", "assign", "open"):
@@ -427,24 +425,24 @@ def test_a_body_that_is_no_form_says_nothing(pooled: Organiser) -> None:
     assert files_of(pooled) == before
 
 
-def test_what_was_ticked_stays_ticked_beside_an_error(pooled: Organiser) -> None:
+def test_what_was_ticked_stays_ticked_beside_an_error(pooled):
     answer = pooled.submit(f"{PLAN}/pool", lists="0", top="0", same="genre")
     assert re.findall(r'name="same" value="(\w+)" checked', answer.text) == ["genre"]
     assert re.findall(r'name="same" value="(\w+)" checked', pooled.get(PLAN).text) == ["artist"]
 
 
-def test_names_of_lists() -> None:
+def test_names_of_lists():
     assert list_patterns(["oak/a.b.txt", "elm/q.csv"], []) == ["{system}/{track}.csv", "{system}/{track}.txt"]
     assert list_patterns(["run/q1.txt"], ["q1"]) == ["{system}/{track}.txt"]
     assert list_patterns([], ["q1"]) == []
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "new", "New", "similar/x", "AMS", "ä", "x" * 65])
-def test_names_that_a_round_cannot_have(pooled: Organiser, name: str) -> None:
+def test_names_that_a_round_cannot_have(pooled, name):
     assert told(pooled.submit("/grading/new", name=name)).startswith("the name")
 
 
-def test_the_name_of_an_earlier_round_is_taken(service: Service, path: Path) -> None:
+def test_the_name_of_an_earlier_round_is_taken(service, path):
     path.write_text(CAMPAIGN + "grading:\n  - {name: old, queries: q.csv, candidates: p.csv, audio: '{piece}'}\n")
     (path.parent / "q.csv").write_text("query\nq\n")
     (path.parent / "p.csv").write_text("query,candidate\nq,c\n")
@@ -455,14 +453,14 @@ def test_the_name_of_an_earlier_round_is_taken(service: Service, path: Path) -> 
     assert "earlier round" in told(organiser.submit("/grading/new", name="old"))
 
 
-def test_graders_see_nothing_of_a_plan(service: Service, at_once: None) -> None:
+def test_graders_see_nothing_of_a_plan(service, at_once):
     organiser = Organiser(service).pooled()
-    key = table((service.folder / "grading" / "ams" / "pool.key.csv").read_text())  # type: ignore[operator]
+    key = table((service.folder / "grading" / "ams" / "pool.key.csv").read_text())
     for files in ("queries.csv", "pool.csv", "pool.key.csv"):
         assert organiser.get(f"{PLAN}/files/{files}").status_code == 200
     organiser.step("open", **SETTINGS)
     for name, role in (("gil", "grader"), ("sam", "submitter"), ("rita", "reader")):
-        browser = Browser(service, name, role)  # type: ignore[arg-type]
+        browser = Browser(service, name, role)
         for address in ("/grading/new", PLAN, f"{PLAN}/files/pool.key.csv", "/grading/ams/close"):
             assert browser.get(address).status_code == 403
         assert browser.submit(f"{PLAN}/discard").status_code == 403
@@ -474,9 +472,9 @@ def test_graders_see_nothing_of_a_plan(service: Service, at_once: None) -> None:
     assert not any(row[name] in text for row in key for name in ("piece", "candidate", "query"))
 
 
-def test_ids_cannot_be_made_again_without_the_key(service: Service, at_once: None) -> None:
+def test_ids_cannot_be_made_again_without_the_key(service, at_once):
     organiser = Organiser(service).pooled()
-    made = service.folder / "grading" / "ams"  # type: ignore[operator]
+    made = service.folder / "grading" / "ams"
     first = (made / "pool.csv").read_text()
     [secret] = re.findall(r"# seed: (\w+)", (made / "pool.key.csv").read_text())
     assert len(secret) == 32
@@ -486,18 +484,18 @@ def test_ids_cannot_be_made_again_without_the_key(service: Service, at_once: Non
     assert (made / "pool.csv").read_text() != first
 
 
-def test_only_tables_of_the_plan_are_downloaded(service: Service) -> None:
+def test_only_tables_of_the_plan_are_downloaded(service):
     organiser = Organiser(service).begin()
     for name in ("queries.csv", "round.json", "..%2F..%2Fcampaign.db", "secret.key"):
         assert organiser.get(f"{PLAN}/files/{name}").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["a" * 5000, "a" * 256, "A_PLAN", "%2e%2e", "..%2Fx", "a%00"])
-def test_names_of_no_plan(service: Service, name: str) -> None:
+def test_names_of_no_plan(service, name):
     assert Organiser(service).get(f"/grading/{name}/plan").status_code == 404
 
 
-def test_an_open_round_stays_as_it_is(service: Service, path: Path, at_once: None) -> None:
+def test_an_open_round_stays_as_it_is(service, path, at_once):
     organiser = Organiser(service).pooled()
     before = Browser(service, "gil", "grader")
     assert before.get("/grading/ams/").status_code == 404
@@ -515,15 +513,15 @@ def test_an_open_round_stays_as_it_is(service: Service, path: Path, at_once: Non
         planned_rounds(open_service([path]))
 
 
-def test_a_round_that_cannot_be_loaded_is_not_open(service: Service, at_once: None) -> None:
+def test_a_round_that_cannot_be_loaded_is_not_open(service, at_once):
     organiser = Organiser(service).pooled()
-    (service.folder / "grading" / "ams" / "queries.csv").write_text("query\nother\n")  # type: ignore[operator]
+    (service.folder / "grading" / "ams" / "queries.csv").write_text("query\nother\n")
     answer = organiser.submit(f"{PLAN}/open", **SETTINGS)
     assert "is not in" in told(answer)
     assert planned_rounds(service) == []
 
 
-def test_a_plan_is_discarded(service: Service) -> None:
+def test_a_plan_is_discarded(service):
     organiser = Organiser(service).begin()
     assert '/grading/ams/plan">ams' in organiser.get("/grading/").text
     assert organiser.submit(f"{PLAN}/discard").headers["location"] == "/grading/"
@@ -531,17 +529,17 @@ def test_a_plan_is_discarded(service: Service) -> None:
     organiser.begin()
 
 
-def test_forged_uploads_change_nothing(service: Service) -> None:
+def test_forged_uploads_change_nothing(service):
     organiser = Organiser(service).begin()
     for name in ("upload-pieces", "upload-lists"):
         assert organiser.upload(name, {"a.csv": "piece\na\n"}, csrf="0").status_code == 403
         large = {"a.csv": b"piece\n" + b"a" * 120_000_000}
         assert organiser.upload(name, large).status_code == 413
     assert list(service.folder_of("submissions").iterdir()) == []
-    assert list((service.folder / "grading" / "ams").iterdir()) == []  # type: ignore[operator]
+    assert list((service.folder / "grading" / "ams").iterdir()) == []
 
 
-def test_texts_of_organisers_are_no_markup(service: Service, at_once: None) -> None:
+def test_texts_of_organisers_are_no_markup(service, at_once):
     organiser = Organiser(service).begin()
     organiser.upload("upload-pieces", {"<b>.csv": "piece,<i>x\n<u>a,y\n"})
     organiser.step("draw", number="1")
@@ -550,13 +548,13 @@ def test_texts_of_organisers_are_no_markup(service: Service, at_once: None) -> N
     assert "&lt;u&gt;a" in text
 
 
-def test_nothing_is_planned_where_the_campaign_does_not_say_with_what(tmp_path: Path) -> None:
+def test_nothing_is_planned_where_the_campaign_does_not_say_with_what(tmp_path):
     (tmp_path / "campaign.yaml").write_text("campaign: C\nstores: []\nplanning: audio/x.wav\n")
     with pytest.raises(MirflowError, match=r"expected \{piece\} in place of the name of a piece"):
         open_service([tmp_path / "campaign.yaml"])
 
 
-def test_backups_hold_plans_and_closed_rounds(service: Service, tmp_path: Path, at_once: None) -> None:
+def test_backups_hold_plans_and_closed_rounds(service, tmp_path, at_once):
     organiser = Organiser(service).pooled()
     organiser.step("open", **SETTINGS)
     judge_all(service)
@@ -578,7 +576,7 @@ class TestClosing:
         organiser.step("open", **SETTINGS)
         return organiser
 
-    def test_needs_a_word_and_judgements(self, service: Service, at_once: None) -> None:
+    def test_needs_a_word_and_judgements(self, service, at_once):
         organiser = self.opened(service)
         close = "/grading/ams/close"
         assert "confirm that grading ends" in told(organiser.submit(close, what="close"))
@@ -588,7 +586,7 @@ class TestClosing:
         assert organiser.get("/grading/ams/closed.zip").status_code == 404
         assert "Close the round</button>" in organiser.get(close).text
 
-    def test_the_tables_of_now_leave_a_round_open(self, service: Service, at_once: None) -> None:
+    def test_the_tables_of_now_leave_a_round_open(self, service, at_once):
         organiser = self.opened(service)
         judge_all(service)
         answer = organiser.submit("/grading/ams/close", what="interim", unjudged="zero")
@@ -598,9 +596,7 @@ class TestClosing:
         assert Browser(service, "gil", "grader").get("/grading/ams/").status_code == 200
 
     @pytest.mark.parametrize(("unjudged", "warned"), [("refuse", True), ("zero", False)])
-    def test_says_which_lists_are_not_scored(
-        self, service: Service, at_once: None, unjudged: str, warned: bool
-    ) -> None:
+    def test_says_which_lists_are_not_scored(self, service, at_once, unjudged, warned):
         organiser = self.opened(service)
         grader = Browser(service, "gil", "grader")
         agree(grader)
@@ -613,7 +609,7 @@ class TestClosing:
         assert "<dt>judgements</dt><dd>1</dd>" in text
         assert ("pairs have no judgements" in text) == warned
 
-    def test_is_done_once_and_stays(self, service: Service, path: Path, at_once: None) -> None:
+    def test_is_done_once_and_stays(self, service, path, at_once):
         organiser = self.opened(service)
         judge_all(service)
         assert organiser.submit("/grading/ams/close", what="close", sure="yes").status_code == 303
@@ -624,7 +620,7 @@ class TestClosing:
         assert "is closed" in Browser(service, "gil", "grader").get("/grading/ams/").text
         assert Organiser(open_service([path])).get("/grading/ams/closed.zip").status_code == 200
 
-    def test_by_the_command(self, service: Service, path: Path, tmp_path: Path, at_once: None) -> None:
+    def test_by_the_command(self, service, path, tmp_path, at_once):
         organiser = self.opened(service)
         judge_all(service)
         invoke("grading", "close", path, "ams", "-o", tmp_path / "out", code=0)
@@ -632,16 +628,14 @@ class TestClosing:
         assert "The round was closed from the command line" in text
 
 
-def test_of_two_who_begin_a_plan_at_the_same_moment_one_is_told(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_two_who_begin_a_plan_at_the_same_moment_one_is_told(service, monkeypatch):
     begin_plan(service, "ams")
     monkeypatch.setattr(planning, "find_plans", lambda _: [])  # as it was when the second looked
     with pytest.raises(PlanError, match="the name 'ams' is taken"):
         begin_plan(service, "ams")
 
 
-def test_steps_of_a_plan_that_was_discarded_meanwhile_are_refused(service: Service) -> None:
+def test_steps_of_a_plan_that_was_discarded_meanwhile_are_refused(service):
     plan = begin_plan(service, "ams")
     discard_plan(plan)
     with pytest.raises(PlanError, match="was discarded meanwhile"):

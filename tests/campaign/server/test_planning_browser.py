@@ -130,9 +130,7 @@ def judge_all(page: Any, address: str) -> int:
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_a_round_by_the_pages_alone(
-    enter: Callable[..., Any], address: str, tmp_path: Path, scripts: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_round_by_the_pages_alone(enter, address, tmp_path, scripts, monkeypatch):
     organiser = enter("olga", "organiser", java_script_enabled=scripts)
 
     def check() -> None:

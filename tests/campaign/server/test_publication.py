@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import delete, select
 
 from mirflow.campaign.server.service import Service, open_service
-from mirflow.campaign.server.submissions.confinement import Confinement
 from mirflow.campaign.server.submissions.entries import set_visibility, withdraw
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
 from mirflow.campaign.server.views import Views
@@ -29,8 +28,7 @@ def service(tmp_path: Path) -> Service:
 
 
 @pytest.mark.slow
-def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_what_is_public_is_copied_and_nothing_else(service, confinement):
     worker, copy = worker_of(service, confinement), service.folder_of("public") / "dev.zarr"
     ids = [submit(service, name, estimates(), visibility=seen) for name, seen in (("a", "public"), ("b", "private"))]
     worker.work_off()
@@ -58,9 +56,7 @@ def test_what_is_public_is_copied_and_nothing_else(service: Service, confinement
 
 
 @pytest.mark.parametrize("name", ["lab #2", "lab: 2", "lab's"])
-def test_no_copy_and_no_view_names_the_folder_of_the_campaign(
-    tmp_path: Path, confinement: Confinement, name: str
-) -> None:
+def test_no_copy_and_no_view_names_the_folder_of_the_campaign(tmp_path, confinement, name):
     folder = tmp_path / name
     folder.mkdir()
     service = open_campaign(folder)
@@ -76,7 +72,7 @@ def test_no_copy_and_no_view_names_the_folder_of_the_campaign(
 
 
 @pytest.mark.slow
-def test_what_was_sent_is_parsed_in_confined_processes_alone(service: Service, confinement: Confinement) -> None:
+def test_what_was_sent_is_parsed_in_confined_processes_alone(service, confinement):
     for name, wrong in (("oak", 2), ("elm", 0)):
         submit(service, name, estimates(wrong=wrong))
     worker_of(service, confinement).work_off()
@@ -100,7 +96,6 @@ def test_what_was_sent_is_parsed_in_confined_processes_alone(service: Service, c
 
 def released_again(service: Service, name: str) -> list[Submission]:
     """Let a submission be scored again as if it had just been checked."""
-    assert service.database is not None
     with service.database.write() as session:
         rows = session.scalars(select(Submission).where(Submission.name == name)).all()
         for row in rows:
@@ -111,8 +106,7 @@ def released_again(service: Service, name: str) -> list[Submission]:
 
 
 @pytest.mark.slow
-def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service, confinement):
     worker, client = worker_of(service, confinement), Browser(service)
     submit(service, "oak", estimates(wrong=2))
     id = submit(service, "elm", estimates())
@@ -143,8 +137,7 @@ def height(answer: Any) -> int:
 
 
 @pytest.mark.slow
-def test_the_feed_keeps_what_earlier_publications_changed(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_the_feed_keeps_what_earlier_publications_changed(service, confinement):
     worker, client, viewer = worker_of(service, confinement), Browser(service), member(service)
     ids = {}
 
@@ -178,9 +171,7 @@ def test_the_feed_keeps_what_earlier_publications_changed(service: Service, conf
 
 
 @pytest.mark.slow
-def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_gone(
-    service: Service, confinement: Confinement
-) -> None:
+def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_gone(service, confinement):
     worker, copy = worker_of(service, confinement), service.folder_of("public") / "dev.zarr"
     for number, name in enumerate(("oak", "elm", "ash")):
         submit(service, name, estimates(wrong=number), visibility="public")
@@ -191,7 +182,7 @@ def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_g
     assert "leads: oak" in json.dumps(first)
 
 
-def test_messages_of_what_is_public_name_no_folder_of_the_server(service: Service, confinement: Confinement) -> None:
+def test_messages_of_what_is_public_name_no_folder_of_the_server(service, confinement):
     submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
     worker_of(service, confinement).work_off()
     messages = read_scores(service.folder_of("public") / "dev.zarr")["chord"]["message"].values.ravel().tolist()

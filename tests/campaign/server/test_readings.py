@@ -217,7 +217,7 @@ def scored(path: Path, text: str) -> list[GroupContent] | str:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.filterwarnings("ignore::mirflow.errors.MirflowWarning")
-def test_what_was_kept_scores_as_the_files_do(tmp_path: Path, name: str) -> None:
+def test_what_was_kept_scores_as_the_files_do(tmp_path, name):
     evaluation, references, sent = CASES[name]
     path = campaign(tmp_path, evaluation, references, sent)
     readings = keep(path)
@@ -250,7 +250,7 @@ def test_what_was_kept_scores_as_the_files_do(tmp_path: Path, name: str) -> None
         assert before.attrs.get(key) == after.attrs.get(key)
 
 
-def test_the_cases_are_of_all_outcomes() -> None:
+def test_the_cases_are_of_all_outcomes():
     tasks = {evaluation["task"] for evaluation, _, _ in CASES.values()}
     assert len(tasks) >= 15
 
@@ -277,7 +277,7 @@ def kept(folder: Path, *given: Annotation | Exception, kind: str = "events") -> 
 
 
 @pytest.mark.parametrize("task", [task for task in TASK_KINDS if TASK_KINDS[task] != "audio"])
-def test_every_kind_is_kept_as_it_was_read(tmp_path: Path, task: str) -> None:
+def test_every_kind_is_kept_as_it_was_read(tmp_path, task):
     rng = np.random.default_rng(1)
     given = [sample(task, rng), empty(task), sample(task, rng)]
     given[2] = replace(given[2], attrs={"source": "x", "duration": float("nan"), "year": 2013, "tempo": 1.0})
@@ -293,7 +293,7 @@ def test_every_kind_is_kept_as_it_was_read(tmp_path: Path, task: str) -> None:
         assert repr(dict(before.attrs)) == repr(dict(after.attrs))
 
 
-def test_errors_lines_and_files_are_kept(tmp_path: Path) -> None:
+def test_errors_lines_and_files_are_kept(tmp_path):
     bad = InvalidAnnotationError("is no time: 'x'", path="a.lab", line=3)
     gone, disk = UnreadableError("is truncated"), PermissionError(13, "Permission denied", "/x")
     lined = Annotation("events", {"time": np.zeros(2)}, lines=[7, 9], files=("a", "b"))
@@ -312,7 +312,7 @@ def _skip(found: Iterator[Any], folder: Path, count: int) -> Iterator[Any]:
     return (source.read() for source, _ in sources[count:])
 
 
-def test_a_vocabulary_is_kept_once(tmp_path: Path) -> None:
+def test_a_vocabulary_is_kept_once(tmp_path):
     words = tuple(f"item {number}" for number in range(1000))
     given = [Annotation("ranking", {}, CodedLabels(words, np.array([at, 0, 999]))) for at in range(50)]
     first, second, *_ = kept(tmp_path, *given, kind="ranking")
@@ -321,7 +321,7 @@ def test_a_vocabulary_is_kept_once(tmp_path: Path) -> None:
     assert (tmp_path / "some.readings").stat().st_size < 40_000
 
 
-def test_no_bytes_of_a_file_of_readings_do_harm(tmp_path: Path) -> None:
+def test_no_bytes_of_a_file_of_readings_do_harm(tmp_path):
     given = sample("multipitch", np.random.default_rng(0)), sample("multipitch", np.random.default_rng(1))
     list(kept(tmp_path, *given, kind="multipitch"))
     whole = (tmp_path / "some.readings").read_bytes()
@@ -353,7 +353,7 @@ def test_no_bytes_of_a_file_of_readings_do_harm(tmp_path: Path) -> None:
         ({"attrs": [["a", "f", "x"]]}, "hexadecimal"),
     ],
 )
-def test_a_head_that_contradicts_its_arrays_is_damaged(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_a_head_that_contradicts_its_arrays_is_damaged(tmp_path, change, message):
     (annotation, _), *_ = kept(tmp_path, sample("multipitch", np.random.default_rng(0)), kind="multipitch")
     assert len(annotation) > 1
     readings = open_readings(tmp_path / "some.readings")
@@ -367,14 +367,14 @@ def test_a_head_that_contradicts_its_arrays_is_damaged(tmp_path: Path, change: d
         readings.read(0)
 
 
-def test_a_source_without_a_file_is_kept_too(tmp_path: Path) -> None:
+def test_a_source_without_a_file_is_kept_too(tmp_path):
     source = HeldSource(Annotation("events", {"time": np.array([0.5])}), "reference")
     write_readings(tmp_path / "a.readings", "events", [(source, {})])
     ((after, _),) = open_readings(tmp_path / "a.readings").sources()
     assert (after.label, after.stat()) == ("reference", (0, 0))
 
 
-def test_midi_files_are_kept(tmp_path: Path) -> None:
+def test_midi_files_are_kept(tmp_path):
     song = mido.MidiFile()
     song.tracks.append(mido.MidiTrack([mido.Message("note_on", note=60, velocity=70, time=0),
                                        mido.Message("note_off", note=60, time=480)]))  # fmt: skip

@@ -42,13 +42,12 @@ def make_service(folder: Path, who: str = "members") -> Service:
 
 
 def token(service: Service, role: str) -> dict[str, str]:
-    assert service.database is not None
     with service.database.write() as session:
-        user = add_user(session, f"a {role}", role, service.clock())  # type: ignore[arg-type]
+        user = add_user(session, f"a {role}", role, service.clock())
         return {"Authorization": f"Bearer {issue(session, user, 'token', service.clock(), None)}"}
 
 
-def test_a_recording_is_read_whole_in_part_or_as_headers_alone(folder: Path) -> None:
+def test_a_recording_is_read_whole_in_part_or_as_headers_alone(folder):
     service = make_service(folder, "public")
     client = TestClient(create_app(service))
     data = (folder / "dev/audio/pop/one.wav").read_bytes()
@@ -70,14 +69,14 @@ def test_a_recording_is_read_whole_in_part_or_as_headers_alone(folder: Path) -> 
 
 
 @pytest.mark.parametrize(("who", "hear"), [("public", [None, ADA, EVE]), ("members", [ADA, EVE]), ("organiser", [EVE])])
-def test_those_hear_tracks_whom_the_campaign_names(folder: Path, who: str, hear: list[Viewer | None]) -> None:
+def test_those_hear_tracks_whom_the_campaign_names(folder, who, hear):
     recordings = make_service(folder, who).recordings
     for viewer in (None, ADA, EVE):
         found = recordings.of_track("dev", "two", viewer)
         assert (found is not None) == (viewer in hear)
 
 
-def test_ids_tell_nothing_and_differ_by_split(folder: Path) -> None:
+def test_ids_tell_nothing_and_differ_by_split(folder):
     service = make_service(folder, "public")
     ids = {service.recordings.of_track("dev", "pop/one", None), service.recordings.of_track("test", "one", None)}
     assert all(id is not None and len(id) == 32 and int(id, 16) for id in ids)
@@ -86,7 +85,7 @@ def test_ids_tell_nothing_and_differ_by_split(folder: Path) -> None:
     assert make_service(folder, "public").recordings.of_track("test", "one", None) not in ids
 
 
-def test_other_files_and_names_are_not_found(folder: Path) -> None:
+def test_other_files_and_names_are_not_found(folder):
     service = make_service(folder, "public")
     client = TestClient(create_app(service))
     assert service.recordings.of_track("dev", "three", None) is None
@@ -94,7 +93,7 @@ def test_other_files_and_names_are_not_found(folder: Path) -> None:
         assert client.get(f"/audio/{name}").status_code == 404
 
 
-def test_what_people_sent_is_not_played(folder: Path) -> None:
+def test_what_people_sent_is_not_played(folder):
     service = make_service(folder, "public")
     sent = service.folder_of("submissions") / "dev/draft/two.wav"
     sent.parent.mkdir(parents=True)
@@ -103,7 +102,7 @@ def test_what_people_sent_is_not_played(folder: Path) -> None:
     assert service.recordings.of_track("dev", "sent", None) is None
 
 
-def test_the_waveform_is_the_lowest_and_highest_samples_of_equal_steps_for_those_who_may_hear(folder: Path) -> None:
+def test_the_waveform_is_the_lowest_and_highest_samples_of_equal_steps_for_those_who_may_hear(folder):
     service = make_service(folder, "members")
     rng = np.random.default_rng(3)
     written = np.rint(rng.uniform(-1, 1, (10_000, 2)) * 30_000) / 32_768
@@ -122,7 +121,7 @@ def test_the_waveform_is_the_lowest_and_highest_samples_of_equal_steps_for_those
     assert client.get(addresses[0]).status_code == 401
 
 
-def test_a_recording_that_is_laid_there_later_is_found_after_a_while(folder: Path) -> None:
+def test_a_recording_that_is_laid_there_later_is_found_after_a_while(folder):
     service, now = make_service(folder, "public"), 0.0
     recordings = service.recordings
     recordings._clock = lambda: now

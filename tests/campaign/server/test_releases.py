@@ -67,24 +67,24 @@ def shown(session: Session, submission: Submission, values: dict[str, float], *,
 
 
 class TestTheLadder:
-    def test_of_an_evaluation_is_not_climbed_in_another(self, session: Session) -> None:
+    def test_of_an_evaluation_is_not_climbed_in_another(self, session):
         assert shown(session, sent(session, "first"), {"chord": 0.5, "beat": 0.9}) == [0.5, 0.9]
         # 0.6 is better than 0.5 by more than the step, and 0.7 is not better than 0.9.
         assert shown(session, sent(session, "second"), {"chord": 0.6, "beat": 0.7}) == [0.6, None]
 
-    def test_of_a_team_is_not_climbed_by_another(self, session: Session) -> None:
+    def test_of_a_team_is_not_climbed_by_another(self, session):
         assert shown(session, sent(session, "ours"), {"chord": 0.8}) == [0.8]
         assert shown(session, sent(session, "theirs", "bob"), {"chord": 0.7}) == [0.7]
 
-    def test_counts_the_best_of_all_earlier_scores(self, session: Session) -> None:
+    def test_counts_the_best_of_all_earlier_scores(self, session):
         for name, value, seen in (("a", 0.8, 0.8), ("b", 0.5, None), ("c", 0.804, None), ("d", 0.805, 0.805)):
             assert shown(session, sent(session, name), {"chord": value}) == [seen]
 
-    def test_of_a_metric_of_errors_goes_down(self, session: Session) -> None:
+    def test_of_a_metric_of_errors_goes_down(self, session):
         for name, value, seen in (("a", 0.3, 0.3), ("b", 0.2, 0.2), ("c", 0.25, None), ("d", 0.195, 0.195)):
             assert shown(session, sent(session, name), {"chord": value}, lower=True) == [seen]
 
-    def test_shows_a_gain_of_exactly_the_step(self) -> None:
+    def test_shows_a_gain_of_exactly_the_step(self):
         assert 0.105 - 0.1 < 0.005  # in the last bits
         assert climb(0.105, 0.1, SPLIT) == 0.105
         assert climb(0.1, 0.105, SPLIT, lower_is_better=True) == 0.1
@@ -92,7 +92,7 @@ class TestTheLadder:
 
 
 class TestRivals:
-    def test_are_the_best_earlier_one_of_the_team_and_the_best_public_one_of_others(self, session: Session) -> None:
+    def test_are_the_best_earlier_one_of_the_team_and_the_best_public_one_of_others(self, session):
         sending = [
             ("b1", "bob", "public", 0.9), ("a1", "ada", "public", 0.7), ("a2", "ada", "public", 0.5),
             ("mine", "ada", "public", 0.6), ("b2", "bob", "public", 0.95), ("a3", "ada", "public", 0.99),
@@ -110,7 +110,7 @@ class TestRivals:
 
 
 class TestDecimals:
-    def test_of_hidden_splits_are_those_of_the_step_until_the_final_ranking(self) -> None:
+    def test_of_hidden_splits_are_those_of_the_step_until_the_final_ranking(self):
         published = Split.model_validate(
             {"root": "x", "hidden": True, "final": {"frozen": "2027-01-01T00:00Z", "published": "2027-01-04T00:00Z"}}
         )
@@ -122,12 +122,12 @@ class TestDecimals:
 
 
 class TestAReleasedRow:
-    def test_has_the_exact_score_apart_from_the_shown_one(self, session: Session) -> None:
+    def test_has_the_exact_score_apart_from_the_shown_one(self, session):
         shown(session, sent(session, "a"), {"chord": 0.81549})
         (row,) = session.scalars(select(Released)).all()
         assert (row.value, row.true_value, row.tracks, row.improved) == (0.815, 0.81549, 4, True)
 
-    def test_is_never_written_again(self, session: Session) -> None:
+    def test_is_never_written_again(self, session):
         submission = sent(session, "a")
         shown(session, submission, {"chord": 0.8})
         assert shown(session, submission, {"chord": 0.9}) == [0.8]
@@ -165,7 +165,7 @@ def tempi(*bpm: float) -> Annotation:
         (tempi(60, 120), tempi(60, 121), None),  # nothing that has a time
     ],
 )
-def test_estimates_differ_from_a_second_on(one: Annotation, other: Annotation, second: float | None) -> None:
+def test_estimates_differ_from_a_second_on(one, other, second):
     assert first_difference(one, other) == second
     assert first_difference(other, one) == second
     assert first_difference(one, one) is None

@@ -27,7 +27,7 @@ def told(outcome: Outcome) -> str:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_three_hundred_requests(target: Target) -> None:
+def test_three_hundred_requests(target):
     outcome = run(target, 0, range(300))
     assert not outcome.findings, told(outcome)
     assert {200, 400, 401, 403, 404, 405, 413, 421} <= set(outcome.statuses)  # they get past the first check
@@ -36,7 +36,7 @@ def test_three_hundred_requests(target: Target) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.filterwarnings("ignore")
-def test_ten_thousand_requests(target: Target) -> None:
+def test_ten_thousand_requests(target):
     outcome = run(target, 1, range(10_000))
     assert not outcome.findings, told(outcome)
     assert outcome.slowest < 10
@@ -44,7 +44,7 @@ def test_ten_thousand_requests(target: Target) -> None:
     assert late < early + 150, f"{early:.0f} MB after 2000 requests, {late:.0f} MB at the end"
 
 
-def test_a_leak_is_found(target: Target) -> None:
+def test_a_leak_is_found(target):
     """The fuzzer itself sees what it is to see."""
     import asyncio
 
@@ -67,7 +67,7 @@ def test_a_leak_is_found(target: Target) -> None:
         assert what in next(wrong(target, case, asyncio.run(ask(app, case))))
 
 
-def test_bytes_of_requests_that_were_changed(target: Target) -> None:
+def test_bytes_of_requests_that_were_changed(target):
     """Over a real connection, where a request may be no request at all."""
     chance = random.Random(5)
     with running(target.app) as address:

@@ -9,7 +9,6 @@ import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 from urllib.parse import urljoin
 from urllib.request import urlopen
 from xml.etree import ElementTree
@@ -55,7 +54,7 @@ def links(text: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_every_link_leads_somewhere(client: TestClient) -> None:
+def test_every_link_leads_somewhere(client):
     seen, pending = set(), {"/"}
     while pending:
         address = pending.pop()
@@ -69,13 +68,13 @@ def test_every_link_leads_somewhere(client: TestClient) -> None:
     assert "/stores/tunes/chord_mirex2013/" in seen
 
 
-def test_names_are_shown_as_text(client: TestClient) -> None:
+def test_names_are_shown_as_text(client):
     page = client.get("/stores/onsets/onset/").text
     assert "50% b/c &lt;b&gt;" in page
     assert "<b>" not in page
 
 
-def test_names_with_slashes_are_not_those_of_other_pages(client: TestClient) -> None:
+def test_names_with_slashes_are_not_those_of_other_pages(client):
     assert client.get("/stores/onsets/onset/tracks/pop%2Fx/").status_code == 200
     for address in ("/stores/onsets/onset/tracks/pop/x/", "/stores/onsets/onset/tracks/pop%252Fx/"):
         assert client.get(address).status_code == 404
@@ -84,13 +83,13 @@ def test_names_with_slashes_are_not_those_of_other_pages(client: TestClient) -> 
 @pytest.mark.parametrize(
     "address", ["/stores/none/", "/stores/tunes/none/", "/stores/tunes/chord/systems/x/", "/static/none.css", "/%FF/"]
 )
-def test_what_is_not_there_is_not_found(client: TestClient, address: str) -> None:
+def test_what_is_not_there_is_not_found(client, address):
     answer = client.get(address)
     assert answer.status_code == 404
     assert "Traceback" not in answer.text
 
 
-def test_a_search_finds_what_is_there_now(client: TestClient, store: Path) -> None:
+def test_a_search_finds_what_is_there_now(client, store):
     found = client.get("/search.js")
     assert found.headers["content-type"] == "text/javascript; charset=utf-8"
     assert found.headers["cross-origin-resource-policy"] == "same-origin"
@@ -100,13 +99,13 @@ def test_a_search_finds_what_is_there_now(client: TestClient, store: Path) -> No
     assert 'data-index="/search.js"' in client.get("/all/").text
 
 
-def test_an_address_like_that_of_a_page_leads_there(client: TestClient) -> None:
+def test_an_address_like_that_of_a_page_leads_there(client):
     text = client.get("/reslts", headers={"Accept": "text/html"}).text
     assert 'Did you mean <a href="/">Results</a>?' in text
     assert 'data-index="/search.js"' in text
 
 
-def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) -> None:
+def test_a_publish_is_seen_at_the_next_request(client, store):
     address = "/stores/onsets/onset/"
     first = client.get(address)
     again = client.get(address, headers={"If-None-Match": first.headers["etag"]})
@@ -120,7 +119,7 @@ def test_a_publish_is_seen_at_the_next_request(client: TestClient, store: Path) 
     assert "new one" in client.get("/").text
 
 
-def test_a_store_that_appears_is_on_the_front_page(tmp_path: Path, demo_store: Path) -> None:
+def test_a_store_that_appears_is_on_the_front_page(tmp_path, demo_store):
     later = tmp_path / "later.zarr"
     client = TestClient(create_app(Service("Results", {"tunes": demo_store, "later": later})))
     assert client.get("/").text == client.get("/").text
@@ -131,7 +130,7 @@ def test_a_store_that_appears_is_on_the_front_page(tmp_path: Path, demo_store: P
     assert "/stores/later/" not in client.get("/").text
 
 
-def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service: Service, store: Path) -> None:
+def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service, store):
     shelf = service.shelf
     snapshot = shelf.read(shelf.current("onsets"))
     for _ in range(3):
@@ -143,7 +142,7 @@ def test_a_request_under_way_ends_with_the_generation_that_it_began_with(service
     assert shelf.ask("onsets", lambda one: one.boards["onset"]["system"].values.tolist()) == ["later"]
 
 
-def test_the_front_page_and_the_feed_tell_what_the_last_publish_changed(client: TestClient, store: Path) -> None:
+def test_the_front_page_and_the_feed_tell_what_the_last_publish_changed(client, store):
     assert "new, 2 systems on 3 tracks" in client.get("/feed.xml").text
     publish(store, "ada", "new one")
     feed = client.get("/feed.xml")
@@ -154,7 +153,7 @@ def test_the_front_page_and_the_feed_tell_what_the_last_publish_changed(client: 
     assert "1 new system" in client.get("/").text
 
 
-def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> None:
+def test_pages_are_compressed_for_those_who_take_that(client):
     plain = client.get("/stores/tunes/chord/", headers={"Accept-Encoding": "identity"})
     packed = client.get("/stores/tunes/chord/", headers={"Accept-Encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip"
@@ -167,12 +166,12 @@ def test_pages_are_compressed_for_those_who_take_that(client: TestClient) -> Non
     assert (head.content, head.headers["content-length"]) == (b"", str(len(plain.content)))
 
 
-def test_assets_are_kept_for_good(client: TestClient) -> None:
+def test_assets_are_kept_for_good(client):
     address = next(one for one in links(client.get("/").text) if one.startswith("/static/site."))
     assert "immutable" in client.get(address).headers["cache-control"]
 
 
-def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, browser: Any, demo_store: Path) -> None:
+def test_the_report_fetches_scores_and_a_track_at_a_second(service, browser, demo_store):
     with running(create_app(service)) as address:
         page = browser.new_page()
         told: list[str] = []
@@ -186,7 +185,7 @@ def test_the_report_fetches_scores_and_a_track_at_a_second(service: Service, bro
         page.close()
 
 
-def test_the_report_of_a_generation_that_is_gone_is_not_mixed_with_another(client: TestClient, store: Path) -> None:
+def test_the_report_of_a_generation_that_is_gone_is_not_mixed_with_another(client, store):
     contents = client.get("/stores/onsets/report/contents.json").json()
     block = f"/stores/onsets/report/{contents['evaluations'][0]['metrics'][0]['score']}"
     assert client.get(block).headers["cache-control"].endswith("immutable")
@@ -194,14 +193,14 @@ def test_the_report_of_a_generation_that_is_gone_is_not_mixed_with_another(clien
     assert client.get(block).status_code == 404
 
 
-def test_the_leaderboard_of_a_store_and_of_an_evaluation(client: TestClient) -> None:
+def test_the_leaderboard_of_a_store_and_of_an_evaluation(client):
     whole = client.get("/stores/tunes.json").json()
     part = client.get("/stores/tunes/chord.json").json()
     assert [one["name"] for one in whole["evaluations"]] == ["chord", "chord_mirex2013"]
     assert part["evaluations"] == whole["evaluations"][:1]
 
 
-def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> None:
+def test_memory_for_answers_is_bounded(client, service):
     answers = service.answers
     answers._most_bytes = 40_000
     for track in range(30):
@@ -212,7 +211,7 @@ def test_memory_for_answers_is_bounded(client: TestClient, service: Service) -> 
     )
 
 
-def test_scores_in_memory_are_bounded(store: Path, demo_store: Path) -> None:
+def test_scores_in_memory_are_bounded(store, demo_store):
     shelf = Stores({"onsets": store, "tunes": demo_store}, most_bytes=1)
     first = shelf.read(shelf.current("onsets"))
     shelf.read(shelf.current("tunes"))
@@ -220,7 +219,7 @@ def test_scores_in_memory_are_bounded(store: Path, demo_store: Path) -> None:
     assert first.boards["onset"].sizes["system"] == 2
 
 
-def test_an_answer_is_made_once_for_all_who_wait(service: Service) -> None:
+def test_an_answer_is_made_once_for_all_who_wait(service):
     client, made, begun = TestClient(create_app(service)), [], threading.Barrier(6)
 
     def make(snapshot: object) -> list[int]:
@@ -239,18 +238,18 @@ def test_an_answer_is_made_once_for_all_who_wait(service: Service) -> None:
     assert client.get("/health").status_code == 200
 
 
-def test_too_many_who_wait_are_told_to_come_again(client: TestClient, service: Service) -> None:
+def test_too_many_who_wait_are_told_to_come_again(client, service):
     service.answers._waiting = 10**6
     answer = client.get("/stores/tunes/chord_mirex2013/")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
 
 
 @pytest.mark.slow
-def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(service: Service) -> None:
+def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(service):
     service.base_url = "https://lab.org/"
     drawn, names = [], ["greensleeves", "amazing-grace"]
     make = service.pictures._make
-    service.pictures._make = lambda key, draw: (drawn.append(key), make(key, draw))[1]  # type: ignore[method-assign]
+    service.pictures._make = lambda key, draw: (drawn.append(key), make(key, draw))[1]
     with running(create_app(service)) as address, ThreadPoolExecutor(6) as visitors:
         places = [f"{address}/stores/tunes/chord/tracks/{name}/" for name in names]
         pages = [visitors.submit(httpx2.get, place) for place in places]
@@ -266,18 +265,18 @@ def test_pictures_of_tracks_are_drawn_once_for_all_who_ask_at_the_same_time(serv
             where = f"stores/tunes/chord/tracks/{name}/lanes.png"
             assert f'<meta property="og:image" content="https://lab.org/{where}">' in page.result().text
             assert f'<img src="/{where}"' in page.result().text
-        service.pictures._under_way = {str(number): None for number in range(20)}  # type: ignore[misc]
+        service.pictures._under_way = {str(number): None for number in range(20)}
         busy = httpx2.get(f"{address}/stores/tunes/chord/standings.png")
         assert (busy.status_code, busy.headers["retry-after"]) == (503, "5")
 
 
 @pytest.mark.parametrize("page", ["chord/tracks/none/", "none/tracks/greensleeves/", "chord/none/"])
-def test_what_is_not_there_has_no_picture(client: TestClient, page: str) -> None:
+def test_what_is_not_there_has_no_picture(client, page):
     for name in ("lanes.png", "standings.png"):
         assert client.get(f"/stores/tunes/{page}{name}").status_code == 404
 
 
-def test_pictures_that_were_asked_for_last_are_kept() -> None:
+def test_pictures_that_were_asked_for_last_are_kept():
     pictures = Pictures(most_bytes=10)
 
     async def draw() -> None:
@@ -291,7 +290,7 @@ def test_pictures_that_were_asked_for_last_are_kept() -> None:
     assert [pictures.find(key) for key in "abcd"] == [b"1234", None, b"1234", None]
 
 
-def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Path) -> None:
+def test_a_store_and_a_split_have_different_names(tmp_path, demo_store):
     path = tmp_path / "campaign.yaml"
     path.write_text(
         "campaign: Chords\n"
@@ -302,13 +301,13 @@ def test_a_store_and_a_split_have_different_names(tmp_path: Path, demo_store: Pa
         open_service([path])
 
 
-def test_answers_of_other_titles_have_other_tags(service: Service) -> None:
+def test_answers_of_other_titles_have_other_tags(service):
     other = Answers(service.shelf, "another title")
     assert service.answers.generation(["tunes"]) != other.generation(["tunes"])
 
 
 @pytest.mark.slow
-def test_addresses_that_anybody_may_write_take_no_memory(client: TestClient, service: Service) -> None:
+def test_addresses_that_anybody_may_write_take_no_memory(client, service):
     long = "a" * 20_000
     for number in range(20):
         assert client.get(f"/?x={number}{long}").status_code == 200
@@ -326,7 +325,7 @@ def years(path: Path, *names: str, years: list[float] | None = None) -> Path:
     return write_store(path, {"ACE": group if years is None else group.assign_coords(year=("system", years))})
 
 
-def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_store: Path) -> None:
+def test_stores_whose_systems_have_years_have_an_archive(tmp_path, demo_store):
     store = years(tmp_path / "s.zarr", "A", "B", "C", years=[2012.0, 2012.0, 2014.0])
     client = TestClient(create_app(Service("Years", {"s": store})))
     assert '<a href="/archive/">Archive</a>' in client.get("/").text
@@ -340,7 +339,7 @@ def test_stores_whose_systems_have_years_have_an_archive(tmp_path: Path, demo_st
 
 
 @pytest.mark.slow
-def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> None:
+def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path):
     stores = {name: years(tmp_path / f"{name}.zarr", *"AB"[: int(name) - 2011]) for name in ("2012", "2013")}
     table = tmp_path / "years.csv"
     table.write_text("year,store\n2012,2012.zarr\n2013,2013.zarr\n")
@@ -357,7 +356,7 @@ def test_an_archive_shows_the_years_of_a_table_as_it_is_now(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_annotations_of_a_store_that_came_from_elsewhere_are_where_the_organiser_says(tmp_path: Path) -> None:
+def test_annotations_of_a_store_that_came_from_elsewhere_are_where_the_organiser_says(tmp_path):
     mirflow.run(write_dataset(tmp_path, tracks=1))
     shutil.copytree(tmp_path / ".store.zarr.d", tmp_path / "elsewhere" / ".store.zarr.d", symlinks=True)
     shutil.copytree(tmp_path / "store.zarr", tmp_path / "elsewhere" / "store.zarr", symlinks=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.routing import BaseRoute, Mount, Route
 
-from mirflow.campaign.server.accounts import ROLES, Role
+from mirflow.campaign.server.accounts import ROLES
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.security import SAFE, GuardedRoute
 
@@ -17,8 +17,7 @@ from .accounts import Browser
 from .requests import Target, make_target
 
 FILLED = {"store": "dev", "evaluation": "chord", "round": "similarity", "system": "oak", "track": "dev0"}
-OPEN_CHANGES = {("POST", "/login/{secret}")}
-"""What changes something, and may be called by anybody."""
+OPEN_CHANGES = {("POST", "/login/{secret}")}  # what changes something, and may be called by anybody
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +48,14 @@ def address(target: Target, route: GuardedRoute) -> str:
     return re.sub(r"\{(\w+)(?::\w+)?\}", lambda match: words.get(match[1], "1"), route.path)
 
 
-def test_every_route_is_guarded(target: Target) -> None:
+def test_every_route_is_guarded(target):
     assert unguarded(target.app) == []
     app = create_app(target.service)
     app.router.routes.append(Route("/new", lambda request: None))
     assert len(unguarded(app)) == 1
 
 
-def test_changes_need_an_account(target: Target) -> None:
+def test_changes_need_an_account(target):
     found = [route for route in leaves(list(target.app.routes)) if isinstance(route, GuardedRoute)]
     changes = {
         (method, route.path) for route in found if route.role is None for method in (route.methods or set()) - SAFE
@@ -69,7 +68,7 @@ def test_changes_need_an_account(target: Target) -> None:
 
 
 @pytest.mark.parametrize("role", [None, *ROLES])
-def test_routes_refuse_lower_roles(target: Target, role: Role | None) -> None:
+def test_routes_refuse_lower_roles(target, role):
     browser = Browser(target.service, f"a {role}" if role else "", role or "reader")
     csrf = browser.csrf() if role else ""
     refused = 0
@@ -83,7 +82,7 @@ def test_routes_refuse_lower_roles(target: Target, role: Role | None) -> None:
     assert refused > 0 or role == "organiser"
 
 
-def test_forms_of_other_sites_change_nothing(target: Target) -> None:
+def test_forms_of_other_sites_change_nothing(target):
     browser = Browser(target.service, "an organiser", "organiser")
     tried = 0
     for method, route in guarded(target):

@@ -19,8 +19,7 @@ import pytest
 import mirflow
 from mirflow.campaign.server.submissions.sandbox import _CALLS, _KILLS, _MACHINES, _PROGRAMS, landlock_version
 
-VERSION = 444, None, ctypes.c_size_t(0), 1
-"""The system call that asks for the version of Landlock."""
+VERSION = 444, None, ctypes.c_size_t(0), 1  # the system call that asks for the version of Landlock
 LANDLOCK = ctypes.CDLL(None).syscall(*VERSION) if sys.platform == "linux" else 0
 pytestmark = pytest.mark.skipif(LANDLOCK < 1, reason="this kernel lacks Landlock")
 
@@ -80,11 +79,11 @@ def inside(tmp_path: Path) -> Path:
     return folder
 
 
-def test_the_version_of_landlock_is_that_of_the_kernel() -> None:
+def test_the_version_of_landlock_is_that_of_the_kernel():
     assert landlock_version() == LANDLOCK
 
 
-def test_a_fresh_python_finds_the_package_of_a_checkout(checkout: Path, inside: Path) -> None:
+def test_a_fresh_python_finds_the_package_of_a_checkout(checkout, inside):
     found = run_restricted(
         inside,
         """
@@ -98,9 +97,7 @@ print(json.dumps(python("import mirflow.engine; print(mirflow.engine.__file__)")
 
 @pytest.mark.parametrize("linked", [False, True], ids=["as it is", "by a link"])
 @pytest.mark.parametrize("processes", [False, True], ids=["alone", "with processes"])
-def test_files_beside_the_package_of_a_checkout_cannot_be_read(
-    tmp_path: Path, checkout: Path, inside: Path, linked: bool, processes: bool
-) -> None:
+def test_files_beside_the_package_of_a_checkout_cannot_be_read(tmp_path, checkout, inside, linked, processes):
     path = checkout
     if linked:
         path = tmp_path / "link"
@@ -130,9 +127,7 @@ print(json.dumps([
     [("", "PermissionError"), ("processes=True", "PermissionError"), ("network=True", "connected")],
     ids=["alone", "with processes", "with a network"],
 )
-def test_without_a_filter_of_system_calls_landlock_alone_decides_who_may_connect(
-    inside: Path, allowed: str, expected: str
-) -> None:
+def test_without_a_filter_of_system_calls_landlock_alone_decides_who_may_connect(inside, allowed, expected):
     found = run_restricted(
         inside,
         f"""
@@ -147,7 +142,7 @@ print(json.dumps(attempt(lambda: socket.create_connection(server.getsockname(), 
 
 
 @pytest.mark.skipif(platform.machine() not in _MACHINES, reason="system calls of this machine are not filtered")
-def test_without_landlock_the_filter_of_system_calls_alone_refuses_programs_and_processes(inside: Path) -> None:
+def test_without_landlock_the_filter_of_system_calls_alone_refuses_programs_and_processes(inside):
     found = run_restricted(
         inside,
         """
@@ -174,7 +169,7 @@ print(json.dumps({name: call(number) for name, number in calls.items() if number
     assert {*found.values()} == {"EPERM"}
 
 
-def test_restricting_leaves_no_file_open(inside: Path) -> None:
+def test_restricting_leaves_no_file_open(inside):
     before, after = run_restricted(
         inside,
         """
@@ -191,7 +186,7 @@ print(json.dumps([before, sorted(os.listdir("/proc/self/fd"))]))
     [(0, "/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), (1, "/usr/include/asm-generic/unistd.h")],
     ids=["x86-64", "64-bit ARM"],
 )
-def test_numbers_of_system_calls_are_those_of_the_kernel_s_headers(column: int, header: str) -> None:
+def test_numbers_of_system_calls_are_those_of_the_kernel_s_headers(column, header):
     if not Path(header).exists():
         pytest.skip(f"this host lacks {header}")
     defined = re.findall(r"^#define __NR(?:3264)?_(\w+) (\d+)$", Path(header).read_text(), re.MULTILINE)

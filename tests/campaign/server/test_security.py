@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.testclient import TestClient
 
+from mirflow.campaign.file import Campaign
 from mirflow.campaign.server.accounts import Kind, Role, add_user, find_user, find_viewer, issue, log_in, revoke
 from mirflow.campaign.server.app import create_app, networks
 from mirflow.campaign.server.database import Database
@@ -61,7 +62,8 @@ ROUTES = [
 def service(tmp_path: Path) -> Service:
     database = Database(f"sqlite:///{tmp_path / 'campaign.db'}")
     database.create()
-    return Service("Chords", {}, folder=tmp_path, database=database, clock=Clock())
+    campaign = Campaign(campaign="Chords", stores=["x"])
+    return Service("Chords", {}, campaign, folder=tmp_path, database=database, clock=Clock())
 
 
 @pytest.fixture
@@ -75,7 +77,6 @@ def enter(service: Service) -> Callable[..., str]:
     """Makes an account with a secret."""
 
     def make(role: Role = "submitter", kind: Kind = "session", name: str = "ada", days: float = 1) -> str:
-        assert service.database is not None
         with service.database.write() as session:
             user = add_user(session, name, role, service.clock())
             return issue(session, user, kind, service.clock(), dt.timedelta(days=days))
@@ -92,7 +93,7 @@ def as_token(secret: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("address", ["/open", "/nowhere", "/read", "/crash", "/fail", "/refuse"])
-def test_every_answer_has_the_headers(client: TestClient, address: str) -> None:
+def test_every_answer_has_the_headers(client, address):
     for answer in (client.get(address), client.request("BREW", address), client.post(address, content=b"x" * 70_000)):
         assert {name: answer.headers.get(name) for name in HEADERS} == dict(HEADERS)
 
@@ -107,14 +108,12 @@ def test_every_answer_has_the_headers(client: TestClient, address: str) -> None:
     ],
 )
 @pytest.mark.parametrize("role", ["reader", "submitter", "grader", "organiser"])
-def test_roles(
-    client: TestClient, enter: Callable[..., str], service: Service, address: str, may: list[str], role: Role
-) -> None:
+def test_roles(client, enter, service, address, may, role):
     answer = client.get(address, **as_session(service, enter(role)))
     assert answer.status_code == (200 if role in may else 403)
 
 
-def test_strangers_are_told_to_open_their_link(client: TestClient) -> None:
+def test_strangers_are_told_to_open_their_link(client):
     answer = client.get("/read")
     assert answer.status_code == 401
     assert answer.text == "Open the personal link that the organisers sent you, and ask them if you have lost it.\n"
@@ -123,12 +122,12 @@ def test_strangers_are_told_to_open_their_link(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "host", ["attacker.example", "attacker.example:8765", "localhost.attacker.example", "", "[", "@"]
 )
-def test_names_that_lead_to_the_address_from_elsewhere_are_refused(client: TestClient, host: str) -> None:
+def test_names_that_lead_to_the_address_from_elsewhere_are_refused(client, host):
     assert client.get("/open", headers={"Host": host}).status_code == 421
 
 
 @pytest.mark.parametrize("host", ["localhost:8765", "127.0.0.1", "[::1]:80", "results.example"])
-def test_names_of_the_server(client: TestClient, service: Service, host: str) -> None:
+def test_names_of_the_server(client, service, host):
     service.base_url = "https://results.example"
     assert client.get("/open", headers={"Host": host}).status_code == 200
 
@@ -143,9 +142,7 @@ def test_names_of_the_server(client: TestClient, service: Service, host: str) ->
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-def test_changes_that_other_sites_ask_for_are_refused(
-    client: TestClient, enter: Callable[..., str], service: Service, headers: dict[str, str]
-) -> None:
+def test_changes_that_other_sites_ask_for_are_refused(client, enter, service, headers):
     secret = enter()
     given = as_session(service, secret, **headers)
     right = {"csrf": csrf_token(service, secret)}
@@ -154,7 +151,7 @@ def test_changes_that_other_sites_ask_for_are_refused(
     assert client.get("/submit", **given).status_code == 200
 
 
-def test_changes_need_the_token_of_the_session(client: TestClient, enter: Callable[..., str], service: Service) -> None:
+def test_changes_need_the_token_of_the_session(client, enter, service):
     secret, other = enter(), enter(name="eve")
     given = as_session(service, secret)
     for forged in ("", "x", "ü", csrf_token(service, other)):
@@ -166,17 +163,14 @@ def test_changes_need_the_token_of_the_session(client: TestClient, enter: Callab
     assert client.post("/submit", json={}, **header).status_code == 200
 
 
-def test_tokens_of_programs_need_no_other_token(client: TestClient, enter: Callable[..., str]) -> None:
+def test_tokens_of_programs_need_no_other_token(client, enter):
     assert client.post("/submit", **as_token(enter(kind="token"))).text == "ada from testclient"
 
 
 @pytest.mark.parametrize("kind", ["session", "token"])
-def test_forged_expired_and_revoked_secrets(
-    client: TestClient, enter: Callable[..., str], service: Service, kind: Kind
-) -> None:
+def test_forged_expired_and_revoked_secrets(client, enter, service, kind):
     secret = enter(kind=kind)
     assert isinstance(service.clock, Clock)
-    assert service.database is not None
 
     def status(secret: str) -> int:
         given = as_token(secret) if kind == "token" else as_session(service, secret)
@@ -192,15 +186,14 @@ def test_forged_expired_and_revoked_secrets(
     assert status(secret) == 401
 
 
-def test_a_link_is_no_session_and_no_token(client: TestClient, enter: Callable[..., str], service: Service) -> None:
+def test_a_link_is_no_session_and_no_token(client, enter, service):
     link = enter(kind="link")
     assert client.get("/read", **as_token(link)).status_code == 401
     assert client.get("/read", **as_session(service, link)).status_code == 401
 
 
-def test_a_login_ends_the_session_before(enter: Callable[..., str], service: Service, client: TestClient) -> None:
+def test_a_login_ends_the_session_before(enter, service, client):
     link = enter(kind="link")
-    assert service.database is not None
     with service.database.write() as session:
         first = log_in(session, link, None, BEGIN)
         assert first is not None
@@ -212,7 +205,7 @@ def test_a_login_ends_the_session_before(enter: Callable[..., str], service: Ser
     assert client.get("/read", **as_session(service, second[1])).status_code == 200
 
 
-def test_errors_tell_nothing_that_was_not_asked(client: TestClient, caplog: pytest.LogCaptureFixture) -> None:
+def test_errors_tell_nothing_that_was_not_asked(client, caplog):
     crash = client.get("/crash")
     assert crash.status_code == 500
     assert crash.text == "Internal error; see the server's log.\n"
@@ -231,9 +224,7 @@ def test_errors_tell_nothing_that_was_not_asked(client: TestClient, caplog: pyte
     assert client.get("/refuse", headers={"Accept": "application/json"}).json()["error"].endswith("'majmin'?")
 
 
-def test_logs_have_no_secrets(
-    client: TestClient, enter: Callable[..., str], service: Service, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_logs_have_no_secrets(client, enter, service, caplog):
     caplog.set_level(logging.INFO, "mirflow.access")
     secret = enter()
     client.get("/login/7KxSecret", **as_session(service, secret))
@@ -247,7 +238,7 @@ def test_logs_have_no_secrets(
     assert "\nforged" not in told
 
 
-def test_large_bodies_are_refused_before_they_are_read(client: TestClient) -> None:
+def test_large_bodies_are_refused_before_they_are_read(client):
     assert client.post("/open", content=b"x" * SMALL).status_code == 200
     assert client.post("/open", content=b"x" * (SMALL + 1)).status_code == 413
     parts = (b"x" * 1000 for _ in range(100))
@@ -258,7 +249,7 @@ def test_large_bodies_are_refused_before_they_are_read(client: TestClient) -> No
     assert client.post("/open", content=b"&".join([b"a=1"] * 600), headers=form).status_code == 400
 
 
-def test_rates(client: TestClient, service: Service, enter: Callable[..., str]) -> None:
+def test_rates(client, service, enter):
     service.rates = RateLimits(clock=lambda: 0.0)
     codes = [client.post("/open").status_code for _ in range(400)]
     assert codes[:300] == [200] * 300
@@ -268,7 +259,7 @@ def test_rates(client: TestClient, service: Service, enter: Callable[..., str]) 
     assert client.post("/submit", **as_token(enter(kind="token"))).status_code == 200  # has a bucket of its own
 
 
-def test_tokens_that_are_tried_have_a_rate(client: TestClient) -> None:
+def test_tokens_that_are_tried_have_a_rate(client):
     def codes(address: str) -> list[int]:
         return [client.get(address, headers={"Authorization": f"Bearer {number}"}).status_code for number in range(15)]
 
@@ -277,7 +268,7 @@ def test_tokens_that_are_tried_have_a_rate(client: TestClient) -> None:
     assert client.get("/open").status_code == 200
 
 
-def test_clients_of_ipv4_have_their_own_rates_on_a_socket_of_ipv6(service: Service, client: TestClient) -> None:
+def test_clients_of_ipv4_have_their_own_rates_on_a_socket_of_ipv6(service, client):
     assert bucket_of("::ffff:192.0.2.7") == "192.0.2.7" != bucket_of("::ffff:192.0.2.8")
     service.proxies = networks(["10.0.0.0/8"])
     behind = TestClient(client.app, base_url="http://localhost", client=("::ffff:10.1.2.3", 4711))
@@ -285,15 +276,13 @@ def test_clients_of_ipv4_have_their_own_rates_on_a_socket_of_ipv6(service: Servi
 
 
 @pytest.mark.parametrize(("host", "scheme"), [("results.example", "https"), ("localhost:8765", "http")])
-def test_redirections_do_not_lead_out_of_https(service: Service, client: TestClient, host: str, scheme: str) -> None:
+def test_redirections_do_not_lead_out_of_https(service, client, host, scheme):
     service.base_url = "https://results.example"
     answer = client.get("/open/", headers={"Host": host}, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (307, f"{scheme}://{host}/open")
 
 
-def test_a_proxy_is_believed_only_if_told_so(
-    client: TestClient, service: Service, enter: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_believed_only_if_told_so(client, service, enter, monkeypatch):
     enter()
     said = {"headers": {"X-Forwarded-For": "198.51.100.9, 192.0.2.7", "Remote-User": "ada"}}
     assert client.get("/open", **said).text == "nobody from testclient"
@@ -310,7 +299,7 @@ def test_a_proxy_is_believed_only_if_told_so(
     assert networks(["::1"]) == [ip_network("::1/128")]
 
 
-def test_a_server_without_accounts_lets_nobody_in(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_accounts_lets_nobody_in(monkeypatch):
     app = Starlette(routes=ROUTES, middleware=[Middleware(Security, service=Service("Results", {}), count=bool)])
     app.state.service = Service("Results", {})
     assert TestClient(app, base_url="http://localhost").get("/read", **as_token("x")).status_code == 401

@@ -50,7 +50,7 @@ def address(store: Path) -> Iterator[str]:
         yield found
 
 
-def test_plain_xarray_opens_a_store(address: str, store: Path) -> None:
+def test_plain_xarray_opens_a_store(address, store):
     remote = xr.open_zarr(f"{address}/stores/onsets.zarr", group="onset")
     local = xr.open_zarr(store, group="onset")
     xr.testing.assert_equal(remote.load(), local.load())
@@ -58,7 +58,7 @@ def test_plain_xarray_opens_a_store(address: str, store: Path) -> None:
     xr.testing.assert_equal(tree["onset"].to_dataset().load(), local)
 
 
-def test_a_lazy_dataset_goes_on_reading_the_generation_that_it_was_opened_on(address: str, store: Path) -> None:
+def test_a_lazy_dataset_goes_on_reading_the_generation_that_it_was_opened_on(address, store):
     lazy = xr.open_zarr(f"{address}/stores/onsets.zarr", group="onset")
     before = xr.open_zarr(store, group="onset").load()
     publish(store, "zoe", "ada", "bob")
@@ -66,7 +66,7 @@ def test_a_lazy_dataset_goes_on_reading_the_generation_that_it_was_opened_on(add
     assert xr.open_zarr(f"{address}/stores/onsets.zarr", group="onset").sizes["system"] == 3
 
 
-def test_a_lazy_dataset_of_a_generation_that_is_gone_raises_and_reads_no_other(address: str, store: Path) -> None:
+def test_a_lazy_dataset_of_a_generation_that_is_gone_raises_and_reads_no_other(address, store):
     lazy = xr.open_zarr(f"{address}/stores/onsets.zarr", group="onset")
     publish(store, "zoe", "ada")
     publish(store, "ada", "zoe")
@@ -74,7 +74,7 @@ def test_a_lazy_dataset_of_a_generation_that_is_gone_raises_and_reads_no_other(a
         lazy.score.load()
 
 
-def test_mirflow_reads_the_generation_that_it_opened_until_that_is_gone(address: str, store: Path) -> None:
+def test_mirflow_reads_the_generation_that_it_opened_until_that_is_gone(address, store):
     pytest.importorskip("obstore", reason="the extra 'cloud' is not installed")
     url = f"{address}/stores/onsets.zarr"
     tree, before = mirflow.open_store(url), mirflow.open_store(store)["onset"].to_dataset().load()
@@ -88,7 +88,7 @@ def test_mirflow_reads_the_generation_that_it_opened_until_that_is_gone(address:
         tree["onset"].score.load()
 
 
-def test_a_pinned_generation_is_always_the_same(address: str, client: TestClient, store: Path) -> None:
+def test_a_pinned_generation_is_always_the_same(address, client, store):
     pinned = client.get("/api/v1/stores/onsets").json()["zarr_of_generation"]
     lazy = xr.open_zarr(address + pinned, group="onset")
     publish(store, "zoe", "ada", "bob")
@@ -100,7 +100,7 @@ def test_a_pinned_generation_is_always_the_same(address: str, client: TestClient
     assert client.get("/stores/onsets@1.zarr/zarr.json").status_code == 404
 
 
-def test_chunks_come_whole_in_part_or_as_headers_alone(client: TestClient, store: Path) -> None:
+def test_chunks_come_whole_in_part_or_as_headers_alone(client, store):
     address = "/stores/onsets.zarr/onset/score/c.0.0.0"
     data = (store / "onset/score/c.0.0.0").read_bytes()
     answer = client.get(address)
@@ -114,7 +114,7 @@ def test_chunks_come_whole_in_part_or_as_headers_alone(client: TestClient, store
     assert stale.content == data
 
 
-def test_metadata_do_not_tell_where_files_are_on_the_server(demo_store: Path) -> None:
+def test_metadata_do_not_tell_where_files_are_on_the_server(demo_store):
     client = TestClient(create_app(Service("Demo", {"tunes": demo_store})))
     root = json.loads((demo_store / "zarr.json").read_text())["attributes"]["root"]
     for key in ("zarr.json", "chord/zarr.json"):
@@ -123,7 +123,7 @@ def test_metadata_do_not_tell_where_files_are_on_the_server(demo_store: Path) ->
         assert root not in answer.text
 
 
-def test_metadata_do_not_tell_folders_that_its_pipeline_names(tmp_path: Path) -> None:
+def test_metadata_do_not_tell_folders_that_its_pipeline_names(tmp_path):
     store = mirflow.run(write_dataset(tmp_path)).store
     assert str(tmp_path) in (store / "zarr.json").read_text()
     client = TestClient(create_app(Service("Test", {"own": store})))
@@ -156,7 +156,7 @@ def test_metadata_do_not_tell_folders_that_its_pipeline_names(tmp_path: Path) ->
         "C:%5Cwindows",
     ],
 )
-def test_whatever_is_no_value_of_the_store_is_not_found(client: TestClient, store: Path, key: str) -> None:
+def test_whatever_is_no_value_of_the_store_is_not_found(client, store, key):
     (store.parent / "secret").write_text("canary")
     answer = client.get(f"/stores/onsets.zarr/{key}")
     assert answer.status_code == 404
@@ -164,7 +164,7 @@ def test_whatever_is_no_value_of_the_store_is_not_found(client: TestClient, stor
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="makes links")
-def test_a_link_inside_a_store_leads_nowhere(client: TestClient, store: Path) -> None:
+def test_a_link_inside_a_store_leads_nowhere(client, store):
     secret = store.parent / "secret"
     secret.write_text("canary")
     chunk = store / "onset/score/c.0.0.0"
@@ -175,12 +175,12 @@ def test_a_link_inside_a_store_leads_nowhere(client: TestClient, store: Path) ->
     assert "canary" not in answer.text
 
 
-def test_a_lost_chunk_is_an_error_and_not_read_as_missing_scores(client: TestClient, store: Path) -> None:
+def test_a_lost_chunk_is_an_error_and_not_read_as_missing_scores(client, store):
     (store / "onset/score/c.1.0.0").unlink()
     assert client.get("/stores/onsets.zarr/onset/score/c.1.0.0").status_code == 503
 
 
-def test_a_store_that_is_removed_is_not_found_and_comes_back(client: TestClient, store: Path) -> None:
+def test_a_store_that_is_removed_is_not_found_and_comes_back(client, store):
     first = client.get("/api/v1/stores/onsets").json()["generation"]
     store.rename(store.with_name("away"))
     assert client.get("/stores/onsets.zarr/zarr.json").status_code == 404
@@ -193,7 +193,7 @@ def test_a_store_that_is_removed_is_not_found_and_comes_back(client: TestClient,
     assert first != second
 
 
-def test_a_plain_copy_of_a_store_is_served_too(tmp_path: Path, store: Path) -> None:
+def test_a_plain_copy_of_a_store_is_served_too(tmp_path, store):
     shutil.copytree(store, tmp_path / "copy.zarr")
     client = TestClient(create_app(Service("Copy", {"copy": tmp_path / "copy.zarr"})))
     assert client.get("/stores/copy.zarr/onset/score/c/0/0/0").status_code == 200

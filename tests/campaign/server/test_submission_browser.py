@@ -21,8 +21,7 @@ from .processes import Server
 from .test_submission_pages import change
 
 pytestmark = pytest.mark.slow
-SCORED = 2 * MILLISECONDS
-"""In which a submission is scored."""
+SCORED = 2 * MILLISECONDS  # in which a submission is scored
 
 
 @pytest.fixture
@@ -50,8 +49,8 @@ def enter(browser: Any, server: Server, service: Service) -> Iterator[Callable[.
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("console", lambda message: troubles.append(message.text) if "policy" in message.text.lower() else None)
         page.on("request", lambda asked: None if asked.url.startswith(server.address) else troubles.append(asked.url))
-        member(service, name, role, lab="oak")  # type: ignore[arg-type]
-        page.goto(f"{server.address}/login/{account(service, name, role)}")  # type: ignore[arg-type]
+        member(service, name, role, lab="oak")
+        page.goto(f"{server.address}/login/{account(service, name, role)}")
         page.get_by_role("button", name="Log in").click()
         page.wait_for_url(f"{server.address}/")
         return page
@@ -69,7 +68,7 @@ def write_files(folder: Path, files: dict[str, str]) -> list[str]:
     return [str(folder / name) for name in files]
 
 
-def test_from_findings_to_a_score(enter: Callable[..., Any], server: Server, tmp_path: Path) -> None:
+def test_from_findings_to_a_score(enter, server, tmp_path):
     page = enter()
     page.get_by_role("link", name="Submit").click()
     assert_accessible(page)
@@ -112,7 +111,7 @@ def test_from_findings_to_a_score(enter: Callable[..., Any], server: Server, tmp
         assert_accessible(page)
 
 
-def test_the_steps_follow_the_progress(browser: Any, tmp_path: Path) -> None:
+def test_the_steps_follow_the_progress(browser, tmp_path):
     path = write_campaign(tmp_path)
     with Server(path, tmp_path / "server.log", "--no-worker") as server:
         service = open_service([path])
@@ -131,7 +130,7 @@ def test_the_steps_follow_the_progress(browser: Any, tmp_path: Path) -> None:
         page.context.close()
 
 
-def test_the_form_is_beside_what_to_send_where_there_is_room(enter: Callable[..., Any], server: Server) -> None:
+def test_the_form_is_beside_what_to_send_where_there_is_room(enter, server):
     page = enter()
     page.goto(f"{server.address}/submissions/new")
     rules, form = page.get_by_role("region", name="Expected files"), page.locator("form#upload")
@@ -146,7 +145,7 @@ def test_the_form_is_beside_what_to_send_where_there_is_room(enter: Callable[...
                 assert edge["x"] + edge["width"] <= right["x"] + right["width"] + 1, (width, box)
 
 
-def test_without_scripts(enter: Callable[..., Any], server: Server, tmp_path: Path) -> None:
+def test_without_scripts(enter, server, tmp_path):
     page = enter(java_script_enabled=False)
     page.goto(f"{server.address}/submissions/new")
     page.get_by_label("Name of the system").fill("draft-1")
@@ -156,7 +155,7 @@ def test_without_scripts(enter: Callable[..., Any], server: Server, tmp_path: Pa
     page.get_by_role("heading", name="Scores on dev").wait_for(timeout=SCORED)  # the page loads itself again
 
 
-def test_a_folder_on_a_phone(enter: Callable[..., Any], server: Server, tmp_path: Path) -> None:
+def test_a_folder_on_a_phone(enter, server, tmp_path):
     page = enter(viewport=PHONE)
     page.goto(f"{server.address}/submissions/new")
     assert_fits(page)
@@ -171,7 +170,7 @@ def test_a_folder_on_a_phone(enter: Callable[..., Any], server: Server, tmp_path
         assert_fits(page)
 
 
-def test_the_command_line(server: Server, service: Service, tmp_path: Path) -> None:
+def test_the_command_line(server, service, tmp_path):
     token = account(service, "ada", "submitter", "token")
     write_files(tmp_path / "bad", {**estimates(), "dev3.lab": "0 10 H:moll\n"})
     refused = invoke("submit", server.address, tmp_path / "bad", "--name", "draft-1", code=3, MIRFLOW_TOKEN=token)

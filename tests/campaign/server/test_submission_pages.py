@@ -33,6 +33,7 @@ from mirflow.campaign.server.submissions.submission_tables import (
 from ...waiting import PATIENCE
 from .accounts import Browser, Clock, account, program
 from .campaigns import member, write_bare_campaign
+from .databases import stored
 from .requests import Case, ask
 
 CAMPAIGN = """\
@@ -76,7 +77,6 @@ def send(client: TestClient, name: str, data: bytes | None = None, **fields: Any
 
 def change(service: Service, name: str, *rows: Callable[[int], Any], **columns: Any) -> Submission:
     """Do what a worker does: change a submission, and add rows about it."""
-    assert service.database is not None
     with service.database.write() as session:
         found = session.scalars(select(Submission).where(Submission.name == name)).one()
         for column, value in columns.items():
@@ -99,7 +99,7 @@ def verdict(other: Submission, relation: str) -> Callable[[int], Verdict]:
     )
 
 
-def test_a_form_is_sent_and_leads_to_the_page(service: Service) -> None:
+def test_a_form_is_sent_and_leads_to_the_page(service):
     member(service, "ada", lab="oak")
     ada = Browser(service, "ada", "submitter")
     form = ada.get("/submissions/new").text
@@ -125,9 +125,7 @@ def test_a_form_is_sent_and_leads_to_the_page(service: Service) -> None:
         ("x", {}, b"x" * 150_000, "too large: at most 0.1 MB"),
     ],
 )
-def test_what_cannot_be_taken_is_said_in_the_form(
-    service: Service, name: str, fields: dict[str, str], data: bytes | None, said: str
-) -> None:
+def test_what_cannot_be_taken_is_said_in_the_form(service, name, fields, data, said):
     ada = Browser(service, "ada", "submitter")
     answer = send(ada, name, data, **fields)
     assert answer.status_code in (400, 413)
@@ -135,7 +133,7 @@ def test_what_cannot_be_taken_is_said_in_the_form(
     assert [one.name for one in service.folder_of("submissions").iterdir()] == []
 
 
-def test_a_form_of_another_site_takes_nothing(service: Service) -> None:
+def test_a_form_of_another_site_takes_nothing(service):
     ada = Browser(service, "ada", "submitter")
     for csrf in ("", "0" * 64, Browser(service, "eve", "submitter").csrf()):
         assert send(ada, "draft-1", csrf=csrf).status_code == 403
@@ -145,7 +143,7 @@ def test_a_form_of_another_site_takes_nothing(service: Service) -> None:
     assert len(list(service.folder_of("submissions").iterdir())) == 1
 
 
-def test_a_name_is_taken_once(service: Service) -> None:
+def test_a_name_is_taken_once(service):
     assert send(Browser(service, "ada", "submitter"), "draft-1").status_code == 303
     answer = send(Browser(service, "bob", "submitter"), "Draft-1")
     assert answer.status_code == 400
@@ -153,7 +151,7 @@ def test_a_name_is_taken_once(service: Service) -> None:
     assert 'value="Draft-1"' in answer.text
 
 
-def test_findings_are_a_table_and_csv_for_their_owner(service: Service) -> None:
+def test_findings_are_a_table_and_csv_for_their_owner(service):
     ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
     address = send(ada, "draft-1", visibility="public").headers["location"]
     bad = {"path": "=a<b>.lab", "line": 5, "severity": "error", "rule": "label", "message": "not a chord: 'H:<i>'"}
@@ -169,9 +167,9 @@ def test_findings_are_a_table_and_csv_for_their_owner(service: Service) -> None:
         assert stranger.get(f"{address}findings.csv").status_code in (401, 404)
 
 
-def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
+def test_scores_are_shown_to_whom_they_are_for(service):
     for name, role in (("ada", "submitter"), ("bob", "reader")):
-        member(service, name, role, lab="oak")  # type: ignore[arg-type]
+        member(service, name, role, lab="oak")
     ada, bob, nobody = Browser(service, "ada", "submitter"), Browser(service, "bob", "reader"), Browser(service)
     address = send(ada, "draft-1", split=["dev", "test"]).headers["location"]
     secret = send(Browser(service, "eve", "submitter"), "secret-1").headers["location"]
@@ -198,7 +196,7 @@ def test_scores_are_shown_to_whom_they_are_for(service: Service) -> None:
     assert Browser(service, "org", "organiser").get(secret).status_code == 200
 
 
-def test_a_submission_says_how_far_it_is(service: Service) -> None:
+def test_a_submission_says_how_far_it_is(service):
     ada = Browser(service, "ada", "submitter")
     address = send(ada, "draft-7").headers["location"]
 
@@ -230,7 +228,7 @@ def test_a_submission_says_how_far_it_is(service: Service) -> None:
     assert steps(state="scored")[3] == ("Compared", "done", "with nothing yet")
 
 
-def test_only_who_sent_it_changes_a_submission(service: Service) -> None:
+def test_only_who_sent_it_changes_a_submission(service):
     ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
     address = send(ada, "draft-1", visibility="public").headers["location"]
     change(service, "draft-1", score(0.75), state="scored")
@@ -244,7 +242,7 @@ def test_only_who_sent_it_changes_a_submission(service: Service) -> None:
     assert [line["action"] for line in service.audit.read()][-1] == "withdraw"
 
 
-def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(service: Service) -> None:
+def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(service):
     ada, bob = Browser(service, "ada", "submitter"), Browser(service, "bob", "submitter")
     data = archive(a="0 1 C\n")
     pages = {name: send(who, name, data).headers["location"] for name, who in (("1", ada), ("2", ada), ("3", bob))}
@@ -260,7 +258,7 @@ def test_the_same_files_under_another_name_are_noted_for_whom_they_are_for(servi
     assert program(service, "bob").get(pages["2"]).json()["same_as"] == ""
 
 
-def test_a_system_has_a_description_and_links(service: Service) -> None:
+def test_a_system_has_a_description_and_links(service):
     ada = Browser(service, "ada", "submitter")
     about = {"description": "CRNN <b>\nwith a CRF", "paper": "https://lab.org/a?b=1&c", "code": "http://lab.org/code"}
     address = send(ada, "draft-1", **about, runtime="412.5").headers["location"]
@@ -291,7 +289,7 @@ def test_a_system_has_a_description_and_links(service: Service) -> None:
         {"runtime": "inf"}, {"runtime": "-3"}, {"runtime": "9999999999"}, {"runtime": "1e3"},
     ],
 )  # fmt: skip
-def test_what_is_no_link_is_refused_before_the_files_are_read(service: Service, about: dict[str, str]) -> None:
+def test_what_is_no_link_is_refused_before_the_files_are_read(service, about):
     ada = program(service, "ada")
     answer = send(ada, "draft-1", **about)
     if "onclick" in str(about):  # a strange address, which pages escape
@@ -303,7 +301,7 @@ def test_what_is_no_link_is_refused_before_the_files_are_read(service: Service, 
     assert list(service.folder_of("submissions").iterdir()) == []
 
 
-def test_programs_have_json(service: Service) -> None:
+def test_programs_have_json(service):
     ada = program(service, "ada")
     terms = ada.get("/submissions/new").json()
     assert terms["limits"] == {"size": 100_000, "files": 5, "seconds": 120.0}
@@ -325,7 +323,7 @@ def test_programs_have_json(service: Service) -> None:
     assert raw.status_code == 201
 
 
-def test_progress_is_events_that_go_on_where_they_broke_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_events_that_go_on_where_they_broke_off(service, monkeypatch):
     monkeypatch.setattr(submission_pages, "LOOK_SECONDS", 0.01)
     ada = Browser(service, "ada", "submitter")
     address = send(ada, "draft-1").headers["location"]
@@ -360,7 +358,7 @@ def test_progress_is_events_that_go_on_where_they_broke_off(service: Service, mo
     assert not submission_pages._watched
 
 
-def test_who_is_revoked_watches_no_longer(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_revoked_watches_no_longer(service, monkeypatch):
     monkeypatch.setattr(submission_pages, "LOOK_SECONDS", 0.01)
     ada = Browser(service, "ada", "submitter")
     address = send(ada, "draft-1").headers["location"]
@@ -370,7 +368,6 @@ def test_who_is_revoked_watches_no_longer(service: Service, monkeypatch: pytest.
         looks.append(look(session, submission))
         if len(looks) == 2:
             session.close()
-            assert service.database is not None
             with service.database.write() as writing:
                 revoke(writing, find_user(writing, "ada"), service.clock())
         return looks[-1]
@@ -382,15 +379,11 @@ def test_who_is_revoked_watches_no_longer(service: Service, monkeypatch: pytest.
     assert len(looks) == 2
 
 
-def test_who_is_revoked_during_an_upload_has_submitted_nothing(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert service.database is not None
+def test_who_is_revoked_during_an_upload_has_submitted_nothing(service, monkeypatch):
     receive = submission_pages.receive
 
     async def received(*args: Any, **options: Any) -> Any:
         upload = await receive(*args, **options)
-        assert service.database is not None
         with service.database.write() as writing:
             revoke(writing, find_user(writing, "ada"), service.clock())
         return upload
@@ -404,19 +397,18 @@ def test_who_is_revoked_during_an_upload_has_submitted_nothing(
         files={"files": ("a.zip", archive(a="0 1 C\n"), "application/zip")},
     )
     assert answer.status_code == 401
-    with service.database.read() as session:
-        assert session.scalars(select(Submission)).all() == []
+    assert stored(service.database, select(Submission)) == []
     assert list(service.folder_of("submissions").iterdir()) == []
 
 
-def test_nobody_watches_too_much(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_watches_too_much(service, monkeypatch):
     monkeypatch.setattr(submission_pages, "WATCHED", 0)
     ada = Browser(service, "ada", "submitter")
     address = send(ada, "draft-1").headers["location"]
     assert ada.get(f"{address}progress", headers={"Accept": "text/event-stream"}).status_code == 429
 
 
-def test_what_is_watched_at_the_same_moment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_watched_at_the_same_moment_counts(monkeypatch):
     async def watch() -> list[str]:
         streams = [submission_pages._events({"open": True}, None, "", "user 1", None) for _ in range(5)]
         begun = [await anext(one, "") for one in streams]
@@ -429,7 +421,7 @@ def test_what_is_watched_at_the_same_moment_counts(monkeypatch: pytest.MonkeyPat
     assert not +submission_pages._watched
 
 
-def test_forms_let_in_just_what_the_server_takes(service: Service) -> None:
+def test_forms_let_in_just_what_the_server_takes(service):
     ada, gil = Browser(service, "ada", "submitter"), Browser(service, "gil", "organiser")
     made = {"name": "n".ljust, "description": "d".ljust, "paper": "https://lab.org/".ljust, "code": "http://a.b/".ljust}
     most = longest(ada.get("/submissions/new").text)
@@ -450,14 +442,14 @@ def longest(page: str) -> dict[str, int]:
     return {name: int(length) for name, length in fields}
 
 
-def test_a_campaign_without_results_says_so(service: Service) -> None:
+def test_a_campaign_without_results_says_so(service):
     text = Browser(service).get("/").text
     assert "There are no results yet." in text
     assert '<a href="/submissions/#login">Log in</a>' in text
     assert 'id="login">To log in, open the personal link' in Browser(service).get("/submissions/").text
 
 
-def test_the_list_is_what_one_may_see(service: Service) -> None:
+def test_the_list_is_what_one_may_see(service):
     ada = Browser(service, "ada", "submitter")
     send(ada, "mine-1")
     send(Browser(service, "bob", "submitter"), "other-1")
@@ -470,11 +462,11 @@ def test_the_list_is_what_one_may_see(service: Service) -> None:
 
 
 @pytest.mark.parametrize("id", ["x", "%2e%2e", "0" * 16, "%00", "'; DROP TABLE submission"])
-def test_submissions_that_are_not_there(service: Service, id: str) -> None:
+def test_submissions_that_are_not_there(service, id):
     assert Browser(service, "ada", "submitter").get(f"/submissions/{id}/").status_code == 404
 
 
-def test_a_server_that_ends_keeps_what_it_has_just_entered(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_ends_keeps_what_it_has_just_entered(service, monkeypatch):
     token = account(service, "ada", "submitter", "token")
     headers = (
         (b"host", b"localhost"),
@@ -501,7 +493,5 @@ def test_a_server_that_ends_keeps_what_it_has_just_entered(service: Service, mon
 
     monkeypatch.setattr(submission_pages, "enter", enter_slowly)
     asyncio.run(end_meanwhile())
-    assert service.database is not None
-    with service.database.read() as session:
-        entered = session.scalars(select(Submission)).one()
+    (entered,) = stored(service.database, select(Submission))
     assert (service.folder_of("submissions") / entered.id / "names.json").exists()

@@ -32,8 +32,6 @@ def service(tmp_path: Path) -> Service:
 
 def scored(service: Service, name: str, value: float, who: str, visibility: str = "public") -> str:
     """Enter a submission, and release a score of it on the hidden split as a worker does."""
-    assert service.campaign is not None
-    assert service.database is not None
     id = submit(service, name, estimates(1), splits=["test"], who=who, visibility=visibility)
     one = {"metric": "majmin", "orientation": "higher", "tracks": 6, "asked": 6, "low": None, "high": None}
     with service.database.write() as session:
@@ -53,7 +51,7 @@ def submit_or_say(service: Service, name: str, who: str) -> str:
     return ""
 
 
-def test_what_is_for_a_lab_is_seen_by_its_members_alone(service: Service) -> None:
+def test_what_is_for_a_lab_is_seen_by_its_members_alone(service):
     id = scored(service, "canary", 0.7, "ada", "lab")
     seen = {"ada": True, "bob": True, "eve": False, "zoe": False, "org": True, "": False}
     for who, sees in seen.items():
@@ -66,9 +64,7 @@ def test_what_is_for_a_lab_is_seen_by_its_members_alone(service: Service) -> Non
     assert "seen by its sender&#39;s lab and organisers" in Browser(service, "org").get("/stores/test/chord/").text
 
 
-def test_a_lab_has_one_quota(service: Service) -> None:
-    assert service.database is not None
-    assert service.campaign is not None
+def test_a_lab_has_one_quota(service):
     for name, who in (("a", "ada"), ("b", "bob"), ("c", "ada"), ("d", "eve"), ("e", "zoe")):
         submit(service, name, estimates(), splits=["test"], who=who)
     with pytest.raises(SubmissionError, match="3 of 3 submissions to test in this month are used"):
@@ -81,15 +77,14 @@ def test_a_lab_has_one_quota(service: Service) -> None:
     assert left == {"ada": 0, "bob": 0, "eve": 2, "zoe": 2, "yan": 3}
 
 
-def test_a_lab_has_one_ladder(service: Service) -> None:
+def test_a_lab_has_one_ladder(service):
     first = scored(service, "first", 0.9, "ada", "private")
     others = [scored(service, f"of-{who}", 0.8, who) for who in ("bob", "eve", "zoe", "yan")]
     values = [scores(service, id, "test")["majmin"].value for id in (first, *others)]
     assert values == [0.9, None, 0.8, 0.8, 0.8]
 
 
-def test_rivals_are_what_the_sender_sees(service: Service) -> None:
-    assert service.database is not None
+def test_rivals_are_what_the_sender_sees(service):
     scored(service, "lab-of-ada", 0.6, "ada", "lab")
     scored(service, "private-of-ada", 0.7, "ada", "private")
     scored(service, "lab-of-eve", 0.95, "eve", "lab")
@@ -101,7 +96,7 @@ def test_rivals_are_what_the_sender_sees(service: Service) -> None:
     assert names == {"own": "lab-of-ada", "leader": "public-of-zoe"}
 
 
-def test_a_name_that_is_taken_tells_of_no_system_that_one_does_not_see(service: Service) -> None:
+def test_a_name_that_is_taken_tells_of_no_system_that_one_does_not_see(service):
     scored(service, "canary", 0.7, "ada", "private")
     scored(service, "shared", 0.7, "ada", "lab")
     scored(service, "known", 0.8, "ada")
@@ -117,7 +112,7 @@ def test_a_name_that_is_taken_tells_of_no_system_that_one_does_not_see(service: 
             submit(service, name, estimates(), who=who)
 
 
-def test_only_an_account_that_could_send_a_system_learns_whether_a_name_is_free(service: Service) -> None:
+def test_only_an_account_that_could_send_a_system_learns_whether_a_name_is_free(service):
     scored(service, "canary", 0.7, "ada", "private")
     assert submit_or_say(service, "canary", "eve").startswith("the name 'canary' is taken")
     for name in ("a", "b", "c"):
@@ -126,13 +121,12 @@ def test_only_an_account_that_could_send_a_system_learns_whether_a_name_is_free(
     assert [one.partition(";")[0] for one in used] == ["3 of 3 submissions to test in this month are used"]
 
 
-def test_a_name_of_another_team_is_refused_alike_whatever_became_of_it(service: Service) -> None:
+def test_a_name_of_another_team_is_refused_alike_whatever_became_of_it(service):
     waiting = submit(service, "waiting", estimates(), who="ada")
     given_up = submit(service, "given-up", estimates(), who="ada")
     hidden, off = scored(service, "hidden", 0.7, "ada", "private"), scored(service, "off", 0.8, "ada")
     refused = submit(service, "refused", estimates(), who="ada")
     ada, org = member(service, "ada"), member(service, "org", "organiser")
-    assert service.database is not None
     with service.database.write() as session:
         rows = {one.id: one for one in session.scalars(select(Submission))}
         withdraw(rows[given_up], ada, service.clock())
@@ -146,7 +140,7 @@ def test_a_name_of_another_team_is_refused_alike_whatever_became_of_it(service: 
     assert submit_or_say(service, "refused", "eve") == ""
 
 
-def test_of_two_teams_that_race_for_a_name_one_gets_it_and_the_other_learns_nothing_else(service: Service) -> None:
+def test_of_two_teams_that_race_for_a_name_one_gets_it_and_the_other_learns_nothing_else(service):
     start = threading.Barrier(2)
 
     def race(who: str) -> str:
@@ -158,14 +152,14 @@ def test_of_two_teams_that_race_for_a_name_one_gets_it_and_the_other_learns_noth
     assert told == ["", "the name 'oak' is taken; choose another one, such as oak-2"]
 
 
-def test_a_suggested_name_is_one(service: Service) -> None:
+def test_a_suggested_name_is_one(service):
     name = "n" * 64
     assert submit_or_say(service, name, "ada") == ""
     assert submit_or_say(service, name, "eve").endswith(f"such as {'n' * 62}-2")
     assert submit_or_say(service, f"{'n' * 62}-2", "eve") == ""
 
 
-def test_an_account_without_a_lab_sends_nothing_for_a_lab(service: Service, tmp_path: Path) -> None:
+def test_an_account_without_a_lab_sends_nothing_for_a_lab(service, tmp_path):
     with pytest.raises(SubmissionError, match="the account has no lab: choose private or public"):
         submit(service, "oak", estimates(), who="zoe", visibility="lab")
     forms = {who: Browser(service, who).get("/submissions/new").text for who in ("zoe", "ada")}
@@ -176,17 +170,15 @@ def test_an_account_without_a_lab_sends_nothing_for_a_lab(service: Service, tmp_
     assert zoe.submit(f"/submissions/{id}/visibility", visibility="lab").status_code == 400
     other = open_campaign(tmp_path / "usual", CAMPAIGN.replace("visibility: public", "visibility: lab"))
     member(other, "ada", lab="oak")
-    assert other.database is not None
     for who in ("ada", "zoe"):
         submit(other, f"of-{who}", estimates(), who=who)
     with other.database.read() as session:
-        kept = dict(session.execute(select(Submission.name, Submission.visibility)).all())  # type: ignore[arg-type]
+        kept = dict(session.execute(select(Submission.name, Submission.visibility)).all())
     assert kept == {"of-ada": "lab", "of-zoe": "private"}
 
 
-def test_organisers_name_the_lab_of_an_account(service: Service) -> None:
+def test_organisers_name_the_lab_of_an_account(service):
     assert service.path is not None
-    assert service.database is not None
     first = scored(service, "before", 0.9, "yan")
     invoke("serve", "users", "lab", service.path, "yan", "  IRCAM ", code=0)
     assert "IRCAM" in invoke("serve", "users", "list", service.path, code=0).stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
@@ -39,7 +38,6 @@ def service(tmp_path: Path) -> Service:
     path = tmp_path / "campaign.yaml"
     path.write_text(CAMPAIGN)
     service = open_service([path])
-    assert service.database is not None
     with service.database.write() as session:
         users = {name: add_user(session, name, "submitter", NOW, "oak") for name in ("ada", "bob")}
         users["eve"] = add_user(session, "eve", "organiser", NOW)
@@ -83,7 +81,6 @@ def client(service: Service) -> TestClient:
 def token(service: Service, name: str) -> dict[str, str]:
     from mirflow.campaign.server.accounts import find_user
 
-    assert service.database is not None
     with service.database.write() as session:
         return {"Authorization": f"Bearer {issue(session, find_user(session, name), 'token', NOW, None)}"}
 
@@ -98,9 +95,7 @@ def token(service: Service, name: str) -> dict[str, str]:
     ],
 )
 @pytest.mark.parametrize("split", ["dev", "test"])
-def test_a_board_has_the_systems_that_somebody_may_see(
-    client: TestClient, service: Service, who: str, seen: set[str], split: str
-) -> None:
+def test_a_board_has_the_systems_that_somebody_may_see(client, service, who, seen, split):
     headers = token(service, who) if who else {}
     board = client.get(f"/stores/{split}/onset.json", headers=headers).json()
     assert {one["name"] for one in board["evaluations"][0]["systems"]} == seen
@@ -118,7 +113,7 @@ def test_a_board_has_the_systems_that_somebody_may_see(
 
 
 @pytest.mark.slow
-def test_the_report_says_in_words_who_sees_a_system(browser: Any, service: Service) -> None:
+def test_the_report_says_in_words_who_sees_a_system(browser, service):
     with running(create_app(service)) as address:
         page = browser.new_context(extra_http_headers=token(service, "ada")).new_page()
         page.goto(f"{address}/stores/dev/")
@@ -127,7 +122,7 @@ def test_the_report_says_in_words_who_sees_a_system(browser: Any, service: Servi
         page.context.close()
 
 
-def test_scores_of_a_hidden_split_have_the_digits_of_its_rounding(client: TestClient, service: Service) -> None:
+def test_scores_of_a_hidden_split_have_the_digits_of_its_rounding(client, service):
     headers = token(service, "ada")
     sent = client.get("/submissions/", headers={**headers, "Accept": "application/json"}).json()["submissions"]
     own = next(f"/submissions/{one['id']}/" for one in sent if one["name"] == "draft-7")
@@ -139,7 +134,7 @@ def test_scores_of_a_hidden_split_have_the_digits_of_its_rounding(client: TestCl
     assert "test, onset 0.70" in client.get("/", headers=headers).text
 
 
-def test_the_leader_of_a_hidden_split_is_by_what_was_released(client: TestClient, service: Service) -> None:
+def test_the_leader_of_a_hidden_split_is_by_what_was_released(client, service):
     board = client.get("/stores/test/onset.json", headers=token(service, "eve")).json()["evaluations"][0]
     assert [(one["rank"], one["name"]) for one in board["systems"]] == [
         (1, "bobs"),
@@ -151,17 +146,16 @@ def test_the_leader_of_a_hidden_split_is_by_what_was_released(client: TestClient
     assert board["systems"][0]["scores"]["recall"]["value"] is None
 
 
-def test_what_is_released_is_seen_at_the_next_request(client: TestClient, service: Service) -> None:
+def test_what_is_released_is_seen_at_the_next_request(client, service):
     before = client.get("/").text
     assert ">0.500" in before
-    assert service.database is not None
     with service.database.write() as session:
         session.query(Submission).filter_by(name="bobs").update({"visibility": "public"})
     assert "bobs" not in before
     assert "bobs" in client.get("/").text
 
 
-def test_a_report_of_private_systems_is_its_senders_alone(client: TestClient, service: Service) -> None:
+def test_a_report_of_private_systems_is_its_senders_alone(client, service):
     own = token(service, "ada")
     contents = client.get("/stores/dev/report/contents.json", headers=own).json()
     assert contents["evaluations"][0]["systems"] == ["open-1", "lab-1", "draft-7"]
@@ -193,7 +187,7 @@ SEEN = {
 }
 
 
-def test_the_api_shows_each_person_their_own_systems(client: TestClient, service: Service) -> None:
+def test_the_api_shows_each_person_their_own_systems(client, service):
     people = {who: token(service, who) if who else {} for who in SEEN}
     tags: dict[str, set[str]] = {}
     # In turns, and again: what is kept for one must not be given to another.
@@ -218,7 +212,7 @@ def test_the_api_shows_each_person_their_own_systems(client: TestClient, service
         assert not any(own & others for other, others in tags.items() if other != who)
 
 
-def test_a_tag_of_somebody_else_is_not_known(client: TestClient, service: Service) -> None:
+def test_a_tag_of_somebody_else_is_not_known(client, service):
     ada, bob = token(service, "ada"), token(service, "bob")
     for address in API:
         tag = client.get(address, headers=ada).headers["etag"]
@@ -228,17 +222,15 @@ def test_a_tag_of_somebody_else_is_not_known(client: TestClient, service: Servic
         assert client.get(address, headers={"If-None-Match": tag}).status_code in (200, 400)
 
 
-def test_a_system_that_is_made_private_is_gone_from_the_api_at_once(client: TestClient, service: Service) -> None:
+def test_a_system_that_is_made_private_is_gone_from_the_api_at_once(client, service):
     ada = token(service, "ada")
     assert "lab-1" in client.get(f"{DEV}/query?metric=f_measure", headers=ada).text
-    assert service.database is not None
     with service.database.write() as session:
         session.query(Submission).filter_by(name="lab-1").update({"visibility": "private"})
     assert "lab-1" not in client.get(f"{DEV}/query?metric=f_measure", headers=ada).text
 
 
-def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client: TestClient, service: Service) -> None:
-    assert service.database is not None
+def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client, service):
     with service.database.write() as session:
         session.query(Submission).update({"visibility": "private"})
         bob = session.query(Submission).filter_by(name="bobs").one().user_id
@@ -252,7 +244,7 @@ def test_who_sees_nothing_of_a_split_is_told_what_anybody_is_told(client: TestCl
     assert [one["name"] for one in stores] == ["dev"]
 
 
-def test_warnings_about_other_peoples_systems_are_theirs(client: TestClient, service: Service) -> None:
+def test_warnings_about_other_peoples_systems_are_theirs(client, service):
     warned = [{"text": f"a warning about {name}", "system": name} for name in ("bobs", "draft-7")]
     store = service.folder_of("stores") / "dev.zarr"
     (scores,) = read_scores(store).values()
@@ -265,7 +257,7 @@ def test_warnings_about_other_peoples_systems_are_theirs(client: TestClient, ser
         assert told == [f"a warning about {name}" for name in own]
 
 
-def test_the_zarr_of_a_split_has_public_systems_whoever_asks(client: TestClient, service: Service) -> None:
+def test_the_zarr_of_a_split_has_public_systems_whoever_asks(client, service):
     answers = {client.get("/stores/dev.zarr/zarr.json", headers=token(service, who)).text for who in ("ada", "eve")}
     assert answers == {client.get("/stores/dev.zarr/zarr.json").text}
     for name in SEEN["eve"] - {"open-1"}:
@@ -275,7 +267,7 @@ def test_the_zarr_of_a_split_has_public_systems_whoever_asks(client: TestClient,
 
 
 @pytest.mark.parametrize("who", ["", "ada", "eve"])
-def test_nothing_opens_the_store_of_a_hidden_split(client: TestClient, service: Service, who: str) -> None:
+def test_nothing_opens_the_store_of_a_hidden_split(client, service, who):
     headers = token(service, who) if who else {}
     for address in (
         "/stores/test.zarr/zarr.json",
@@ -295,7 +287,7 @@ def test_nothing_opens_the_store_of_a_hidden_split(client: TestClient, service: 
     assert [one["name"] for one in client.get("/api/v1/stores", headers=headers).json()["stores"]] == ["dev"]
 
 
-def test_views_that_are_kept_are_few(service: Service) -> None:
+def test_views_that_are_kept_are_few(service):
     from mirflow.campaign.server.accounts import Viewer
     from mirflow.campaign.server.views import MOST_VIEWS, Views
 

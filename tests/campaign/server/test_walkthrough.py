@@ -29,8 +29,7 @@ from .processes import free_port
 PAGE = ROOT / "docs/campaign.md"
 CHAPTER = "A campaign with a server"
 _PORT = "8765"
-PAPER = {"width": 794, "height": 1123}
-"""A4, in the pixels of style sheets."""
+PAPER = {"width": 794, "height": 1123}  # A4, in the pixels of style sheets
 
 
 class Campaign:
@@ -165,7 +164,7 @@ class Person:
 
 
 @pytest.mark.slow
-def test_a_campaign_from_the_page(campaign: Campaign, browser: Any, tmp_path: Path) -> None:
+def test_a_campaign_from_the_page(campaign, browser, tmp_path):
     pictures = Path(os.environ.get("MIRFLOW_PICTURES", tmp_path / "pictures"))
     pictures.mkdir(parents=True, exist_ok=True)
     for section in ("Set up", "People", "Serve", "Submit"):

@@ -43,6 +43,7 @@ from mirflow.store.write import StoreWriter
 from ...waiting import PATIENCE, until
 from .accounts import Browser
 from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
+from .databases import stored
 from .processes import free_port
 
 
@@ -51,7 +52,7 @@ def service(tmp_path: Path) -> Service:
     return open_campaign(tmp_path)
 
 
-def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: Confinement, tmp_path: Path) -> None:
+def test_a_submission_is_scored_by_the_usual_run(service, confinement, tmp_path):
     id = submit(service, "oak", estimates(wrong=2))
     assert worker_of(service, confinement).work_off() > 0
     found = state(service, id)
@@ -75,18 +76,16 @@ def test_a_submission_is_scored_by_the_usual_run(service: Service, confinement: 
     assert scores(service, id, "test") == {}
 
 
-def test_the_progress_of_a_submission_ends_with_it(service: Service, confinement: Confinement) -> None:
+def test_the_progress_of_a_submission_ends_with_it(service, confinement):
     id = submit(service, "oak", estimates())
-    assert service.database is not None
     with service.database.write() as session:
         number = session.scalars(select(Submission.number).where(Submission.id == id)).one()
         session.add(SubmissionProgress(submission_id=number, stage="check", done=1, total=2, updated=service.clock()))
     worker_of(service, confinement).work_off()
-    with service.database.read() as session:
-        assert session.scalars(select(SubmissionProgress)).all() == []
+    assert stored(service.database, select(SubmissionProgress)) == []
 
 
-def test_a_submission_may_have_files_for_some_of_the_evaluations(tmp_path: Path, confinement: Confinement) -> None:
+def test_a_submission_may_have_files_for_some_of_the_evaluations(tmp_path, confinement):
     text = CAMPAIGN.replace(
         "splits:\n",
         "  - {name: segments, task: chord, reference: 'reference/{track}.lab', estimates: 'segments/{track}.lab',"
@@ -99,9 +98,7 @@ def test_a_submission_may_have_files_for_some_of_the_evaluations(tmp_path: Path,
     assert set(read_scores(service.folder_of("stores") / "dev.zarr")) == {"chord"}
 
 
-def test_scoring_tells_how_many_of_the_tracks_are_scored(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scoring_tells_how_many_of_the_tracks_are_scored(service, confinement, monkeypatch):
     run, told = confinement.run, list[Mapping[str, Any]]()
 
     def watched(job: str, task: Any, confines: Confines, progress: Any = None, beat: Any = None) -> dict[str, Any]:
@@ -115,7 +112,7 @@ def test_scoring_tells_how_many_of_the_tracks_are_scored(
 
 
 @pytest.mark.slow
-def test_findings_name_causes_by_public_references_alone(tmp_path: Path, confinement: Confinement) -> None:
+def test_findings_name_causes_by_public_references_alone(tmp_path, confinement):
     service = open_campaign(tmp_path, tracks=3)
     rows = [(10 * number, 10 * number + 10, label) for number, label in enumerate(("C", "G", "A:min", "F") * 4)]
     late = "".join(f"{start + 7} {end + 7} {label}\n" for start, end, label in rows)
@@ -126,14 +123,13 @@ def test_findings_name_causes_by_public_references_alone(tmp_path: Path, confine
     files = {f"{split}{number}.lab": late for split in ("dev", "test") for number in range(3)}
     id = submit(service, "oak", files, splits=["dev", "test"])
     worker_of(service, confinement).work_off()
-    assert service.database is not None
     with service.database.read() as session:
         found = [one for one in findings_of(session, state(service, id)) if one.rule == "cause"]
     (cause,) = [one.message for one in found]
     assert cause.startswith("dev: 3 of 3 estimates of 'oak': the estimate is 7 s late: majmin ")
 
 
-def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, confinement: Confinement) -> None:
+def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path, confinement):
     service = open_campaign(tmp_path, CAMPAIGN.replace("root]", "root, confusion]"))
     for name, wrong in (("oak", 2), ("elm", 0)):
         submit(service, name, estimates(wrong=wrong))
@@ -155,9 +151,7 @@ def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path: Path, 
         )
 
 
-def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
-    tmp_path: Path, confinement: Confinement
-) -> None:
+def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(tmp_path, confinement):
     text = CAMPAIGN.replace("reference/{track}.lab", f"{tmp_path}/dev/reference/{{track}}.lab")
     service = open_campaign(tmp_path, text)
     submit(service, "oak", estimates(), splits=["dev"])
@@ -169,7 +163,7 @@ def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(
 
 
 @pytest.mark.slow
-def test_a_submission_is_written_once_and_linked_after_that(tmp_path: Path, confinement: Confinement) -> None:
+def test_a_submission_is_written_once_and_linked_after_that(tmp_path, confinement):
     service = open_campaign(tmp_path)
     stores = service.folder_of("stores") / "dev.zarr", service.folder_of("public") / "dev.zarr"
 
@@ -191,7 +185,7 @@ def test_a_submission_is_written_once_and_linked_after_that(tmp_path: Path, conf
     assert files(stores[0], "fir") == files(stores[1], "fir")
 
 
-def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path: Path, confinement: Confinement) -> None:
+def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path, confinement):
     service = open_campaign(tmp_path, CAMPAIGN.replace("root]", '"my_metrics.py:labels"]'))
     (tmp_path / "my_metrics.py").write_text(
         "def labels(reference, labels, estimate, others):\n    return len(others)\n"
@@ -242,7 +236,7 @@ class TestTasksAndReadersOfOnesOwn:
         return service
 
     @pytest.mark.slow
-    def test_they_check_and_score_what_is_submitted(self, service: Service) -> None:
+    def test_they_check_and_score_what_is_submitted(self, service):
         worker = Worker(service)
         with worker.jobs.confinement:
             good = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
@@ -256,7 +250,7 @@ class TestTasksAndReadersOfOnesOwn:
         ]
 
     @pytest.mark.slow
-    def test_a_file_that_is_broken_later_stops_the_queue_and_refuses_nobody(self, service: Service) -> None:
+    def test_a_file_that_is_broken_later_stops_the_queue_and_refuses_nobody(self, service):
         worker, path = Worker(service), service.path
         assert path is not None
         path.with_name("ticks.py").write_text(TAPS + "1 / 0\n")
@@ -266,16 +260,14 @@ class TestTasksAndReadersOfOnesOwn:
         assert (state(service, id).state, state(service, id).tries) == ("received", 0)
 
 
-def test_tracks_of_other_splits_are_not_in_a_store(service: Service, confinement: Confinement) -> None:
+def test_tracks_of_other_splits_are_not_in_a_store(service, confinement):
     submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()
     tracks = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["track"].values.tolist()
     assert tracks == [f"dev{number}" for number in range(6)]
 
 
-def test_files_of_another_split_are_not_counted(
-    tmp_path: Path, confinement: Confinement, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_files_of_another_split_are_not_counted(tmp_path, confinement, caplog):
     service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
     caplog.set_level("INFO", "mirflow.worker")
     submit(service, "oak", estimates(), splits=["dev"])
@@ -284,9 +276,7 @@ def test_files_of_another_split_are_not_counted(
 
 
 @pytest.mark.slow
-def test_one_submission_never_computes_another_again(
-    service: Service, confinement: Confinement, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_submission_never_computes_another_again(service, confinement, caplog):
     submit(service, "oak", estimates())
     worker_of(service, confinement).work_off()
     before = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
@@ -301,8 +291,7 @@ def test_one_submission_never_computes_another_again(
     np.testing.assert_array_equal(after.score.sel(system="oak").values, before.score.sel(system="oak").values)
 
 
-def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_what_cannot_be_scored_is_refused_with_file_and_line(service, confinement):
     files = {**estimates(), "dev3.lab": "0 10 C\n10 20 H:moll\n", "dev4.lab": "", "more/other.lab": "0 10 C\n"}
     del files["more/other.lab"]
     id = submit(service, "oak", {**files, "unknown.lab": "0 10 C\n"})
@@ -326,8 +315,7 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service: Service, c
 
 
 @pytest.mark.slow
-def test_missing_tracks_are_named_and_count_as_zero(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_missing_tracks_are_named_and_count_as_zero(service, confinement):
     files = estimates(splits=["dev"])
     whole = submit(service, "whole", files)
     del files["dev0.lab"]
@@ -340,8 +328,7 @@ def test_missing_tracks_are_named_and_count_as_zero(service: Service, confinemen
     assert values[1] == pytest.approx(5 / 6 * (values[0] or 0))
 
 
-def test_files_of_no_track_are_refused_before_anything_is_scored(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_files_of_no_track_are_refused_before_anything_is_scored(service, confinement):
     files = {name.title(): text for name, text in estimates(splits=["dev"]).items()}
     id = submit(service, "Capitals", {name.replace(".Lab", ".lab"): text for name, text in files.items()})
     worker_of(service, confinement).work_off()
@@ -355,7 +342,7 @@ def test_files_of_no_track_are_refused_before_anything_is_scored(service: Servic
     assert "did you mean 'dev0'" in next(one.message for one in found if one.path == "Dev0.lab")
 
 
-def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
+def test_names_are_given_once_and_quotas_kept(service):
     submit(service, "oak", estimates())
     with pytest.raises(SubmissionError, match="there is already a submission 'OAK', and submissions cannot be changed"):
         submit(service, "OAK", estimates())
@@ -369,11 +356,11 @@ def test_names_are_given_once_and_quotas_kept(service: Service) -> None:
     with pytest.raises(SubmissionError, match=r"3 of 3 submissions to test in this month are used; .*2027-02-01"):
         submit(service, "t4", estimates(), splits=["test"])
     submit(service, "t4", estimates(), splits=["test"], who="bob")
-    service.clock.advance(days=31)  # type: ignore[attr-defined]
+    service.clock.advance(days=31)
     submit(service, "t5", estimates(), splits=["test"])
 
 
-def test_one_account_does_not_fill_the_queue(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_account_does_not_fill_the_queue(service, monkeypatch):
     monkeypatch.setattr(entries, "MOST_WAITING", 2)
     for name in ("a", "b"):
         submit(service, name, estimates())
@@ -382,27 +369,26 @@ def test_one_account_does_not_fill_the_queue(service: Service, monkeypatch: pyte
     submit(service, "c", estimates(), who="bob")
 
 
-def test_refused_submissions_do_not_count(service: Service, confinement: Confinement) -> None:
+def test_refused_submissions_do_not_count(service, confinement):
     for number in range(4):
         submit(service, f"bad{number}", {"dev0.lab": "0 10 H:moll\n"}, splits=["test"])
         worker_of(service, confinement).work_off()
     submit(service, "good", estimates(), splits=["test"])
 
 
-def test_submissions_have_their_days(tmp_path: Path) -> None:
+def test_submissions_have_their_days(tmp_path):
     service = open_campaign(tmp_path, CAMPAIGN + "opens: 2027-01-02\ncloses: 2027-01-03\n")
     with pytest.raises(SubmissionError, match="submissions to dev open at 2027-01-02 00:00 UTC"):
         submit(service, "oak", estimates())
-    service.clock.advance(days=2, hours=23)  # type: ignore[attr-defined]
+    service.clock.advance(days=2, hours=23)
     submit(service, "oak", estimates())
-    service.clock.advance(hours=1)  # type: ignore[attr-defined]
+    service.clock.advance(hours=1)
     with pytest.raises(SubmissionError, match="submissions to dev closed at 2027-01-03 23:59 UTC"):
         submit(service, "elm", estimates())
 
 
 @pytest.mark.slow
-def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Service, confinement: Confinement) -> None:
-    assert service.database is not None
+def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service, confinement):
     submit(service, "theirs", estimates(), who="bob")
     submit(service, "oak", estimates(wrong=6))
     id = submit(service, "oak-2", estimates())
@@ -419,7 +405,7 @@ def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service: Serv
     assert changes["changes"][0]["difference"] > 0
 
 
-def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
+def test_only_who_sent_a_submission_changes_it(service):
     found = state(service, submit(service, "oak", estimates()))
     for viewer in (None, member(service, "eve")):
         with pytest.raises(SubmissionError, match="only the submitter may"):
@@ -430,9 +416,7 @@ def test_only_who_sent_a_submission_changes_it(service: Service) -> None:
         set_visibility(service.campaign, found, member(service), "privat", service.clock())
 
 
-def test_new_rules_are_new_columns_and_old_scores_stay(
-    service: Service, confinement: Confinement, tmp_path: Path
-) -> None:
+def test_new_rules_are_new_columns_and_old_scores_stay(service, confinement, tmp_path):
     service = open_campaign(tmp_path / "new")
     id = submit(service, "oak", estimates(wrong=1))
     worker_of(service, confinement).work_off()
@@ -458,7 +442,7 @@ def test_new_rules_are_new_columns_and_old_scores_stay(
     assert state(again, id).rules == "2027-01"
 
 
-def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service: Service, confinement: Confinement) -> None:
+def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service, confinement):
     worker = worker_of(service, confinement)
     id = submit(service, "oak", estimates())
     worker.prepare()
@@ -476,9 +460,7 @@ def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service: Servi
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
 
-def test_scores_that_are_gone_before_their_release_are_computed_again(
-    service: Service, confinement: Confinement
-) -> None:
+def test_scores_that_are_gone_before_their_release_are_computed_again(service, confinement):
     worker = worker_of(service, confinement)
     id = submit(service, "oak", estimates())
     worker.prepare()
@@ -492,9 +474,7 @@ def test_scores_that_are_gone_before_their_release_are_computed_again(
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
 
-def test_a_job_uses_the_campaign_that_the_worker_started_with(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_uses_the_campaign_that_the_worker_started_with(service, confinement, monkeypatch):
     worker = worker_of(service, confinement)
     id = submit(service, "oak", estimates())
     assert service.path is not None
@@ -506,9 +486,7 @@ def test_a_job_uses_the_campaign_that_the_worker_started_with(
 
 
 @pytest.mark.slow
-def test_changed_references_stop_the_worker_until_they_are_back(
-    service: Service, confinement: Confinement, tmp_path: Path
-) -> None:
+def test_changed_references_stop_the_worker_until_they_are_back(service, confinement, tmp_path):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates())
     worker.work_off()
@@ -525,9 +503,7 @@ def test_changed_references_stop_the_worker_until_they_are_back(
 
 
 @pytest.mark.slow
-def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(
-    service: Service, confinement: Confinement, tmp_path: Path
-) -> None:
+def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(service, confinement, tmp_path):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates())
     worker.work_off()
@@ -543,7 +519,7 @@ def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(
 
 
 @pytest.mark.slow  # ten seconds of trying
-def test_a_cluster_that_does_not_answer_is_waited_for(confinement: Confinement, tmp_path: Path) -> None:
+def test_a_cluster_that_does_not_answer_is_waited_for(confinement, tmp_path):
     address = f"tcp://127.0.0.1:{free_port()}"
     service = open_campaign(tmp_path, CAMPAIGN.replace("serial", address))
     worker = worker_of(service, confinement)
@@ -554,10 +530,7 @@ def test_a_cluster_that_does_not_answer_is_waited_for(confinement: Confinement, 
 
 
 @pytest.mark.slow
-def test_trouble_is_told_and_waited_out(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert service.database is not None
+def test_trouble_is_told_and_waited_out(service, confinement, monkeypatch):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates())
     steps = iter([OSError(28, "No space left on device"), True])
@@ -569,8 +542,7 @@ def test_trouble_is_told_and_waited_out(
             return False
         if isinstance(one, Exception):
             raise one
-        with worker.database.read() as session:
-            told.extend(session.scalars(select(Trouble.message)))
+        told.extend(stored(worker.database, select(Trouble.message)))
         return True
 
     told: list[str] = []
@@ -580,13 +552,10 @@ def test_trouble_is_told_and_waited_out(
     worker.run()
     assert "No space left" in told[0]
     assert waits[0] == 1.0
-    with service.database.read() as session:
-        assert session.scalars(select(Trouble)).all() == []
+    assert stored(service.database, select(Trouble)) == []
 
 
-def test_a_worker_that_begins_removes_uploads_that_were_never_entered(
-    service: Service, confinement: Confinement
-) -> None:
+def test_a_worker_that_begins_removes_uploads_that_were_never_entered(service, confinement):
     id = submit(service, "oak", estimates())
     for name in (id, "left"):
         (service.folder_of("submissions") / name).mkdir(exist_ok=True)
@@ -595,14 +564,12 @@ def test_a_worker_that_begins_removes_uploads_that_were_never_entered(
     assert [path.name for path in service.folder_of("submissions").iterdir()] == [id]
 
 
-def test_public_copies_are_updated_from_time_to_time_even_if_submissions_wait(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_public_copies_are_updated_from_time_to_time_even_if_submissions_wait(service, monkeypatch):
     submit(service, "oak", estimates())
     worker, published = worker_of(service, WithoutJobs()), list[bool]()
     worker.prepare()
     monkeypatch.setattr("mirflow.campaign.server.submissions.worker._PUBLISH", -1.0)
-    monkeypatch.setattr(worker.publication, "publish", lambda: not published.append(True))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(worker.publication, "publish", lambda: not published.append(True))
     assert worker.step()
     assert published == [True]
 
@@ -614,9 +581,7 @@ class WithoutJobs(Confinement):
         return {"held": []}
 
 
-def test_a_worker_waits_twice_as_long_from_trouble_to_trouble_up_to_a_minute(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_waits_twice_as_long_from_trouble_to_trouble_up_to_a_minute(service, monkeypatch):
     worker, waits = worker_of(service, WithoutJobs()), list[float]()
     trouble = OSError(28, "No space left on device")
     steps = iter([*[trouble] * 8, None, trouble])
@@ -635,25 +600,21 @@ def test_a_worker_waits_twice_as_long_from_trouble_to_trouble_up_to_a_minute(
     assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 1]
 
 
-def test_lasting_trouble_is_recorded_with_its_begin_and_its_last_message(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert service.database is not None
+def test_lasting_trouble_is_recorded_with_its_begin_and_its_last_message(service, monkeypatch):
     worker, begin, troubles = worker_of(service, WithoutJobs()), service.clock(), iter(["no disk", "no network" * 1000])
 
     def step() -> bool:
         raise MirflowError(next(troubles))
 
     def wait(seconds: float) -> None:
-        service.clock.advance(seconds=seconds)  # type: ignore[attr-defined]
+        service.clock.advance(seconds=seconds)
         if seconds == 2:
             worker.stop()
 
     monkeypatch.setattr(worker, "step", step)
     monkeypatch.setattr(worker.claims.stopped, "wait", wait)
     worker.run()
-    with service.database.read() as session:
-        recorded = session.scalars(select(Trouble)).one()
+    (recorded,) = stored(service.database, select(Trouble))
     assert recorded.since == begin
     assert recorded.message == ("no network" * 1000)[:2000]
 
@@ -677,14 +638,14 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
     return start
 
 
-def test_attached_workers_end_with_their_server(started: Started) -> None:
+def test_attached_workers_end_with_their_server(started):
     written = started('echo "$@"; cat > /dev/null; echo ended')
     with AttachedWorkers("a campaign.yaml", 2):
         until(lambda: len(written()) >= 2)
     assert written() == ["-m mirflow serve worker a campaign.yaml --attached"] * 2 + ["ended"] * 2
 
 
-def test_an_attached_worker_that_fails_is_started_again(started: Started, tmp_path: Path) -> None:
+def test_an_attached_worker_that_fails_is_started_again(started, tmp_path):
     written = started(f"echo begun; mkdir {tmp_path / 'first'} && exit 3; cat > /dev/null; echo ended")
     with AttachedWorkers("campaign.yaml"):
         until(lambda: len(written()) >= 2)
@@ -693,22 +654,22 @@ def test_an_attached_worker_that_fails_is_started_again(started: Started, tmp_pa
 
 @pytest.mark.parametrize(("patience", "pause"), [(60, "2 s"), (0.01, "1 s")], ids=["at once", "after a long time"])
 def test_the_pause_before_an_attached_worker_is_started_again_grows_if_it_fails_at_once(
-    started: Started, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, patience: float, pause: str
-) -> None:
+    started, monkeypatch, caplog, patience, pause
+):
     monkeypatch.setattr(worker_module, "PATIENCE", patience)
     started("exit 3")
     with AttachedWorkers("campaign.yaml"):
         until(lambda: f"ended with status 3; restarting in {pause}" in caplog.text)
 
 
-def test_an_attached_worker_that_was_asked_to_stop_is_not_started_again(started: Started) -> None:
+def test_an_attached_worker_that_was_asked_to_stop_is_not_started_again(started):
     written = started("echo begun")
     with AttachedWorkers("campaign.yaml") as workers:
         until(lambda: not any(thread.is_alive() for thread in workers._threads))
     assert written() == ["begun"]
 
 
-def test_an_attached_worker_that_does_not_end_is_killed(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_attached_worker_that_does_not_end_is_killed(started, monkeypatch):
     wait = subprocess.Popen.wait
     monkeypatch.setattr(subprocess.Popen, "wait", lambda process, timeout=None: wait(process, timeout and 0.1))
     written = started("echo begun; exec sleep 600")
@@ -719,11 +680,11 @@ def test_an_attached_worker_that_does_not_end_is_killed(started: Started, monkey
 
 
 @pytest.mark.timeout(PATIENCE)
-def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_stops_a_worker_whatever_it_interrupts(service, monkeypatch):
     told = []
 
     def run(worker: Worker) -> None:
-        with worker.claims.stopped._cond:  # type: ignore[attr-defined] # as a wait that begins or ends has it
+        with worker.claims.stopped._cond:  # as a wait that begins or ends has it
             signal.raise_signal(signal.SIGTERM)
         told.append(worker.claims.stopped.wait(PATIENCE))
 
@@ -737,9 +698,7 @@ def test_a_signal_stops_a_worker_whatever_it_interrupts(service: Service, monkey
     assert told == [True]
 
 
-def test_a_signal_that_is_ignored_as_under_nohup_does_not_stop_a_worker(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_that_is_ignored_as_under_nohup_does_not_stop_a_worker(service, monkeypatch):
     handlers = []
     monkeypatch.setattr(Worker, "run", lambda _: handlers.append(signal.getsignal(signal.SIGHUP)))
     usual = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
@@ -752,7 +711,7 @@ def test_a_signal_that_is_ignored_as_under_nohup_does_not_stop_a_worker(
     assert handlers == [signal.SIG_IGN]
 
 
-def test_a_worker_ends_its_process_of_jobs_when_it_ends(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_ends_its_process_of_jobs_when_it_ends(service, monkeypatch):
     worker, closed = worker_of(service, WithoutJobs()), list[bool]()
     monkeypatch.setattr(worker, "step", worker.stop)
     monkeypatch.setattr(worker.jobs.confinement, "close", lambda: closed.append(True))
@@ -761,7 +720,7 @@ def test_a_worker_ends_its_process_of_jobs_when_it_ends(service: Service, monkey
 
 
 @pytest.mark.slow
-def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confinement: Confinement) -> None:
+def test_a_copy_that_another_worker_writes_is_waited_for(service, confinement):
     submit(service, "oak", estimates())
     worker = worker_of(service, confinement)
     worker.work_off()
@@ -779,23 +738,17 @@ def test_a_copy_that_another_worker_writes_is_waited_for(service: Service, confi
 
 
 @pytest.mark.slow
-def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(
-    service: Service, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert service.database is not None
+def test_the_trouble_of_a_worker_that_is_gone_ends_with_the_next_one(service, confinement, monkeypatch):
     with service.database.write() as session:
         session.add(Trouble(id=1, message="no disk", since=service.clock()))
     worker = worker_of(service, confinement)
     monkeypatch.setattr(worker, "step", worker.stop)
     worker.run()
-    with service.database.read() as session:
-        assert session.scalars(select(Trouble)).all() == []
+    assert stored(service.database, select(Trouble)) == []
 
 
 @pytest.mark.slow
-def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_submission_that_breaks_the_check_is_refused_in_the_end(service, monkeypatch):
     id, other = (submit(service, name, estimates()) for name in ("bad", "good"))
     worker = Worker(service)
     run = worker.jobs.confinement.run
@@ -803,7 +756,7 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     def broken(job: str, task: dict[str, object], *rest: object, **more: object) -> object:
         if job == "check" and id in str(task["out"]):
             raise JobError("ended without a result")
-        return run(job, task, *rest, **more)  # type: ignore[arg-type]
+        return run(job, task, *rest, **more)
 
     monkeypatch.setattr(worker.jobs.confinement, "run", broken)
     with worker.jobs.confinement:
@@ -811,9 +764,7 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(
     assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
 
 
-def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(
-    confinement: Confinement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(confinement, tmp_path, monkeypatch):
     for name, value in (("PGPASSWORD", "secret"), ("DASK_X", "1"), ("DATA", "dev")):
         monkeypatch.setenv(name, value)
     for scheduler, names in (("serial", {"DATA"}), ("tcp://127.0.0.1:9", {"DATA", "DASK_X"})):
@@ -823,15 +774,14 @@ def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(
         assert names == {"PGPASSWORD", "DASK_X", "DATA"} & {*environment}
 
 
-def test_a_queue_without_work_is_left_alone(service: Service, confinement: Confinement) -> None:
+def test_a_queue_without_work_is_left_alone(service, confinement):
     worker = worker_of(service, confinement)
     worker.work_off()
     assert not worker.step()
 
 
 @pytest.mark.slow
-def test_a_job_is_confined(service: Service, confinement: Confinement, tmp_path: Path) -> None:
-    assert service.campaign is not None
+def test_a_job_is_confined(service, confinement, tmp_path):
     task = {
         "path": str(tmp_path / "nowhere/campaign.yaml"),
         "campaign": service.campaign.scoring_values,
@@ -850,14 +800,10 @@ def test_a_job_is_confined(service: Service, confinement: Confinement, tmp_path:
     assert held["memory"] == "refused"
 
 
-def test_organisers_alone_see_why_nothing_is_scored(service: Service) -> None:
-    assert service.database is not None
+def test_organisers_alone_see_why_nothing_is_scored(service):
     with service.database.write() as session:
         session.add(Trouble(id=1, message="test0.lab: <gone>", since=service.clock()))
-    told = {
-        role: Browser(service, f"a {role}", role).get("/submissions/").text  # type: ignore[arg-type]
-        for role in ("organiser", "submitter")
-    }
+    told = {role: Browser(service, f"a {role}", role).get("/submissions/").text for role in ("organiser", "submitter")}
     assert (
         "No submissions have been scored since 2027-01-01 00:00 (UTC); retrying: test0.lab: &lt;gone&gt;"
         in told["organiser"]
@@ -865,9 +811,7 @@ def test_organisers_alone_see_why_nothing_is_scored(service: Service) -> None:
     assert "No submissions have been scored" not in told["submitter"]
 
 
-def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
-    service: Service, confinement: Confinement
-) -> None:
+def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(service, confinement):
     gone, odd, good = (submit(service, name, estimates()) for name in ("gone", "odd", "good"))
     shutil.rmtree(service.folder_of("submissions") / gone)
     (service.folder_of("submissions") / odd / "received" / "000000").unlink()
@@ -876,7 +820,7 @@ def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(
 
 
 @pytest.mark.slow
-def test_a_track_that_changed_leads_to_the_second_from_which_it_did(service: Service, confinement: Confinement) -> None:
+def test_a_track_that_changed_leads_to_the_second_from_which_it_did(service, confinement):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates(wrong=2), visibility="private")
     worker.work_off()

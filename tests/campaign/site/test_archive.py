@@ -19,8 +19,8 @@ from ...commands import invoke, printed, refused
 from ...groups import make_group, random_group, write_store
 from .test_build import Links, crawl, files_of
 
+# Downie et al. 2010, tables 2 and 3; of table 1 what cannot be counted.
 MIREX = Path(__file__).parents[3] / "pipelines" / "published" / "mirex2005-2008.csv"
-"""Downie et al. 2010, tables 2 and 3; of table 1 what cannot be counted."""
 
 
 def chords(*systems, values, years=None):

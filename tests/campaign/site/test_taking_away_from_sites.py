@@ -34,9 +34,7 @@ def copied(page: Any, menu: Any, form: str) -> str:
     return str(page.evaluate("() => window.copied"))
 
 
-def test_tables_have_all_digits_and_the_command_gives_them(
-    store: Path, browser: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_have_all_digits_and_the_command_gives_them(store, browser, monkeypatch):
     context = browser.new_context()
     page = context.new_page()
     page.goto((store.parent / "site/stores/x/chord/index.html").as_uri())

@@ -22,40 +22,13 @@ from ..recordings import TYPES, find_duration
 from ..security import GuardedRoute
 from ..service import Service
 from ..viewer_pages import PRIVATE, error_answer, page, whole_number
-from . import organiser_pages
+from . import judging, organiser_pages
+from . import rounds as grading
 from .grading_tables import Loudness, Participation, StoredAssignment
-from .judging import (
-    FIELDS,
-    JudgementChange,
-    JudgementError,
-    contradicted,
-    is_done,
-    is_heard,
-    keep_events,
-    next_number,
-    read_change,
-    read_events,
-    read_object,
-    read_values,
-    record,
-)
+from .judging import JudgementChange, JudgementError, is_done, read_values
 from .organiser_pages import look_over
 from .planning import find_plan, find_plans
-from .rounds import (
-    OpenRound,
-    Rounds,
-    consent,
-    find_key,
-    find_participation,
-    has_more,
-    is_closed,
-    labels,
-    open_page,
-    pages_of,
-    progress,
-    progress_of,
-    withdraw,
-)
+from .rounds import OpenRound, Rounds, find_participation, has_more, pages_of, progress
 
 FORM = "form"  # name of the window for forms sent without scripts
 
@@ -106,7 +79,7 @@ class GraderPages:
                 participation = find_participation(session, opened, request.state.viewer.user)
                 takes_part = participation is not None and participation.withdrawn is None
                 mine = progress(session, opened, participation) if participation is not None and takes_part else None
-                closed, share = self._is_closed(session, opened), progress_of(session, opened)["share"]
+                closed, share = self._is_closed(session, opened), grading.progress_of(session, opened)["share"]
                 rows.append({"round": opened, "mine": mine, "closed": closed, "share": share})
         organises = request.state.viewer.role == "organiser"
         planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
@@ -132,7 +105,7 @@ class GraderPages:
                 raise HTTPException(404)
             mine = progress(session, opened, participation)
             if number is None:
-                more, last = has_more(session, opened, participation, self.service.clock()), max(pages, default=0)
+                more, last = (has_more(session, opened, participation, self.service.clock()), max(pages, default=0))
                 return self._render(request, opened, "grade_rest.html", mine=mine, more=more, last=last)
             assigned = pages[number]
         query = opened.recording(assigned[0].pair.query_piece)
@@ -162,7 +135,7 @@ class GraderPages:
         with self.database.write() as session:
             self._demand_open(session, opened)
             now = self.service.clock()
-            open_page(session, opened, consent(session, opened, request.state.viewer.user, now), now)
+            grading.open_page(session, opened, grading.consent(session, opened, request.state.viewer.user, now), now)
         return self._see(opened)
 
     async def judge(self, request: Request) -> Response:
@@ -175,20 +148,20 @@ class GraderPages:
     def _judge_change(self, request: Request, body: bytes) -> Response:
         opened, now = self._round(request), self.service.clock()
         try:
-            identity, change = read_change(body)
+            identity, change = judging.read_change(body)
             with self.database.write() as session:
                 self._demand_open(session, opened)
                 participation = self._demand_participation(session, opened, request)
                 assigned = next((row for row in participation.assignments if row.id == identity), None)
                 if assigned is None:
                     raise HTTPException(404, "This judgement is not assigned to you.")
-                record(session, assigned, change, now)
+                judging.record(session, assigned, change, now)
                 page_of = [row for row in participation.assignments if row.page == assigned.page]
                 done = sum(is_done(row, opened.config.listen) for row in page_of)
                 answer = {
                     "saved": now.isoformat(timespec="seconds"),
                     "text": f"saved {now:%H:%M}",
-                    "state": {name: getattr(assigned, name) for name in FIELDS},
+                    "state": {name: getattr(assigned, name) for name in judging.FIELDS},
                     "ask": question(assigned, opened, participation),
                     "progress": {"done": done, "total": len(page_of)},
                 }
@@ -212,11 +185,12 @@ class GraderPages:
                     sent |= {name: f"{name}-{row.id}" in form for name in ("unplayable", "known")}
                     changed = {name: value for name, value in read_values(sent).items() if value != getattr(row, name)}
                     if changed:
-                        change = JudgementChange(FORM, next_number(session, row, FORM), changed)
-                        record(session, row, change, now)
+                        numbers = (before.number for before in row.judgements if before.client == FORM)
+                        change = JudgementChange(FORM, max(numbers, default=0) + 1, changed)
+                        judging.record(session, row, change, now)
                 if form.get("go") == "next" and all(is_done(row, opened.config.listen) for row in assigned):
                     following = number + 1 if number + 1 in pages else None
-                    return self._see(opened, following or open_page(session, opened, participation, now))
+                    return self._see(opened, following or grading.open_page(session, opened, participation, now))
         except JudgementError as error:
             return error_answer(request, 400, str(error))
         return self._see(opened, number)
@@ -228,13 +202,13 @@ class GraderPages:
         def keep() -> Response:
             opened = self._round(request)
             try:
-                client, number, events = read_events(read_object(body))
+                client, number, events = judging.read_events(judging.read_object(body))
             except JudgementError as error:
                 return error_answer(request, 400, str(error))
             with self.database.write() as session:
                 participation = self._demand_participation(session, opened, request)
                 if not self._is_closed(session, opened):
-                    keep_events(session, participation, client, number, events, self.service.clock())
+                    judging.keep_events(session, participation, client, number, events, self.service.clock())
             return Response(status_code=204)
 
         return await run_in_threadpool(keep)
@@ -256,7 +230,7 @@ class GraderPages:
             if participation is None:
                 raise HTTPException(409, "You are not taking part in this round.")
             # Tables of a closed round are final; the database is not.
-            withdraw(session, opened, participation, self.service.clock(), what == "delete")
+            grading.withdraw(session, opened, participation, self.service.clock(), what == "delete")
             action = "withdraw and delete" if what == "delete" else "withdraw"
             self.service.audit.record(request.state.viewer.name, action, round=opened.name)
         return RedirectResponse(f"{self.links.url('round', round=opened.name)}?withdrawn={what}", 303)
@@ -286,7 +260,7 @@ class GraderPages:
         """Show the overview of a round for organisers, or return it as JSON."""
         opened = self._round(request)
         try:
-            key = read_key(find_key(opened.config, opened.root))
+            key = read_key(grading.find_key(opened.config, opened.root))
         except AnnotationError:  # it may have been removed from the server meanwhile
             key = None
         with self.database.read() as session:
@@ -303,7 +277,7 @@ class GraderPages:
         return opened
 
     def _is_closed(self, session: Session, opened: OpenRound) -> bool:
-        return is_closed(session, opened, self.service.clock())
+        return grading.is_closed(session, opened, self.service.clock())
 
     def _demand_open(self, session: Session, opened: OpenRound) -> None:
         if self._is_closed(session, opened):
@@ -326,7 +300,7 @@ class GraderPages:
             here="grading",
             round=opened,
             title=opened.config.title or opened.name,
-            labels=labels(opened.config),
+            labels=grading.labels(opened.config),
             **context,
         )
 
@@ -336,11 +310,11 @@ def _shown(row: StoredAssignment, opened: OpenRound, participation: Participatio
     anchor = ""
     if pair.anchor_broad is not None or pair.anchor_fine is not None:
         fine = "" if pair.anchor_fine is None else f"{pair.anchor_fine:g}"
-        anchor = ", ".join(filter(None, (labels(opened.config).get(pair.anchor_broad or "", ""), fine)))
+        anchor = ", ".join(filter(None, (grading.labels(opened.config).get(pair.anchor_broad or "", ""), fine)))
     hint = "judged" if is_done(row, listen) else ""
     if row.unplayable:
         hint = "cannot be heard"
-    elif (row.broad is not None or row.fine is not None) and not is_heard(row, listen):
+    elif (row.broad is not None or row.fine is not None) and not judging.is_heard(row, listen):
         hint = f"counts when you have listened for {math.ceil(listen - (row.heard or 0))} s more"
     return {
         **{name: getattr(row, name) for name in ("id", "broad", "fine", "unplayable", "known", "heard")},
@@ -359,10 +333,10 @@ def question(row: StoredAssignment, opened: OpenRound, participation: Participat
     if row.pair.training or row.broad is None:
         return ""
     judged = [other for other in participation.assignments if other is not row and not other.pair.training]
-    category = contradicted(row.broad, row.fine, [(other.broad, other.fine) for other in judged])
+    category = judging.contradicted(row.broad, row.fine, [(other.broad, other.fine) for other in judged])
     if category is None:
         return ""
-    words = labels(opened.config)
+    words = grading.labels(opened.config)
     used = f"a value you have used for {words[category]}"
     return f"You say {words[row.broad]} and {row.fine:g}, {used}. Is this intended?"
 

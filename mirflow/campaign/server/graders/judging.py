@@ -167,12 +167,6 @@ def record(session: Session, assignment: StoredAssignment, change: JudgementChan
     return True
 
 
-def next_number(session: Session, assignment: StoredAssignment, client: str) -> int:
-    """Return the next number for a window that does not count changes itself, such as a form without scripts."""
-    sent = StoredJudgement.assignment_id == assignment.id, StoredJudgement.client == client
-    return int(session.scalar(select(func.max(StoredJudgement.number)).where(*sent)) or 0) + 1
-
-
 def is_heard(assignment: StoredAssignment, seconds: float) -> bool:
     """True if a candidate was played for this long, or for an unknown time."""
     return assignment.heard is None or assignment.heard >= seconds

@@ -28,19 +28,9 @@ from ....errors import AnnotationError, GradingError, MirflowError, suggest
 from ....pipeline.model import identifier
 from ....store.generations import remove, write_synced
 from ...file import Limits
-from ...grading import rater_agreement
+from ...grading import judgement_tables, rater_agreement
 from ...grading.assignment import Pair
-from ...grading.judgement_tables import (
-    Closed,
-    GraderJudgement,
-    GradingEvent,
-    Known,
-    Unjudged,
-    close,
-    to_time,
-    write_closed,
-    write_judgements,
-)
+from ...grading.judgement_tables import Closed, GraderJudgement, GradingEvent, Known, Unjudged
 from ...grading.pool import Pool, read_key
 from ...grading.query_draw import read_each
 from ...site.pages import ADDRESSES
@@ -52,32 +42,14 @@ from ..service import Service
 from ..submissions.entries import SubmissionError
 from ..submissions.uploads import NAMES, RECEIVED, Fields, Upload, UploadError, receive
 from ..viewer_pages import PRIVATE, page
+from . import planning
 from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
 from .judging import LARGEST, is_heard
-from .planning import (
-    DOWNLOADS,
-    LIST_SUFFIXES,
-    MOST_GRADERS,
-    ROUND,
-    SHORTEST_SECRET,
-    PlanError,
-    RoundPlan,
-    assign_graders,
-    begin_plan,
-    discard_plan,
-    draw_queries,
-    find_plan,
-    look_over_plan,
-    pool_candidates,
-    read_round,
-    take_lists,
-    take_pieces,
-    write_round,
-)
+from .planning import PlanError, RoundPlan
 from .rounds import CONSENT, OpenRound, Rounds, find_key, load_round, open_rounds
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 TABLE_BYTES = 10 * 10**6  # size limit of an uploaded table of pieces
 CLOSED = "closed"  # subfolder of the campaign for the tables of rounds closed on the pages
@@ -151,7 +123,7 @@ class OrganiserPages:
             with self.database.read() as session:
                 if session.query(Round.id).where(Round.name == name).first() is not None:
                     raise PlanError(f"the name {name!r} belongs to an earlier round: choose another one")
-            plan = begin_plan(self.service, name)
+            plan = planning.begin_plan(self.service, name)
         except MirflowError as error:
             return self.new(request, 400, name, str(error))
         self._note(request, "plan round", plan.name)
@@ -162,7 +134,7 @@ class OrganiserPages:
     ) -> Response:
         """Show the plan of a round with a form for each step; an error is shown next to its step."""
         plan = self._plan(request)
-        summary = look_over_plan(plan)
+        summary = planning.look_over_plan(plan)
         limits = self.service.campaign.limits if self.service.campaign is not None else Limits()
         return page(
             request,
@@ -172,22 +144,22 @@ class OrganiserPages:
             plan=plan,
             offers=plan.planning,
             found=summary,
-            opened=read_round(plan) if plan.is_open else None,
+            opened=planning.read_round(plan) if plan.is_open else None,
             shares=summary["shares"][:_SHOWN_GRADERS],
             step=step,
             trouble=trouble,
             given=given or {},
             same=_same(given or {}) if step == "pool" else ["artist"],
-            downloads=[name for name in DOWNLOADS if plan.has(name)],
-            most={"graders": MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED},
-            secret=SHORTEST_SECRET,
+            downloads=[name for name in planning.DOWNLOADS if plan.has(name)],
+            most={"graders": planning.MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED},
+            secret=planning.SHORTEST_SECRET,
             sizes={"pieces": shown_size(TABLE_BYTES), "lists": shown_size(limits.size), "files": limits.files},
-            suffixes=LIST_SUFFIXES,
+            suffixes=planning.LIST_SUFFIXES,
             consent=CONSENT,
         )
 
     def _plan(self, request: Request) -> RoundPlan:
-        plan = find_plan(self.service, request.path_params["round"])
+        plan = planning.find_plan(self.service, request.path_params["round"])
         if plan is None:
             raise HTTPException(404)
         return plan
@@ -213,26 +185,26 @@ class OrganiserPages:
         path = plan.root / plan.planning.pieces[number]
         if not path.is_file():
             raise PlanError(f"{plan.planning.pieces[number]} does not exist")
-        take_pieces(plan, path, path.name, _text(form, "column"))
+        planning.take_pieces(plan, path, path.name, _text(form, "column"))
 
     def _draw(self, plan: RoundPlan, form: Form) -> None:
         text, by = _text(form, "number"), _text(form, "by")
         several = bool(by) and not text.isdecimal()
         number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
-        draw_queries(plan, number, by, _text(form, "where"), _seed(form))
+        planning.draw_queries(plan, number, by, _text(form, "where"), _seed(form))
 
     def _pool(self, plan: RoundPlan, form: Form) -> None:
         sent = _text(form, "lists") == "sent"
         source = None if sent else _number(form, "lists", "the lists", 0, len(plan.planning.lists) - 1)
         top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
         same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
-        pool_candidates(self.service, plan, source, top, same, secret, judged_as)
+        planning.pool_candidates(self.service, plan, source, top, same, secret, judged_as)
 
     def _assign(self, plan: RoundPlan, form: Form) -> None:
-        assign_graders(
+        planning.assign_graders(
             plan,
-            _number(form, "graders", "the number of graders", 1, MOST_GRADERS),
-            _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
+            _number(form, "graders", "the number of graders", 1, planning.MOST_GRADERS),
+            _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
             _decimal(form, "repeats", "the share of repeats", 0, 1),
             _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000),
             _seed(form),
@@ -241,7 +213,7 @@ class OrganiserPages:
     def _open(self, plan: RoundPlan, form: Form) -> None:
         settings: dict[str, Any] = {
             "title": _text(form, "title"),
-            "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, MOST_GRADERS),
+            "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
             "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
             "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
             "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
@@ -250,11 +222,11 @@ class OrganiserPages:
         if not all(settings["broad"]):
             raise PlanError("each of the three labels needs a text")
         settings |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
-        config = write_round(plan, settings, _text(form, "consent"))
+        config = planning.write_round(plan, settings, _text(form, "consent"))
         try:
             load_round(self.service, config)
         except BaseException:
-            plan.forget(ROUND)
+            plan.forget(planning.ROUND)
             raise
 
     async def upload(self, step: str, limits: Limits, request: Request) -> Response:
@@ -271,11 +243,11 @@ class OrganiserPages:
             names = json.loads((place / NAMES).read_text())
             sent = [(name, place / RECEIVED / f"{index:06d}") for index, name in enumerate(names)]
             if step == "lists":
-                take_lists(self.service, plan, sent)
+                planning.take_lists(self.service, plan, sent)
             elif len(sent) > 1:
                 raise PlanError("upload a single table of pieces")
             else:
-                take_pieces(plan, sent[0][1], sent[0][0], (upload.fields.get("column") or [""])[0].strip())
+                planning.take_pieces(plan, sent[0][1], sent[0][0], (upload.fields.get("column") or [""])[0].strip())
             self._note(request, f"plan round: {step}", plan.name, digest=upload.digest)
             return plan
 
@@ -300,7 +272,7 @@ class OrganiserPages:
         """Remove a plan that was not opened."""
         plan = self._plan(request)
         try:
-            discard_plan(plan)
+            planning.discard_plan(plan)
         except MirflowError as error:
             return self.show(request, 400, step="open", trouble=plan.message_of(error))
         self._note(request, "discard plan", plan.name)
@@ -309,7 +281,7 @@ class OrganiserPages:
     def file(self, request: Request) -> Response:
         """Return a table of a plan."""
         plan, name = self._plan(request), request.path_params["file"]
-        if name not in DOWNLOADS or not plan.has(name):
+        if name not in planning.DOWNLOADS or not plan.has(name):
             raise HTTPException(404)
         self._note(request, "download", plan.name, file=name)
         filename = f"{plan.name}-{name}"
@@ -603,7 +575,13 @@ def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
 
 def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:
     log = [
-        GradingEvent(to_time(row["time"]), row["grader"], row["event"], row.get("query", ""), row.get("candidate", ""))
+        GradingEvent(
+            judgement_tables.to_time(row["time"]),
+            row["grader"],
+            row["event"],
+            row.get("query", ""),
+            row.get("candidate", ""),
+        )
         for row in events_of(session, opened)
     ]
     names = sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1]))
@@ -617,21 +595,17 @@ def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgeme
                 "judgements": work.judged,
                 "median seconds": None if math.isnan(work.median_seconds) else round(work.median_seconds, 1),
                 "minutes": round(work.total_seconds / 60, 1),
-                "share heard": _float(work.median_heard),
+                "share heard": _value(work.median_heard),
                 "repeats": again.repeats,
-                "same word": _float(again.same),
-                "difference of numbers": _float(again.difference),
+                "same word": _value(again.same),
+                "difference of numbers": _value(again.difference),
             }
         )
     return rows
 
 
-def _value(value: xr.DataArray) -> float | None:
-    return _float(float(value))
-
-
-def _float(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, 6)
+def _value(value: Any) -> float | None:
+    return None if math.isnan(value) else round(float(value), 6)
 
 
 def close_round(
@@ -657,12 +631,12 @@ def close_round(
     # Write files first: if that fails, the round stays open.
     with service.database.write() as session:
         judged = judgements_of(session, opened)
-        closed = close(judged, key, known=known, names=True)
+        closed = judgement_tables.close(judged, key, known=known, names=True)
         folder.mkdir(parents=True, exist_ok=True)
-        write_judgements(judged, folder / "made.csv")
+        judgement_tables.write_judgements(judged, folder / "made.csv")
         log = folder / "events.jsonl"
         log.write_text("".join(json.dumps(row) + "\n" for row in events_of(session, opened)), encoding="utf-8")
-        pipeline = write_closed(closed, key, folder, events=log, unjudged=unjudged, scale=LARGEST)
+        pipeline = judgement_tables.write_closed(closed, key, folder, events=log, unjudged=unjudged, scale=LARGEST)
         row = session.scalars(select(Round).where(Round.id == opened.id)).one()
         if not interim and row.closed is None:
             row.closed = service.clock()

@@ -20,18 +20,9 @@ from ....errors import GradingError, MirflowError, PipelineError, counted
 from ....pipeline.model import identifier
 from ....store.generations import remove, write_synced
 from ...file import GradingRound, Planning, make_round
-from ...grading.assignment import PlanSummary, assign, read_plan, summarise, tabulate_work, write_plan
+from ...grading import query_draw
+from ...grading.assignment import assign, read_plan, summarise, tabulate_work, write_plan
 from ...grading.pool import key_path, read_key, read_pairs, summarise_pool
-from ...grading.query_draw import (
-    PieceTable,
-    draw,
-    drawing_notes,
-    read_pieces,
-    read_queries,
-    read_table,
-    write_queries,
-    write_table,
-)
 from ..recordings import find_recording
 from ..service import Service
 from ..submissions.archives import name_trouble
@@ -98,7 +89,7 @@ def find_plan(service: Service, name: str) -> RoundPlan | None:
     campaign = service.campaign
     if campaign is None or campaign.planning is None or not (name.isidentifier() and name.isascii()):
         return None
-    folder = _folder(service) / name
+    folder = service.folder_of(FOLDER) / name
     if len(name) > LONGEST_NAME or not folder.is_dir():
         return None
     return RoundPlan(name, folder, campaign.planning, service.root)
@@ -106,14 +97,9 @@ def find_plan(service: Service, name: str) -> RoundPlan | None:
 
 def find_plans(service: Service) -> list[RoundPlan]:
     """List all plans of a campaign by name."""
-    folder = _folder(service)
+    folder = service.folder_of(FOLDER)
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     return [plan for plan in (find_plan(service, name) for name in names) if plan is not None]
-
-
-def _folder(service: Service) -> Path:
-    assert service.folder is not None
-    return service.folder / FOLDER
 
 
 def begin_plan(service: Service, name: str) -> RoundPlan:
@@ -122,19 +108,19 @@ def begin_plan(service: Service, name: str) -> RoundPlan:
         identifier(name)
     except ValueError as error:
         raise PlanError(f"the name {error}") from None
-    assert service.campaign is not None
-    names = [*(judged.name for judged in service.campaign.grading), *(plan.name for plan in find_plans(service))]
+    campaign, _ = service.demand_campaign()
+    names = [*(judged.name for judged in campaign.grading), *(plan.name for plan in find_plans(service))]
     taken = {other.casefold() for other in names} | _RESERVED
     refused = PlanError(f"the name {name!r} is taken, or too long: choose another one")
     if name.casefold() in taken or len(name) > LONGEST_NAME:
         raise refused
-    folder = _folder(service) / name
     try:
-        folder.mkdir(mode=0o700, parents=True)
+        (service.folder_of(FOLDER) / name).mkdir(mode=0o700, parents=True)
     except FileExistsError:  # started by someone else at the same time
         raise refused from None
     plan = find_plan(service, name)
-    assert plan is not None
+    if plan is None:  # discarded at the same time
+        raise refused
     return plan
 
 
@@ -168,7 +154,7 @@ def _beside(plan: RoundPlan) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> PieceTable:
+def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> query_draw.PieceTable:
     """Store a table of pieces in the plan, and remove queries drawn before.
 
     `name` is that of the file as sent, and `column` has the names of the pieces (empty: piece, track, ...).
@@ -182,21 +168,21 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Pie
     with _changing(plan), _beside(plan) as place:
         shutil.copyfile(path, place / base)
         try:
-            pieces = read_pieces(place / base, column or None)
+            pieces = query_draw.read_pieces(place / base, column or None)
         except MirflowError as error:
             raise PlanError(str(error).replace(f"{place.as_posix()}/", "")) from None
         plan.forget(QUERIES, POOL, PLAN)
         notes = {"file": base, "names": pieces.key}
-        write_table(plan.folder / PIECES, pieces.table.columns, pieces.table.rows, notes)
+        query_draw.write_table(plan.folder / PIECES, pieces.table.columns, pieces.table.rows, notes)
     return read_collection(plan)
 
 
-def read_collection(plan: RoundPlan) -> PieceTable:
+def read_collection(plan: RoundPlan) -> query_draw.PieceTable:
     """The table of pieces of a plan."""
     path = plan.folder / PIECES
     if not path.exists():
         raise PlanError("choose a table of pieces first")
-    return read_pieces(path, read_table(path).notes.get("names"))
+    return query_draw.read_pieces(path, query_draw.read_table(path).notes.get("names"))
 
 
 def draw_queries(
@@ -211,9 +197,9 @@ def draw_queries(
         seed = secrets.randbits(31) if seed is None else seed
         each = number if by or isinstance(number, Mapping) else None
         total = number if each is None and not isinstance(number, Mapping) else None
-        queries = draw(collection, total, each=each, by=by or None, seed=seed, where=where or None)
-        notes = drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
-        write_queries(collection, queries, plan.folder / QUERIES, notes)
+        queries = query_draw.draw(collection, total, each=each, by=by or None, seed=seed, where=where or None)
+        notes = query_draw.drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
+        query_draw.write_queries(collection, queries, plan.folder / QUERIES, notes)
         plan.forget(POOL, PLAN)
     return queries
 
@@ -223,14 +209,10 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
     `sent` has names and paths: of a single archive, or of files.
     """
-    assert service.campaign is not None
     with _changing(plan), _beside(plan) as place:
-        task = {
-            "sent": [(name, str(path)) for name, path in sent],
-            "out": str(place),
-            "limits": service.campaign.limits.model_dump(),
-            "suffixes": LIST_SUFFIXES,
-        }
+        files = [(name, str(path)) for name, path in sent]
+        limits = service.demand_campaign()[0].limits.model_dump()
+        task = {"sent": files, "out": str(place), "limits": limits, "suffixes": LIST_SUFFIXES}
         answer = _run(service, "lists", task, place, sorted({str(path.parent) for _, path in sent}))
         refused = [f"{name}: {why}" for name, why in answer["refused"]]
         if refused:
@@ -243,8 +225,7 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
 
 def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, readable: Sequence[str]) -> dict[str, Any]:
-    assert service.campaign is not None
-    limits = service.campaign.limits
+    limits = service.demand_campaign()[0].limits
     size, folders = 10 * limits.size, tuple(readable)
     confines = Confines(limits.seconds, memory=limits.memory, file_size=size, writable=(str(place),), readable=folders)
     try:
@@ -295,7 +276,7 @@ def pool_candidates(
         if not plan.has(QUERIES):
             raise PlanError("draw queries first")
         if source is None:
-            queries = read_table(plan.folder / QUERIES).column("query")
+            queries = query_draw.read_table(plan.folder / QUERIES).column("query")
             paths = [str(plan.folder / LISTS / pattern) for pattern in list_patterns(sent_lists(plan), queries)]
         else:
             paths = [str(plan.root / plan.planning.lists[source])]
@@ -328,7 +309,7 @@ def sent_lists(plan: RoundPlan) -> list[str]:
 
 def assign_graders(
     plan: RoundPlan, graders: int, per_pair: int, repeats: float, minutes: float, seed: int | None = None
-) -> PlanSummary:
+) -> None:
     """Assign graders to the pairs of a plan; see `mirflow.campaign.grading.assignment.assign`."""
     if graders > MOST_GRADERS:
         raise PlanError(f"too many graders: {graders}, at most {MOST_GRADERS} are allowed")
@@ -343,7 +324,6 @@ def assign_graders(
         seed = secrets.randbits(31) if seed is None else seed
         assigned = assign(pairs, names, per_pair, repeats=repeats, seed=seed)
         write_plan(assigned, plan.folder / PLAN, minutes)
-    return summarise(assigned, minutes)
 
 
 def write_round(plan: RoundPlan, settings: Mapping[str, Any], consent: str = "") -> GradingRound:
@@ -399,7 +379,7 @@ def planned_rounds(service: Service) -> list[GradingRound]:
 
 
 def _summarise_queries(path: Path) -> list[tuple[str, int | str]]:
-    table = read_table(path)
+    table = query_draw.read_table(path)
     of_each = _EACH.fullmatch(table.notes.get("of each", ""))
     rows: list[tuple[str, int | str]] = [("queries", len(table.rows))]
     if of_each is not None and of_each[1] in table.columns:
@@ -427,9 +407,9 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
             return otherwise
 
     collection = read(PIECES, lambda path: read_collection(plan), None)
-    table = None if collection is None else collection.table
+    columns = () if collection is None else collection.table.columns
     none: list[str] = []
-    drawn = read(QUERIES, read_queries, none)
+    drawn = read(QUERIES, query_draw.read_queries, none)
     key = read(str(key_path(POOL)), read_key, None)
     assigned = read(PLAN, read_plan, None)
     work = None if assigned is None else tabulate_work(summarise(*assigned))
@@ -450,13 +430,11 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
         troubles["audio"] = plan.message_of(error)
     return {
         "pieces": 0 if collection is None else len(collection.names),
-        "columns": []
-        if table is None or collection is None
-        else [name for name in table.columns if name != collection.key],
-        "file": "" if table is None else table.notes.get("file", PIECES),
+        "columns": [name for name in columns if collection is not None and name != collection.key],
+        "file": "" if collection is None else collection.table.notes.get("file", PIECES),
         "queries": read(QUERIES, _summarise_queries, None),
         "drawn": drawn,
-        "traits": read(QUERIES, lambda path: [*read_table(path).columns[1:]], none),
+        "traits": read(QUERIES, lambda path: [*query_draw.read_table(path).columns[1:]], none),
         "systems": sorted({path.partition("/")[0].partition(".")[0] for path in sent_lists(plan)}),
         "pool": None if key is None else summarise_pool(key, top),
         "short": [] if key is None else key.short(top),

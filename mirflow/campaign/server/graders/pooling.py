@@ -33,7 +33,7 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     except ArchiveError as error:
         name = clean_text(sent[0][0]) if len(sent) == 1 else "the upload"
         raise GradingError(f"{name} {error.message}") from None
-    refused = [[clean_text(row.path), clean_text(row.message)] for row in unpacked.refused]
+    refused = [[clean_text(path), clean_text(why)] for path, why in unpacked.refused]
     return {"files": len(unpacked.files), "refused": refused}
 
 

@@ -95,8 +95,7 @@ def open_rounds(service: Service) -> dict[str, OpenRound]:
 
 def load_round(service: Service, config: GradingRound) -> OpenRound:
     """Load a round into the database."""
-    assert service.database is not None
-    with service.database.write() as session:
+    with service.demand_campaign()[1].write() as session:
         now = service.clock()
         row = session.scalar(select(Round).where(Round.name == config.name))
         if row is None:
@@ -408,11 +407,11 @@ class OpenRoundsProgress:
         return [summary for summary in self._current() if summary["public"] or may_grade]
 
     def _current(self) -> list[dict[str, Any]]:
-        assert self._service.database is not None
-        now, state, counted = self._service.clock(), self._service.database.page_state(), self._counted
+        _, database = self._service.demand_campaign()
+        now, state, counted = self._service.clock(), database.page_state(), self._counted
         if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:
             rounds = self._rounds.all()
-            with self._service.database.read() as session:
+            with database.read() as session:
                 listed = [progress_of(session, opened) for opened in rounds if not is_closed(session, opened, now)]
             times = [time for opened in rounds for time in (opened.config.opens, opened.config.closes) if time]
             until = min([now + COUNTED_FOR, *(time for time in times if time > now)])

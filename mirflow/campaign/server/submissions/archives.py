@@ -14,9 +14,10 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from tokenize import TokenError
-from typing import IO
+from typing import IO, Any
 
 from ....errors import AnnotationError
 from ....readers.content import is_hidden
@@ -48,21 +49,13 @@ class ArchiveError(AnnotationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
-    """A rejected file with the reason."""
-
-    path: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class Member:
     """A file in an upload before unpacking: its name, its declared size, and how to read it."""
 
     name: str
     size: int
     packed: int
-    open: Callable[[], IO[bytes]]
+    open: Callable[[], IO[Any]]
     trouble: str = ""
 
 
@@ -71,7 +64,7 @@ class Unpacked:
     """Files of an unpacked upload."""
 
     files: tuple[str, ...]  # paths relative to the folder, sorted
-    refused: tuple[Refusal, ...]  # rejected files; if any name is rejected, nothing is written
+    refused: tuple[tuple[str, str], ...]  # rejected files with the reasons; if a name is rejected, nothing is written
     left_out: tuple[str, ...] = ()  # hidden files and those that file managers add
     digest: str = ""  # SHA-256 of the sorted names and bytes
 
@@ -115,13 +108,10 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Ca
     """
     if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
         name, path = sent[0]
-        with _members(name, path, limits) as members:
-            return _write(list(members), out, limits, fits)
-    return _write([_plain_file(name, path) for name, path in sent], out, limits, fits)
-
-
-def _plain_file(name: str, path: Path) -> Member:
-    return Member(name, path.stat().st_size, 0, lambda: path.open("rb"))
+        with _members(name, path, limits) as listed:
+            return _write(listed, out, limits, fits)
+    members = [Member(name, path.stat().st_size, 0, partial(path.open, "rb")) for name, path in sent]
+    return _write(members, out, limits, fits)
 
 
 def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
@@ -137,22 +127,21 @@ def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str
         raise ArchiveError("contains no files")
     if len(members) > limits.files:
         raise ArchiveError(f"contains {len(members)} files: at most {limits.files} are allowed")
-    refused = list(_refused_names(members, limits, fits))
+    refused = tuple(_refused_names(members, limits, fits))
     most = 10 * limits.size
     if sum(member.size for member in members) > most:
         raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
     if refused:
-        return Unpacked((), tuple(refused), left_out)
-    digests: dict[str, str] = {}
+        return Unpacked((), refused, left_out)
+    digests, troubles = dict[str, str](), dict[str, str]()
     for member in members:  # in the order of the archive, to read it once
         target = out / member.name
         target.parent.mkdir(parents=True, exist_ok=True)
         digests[member.name], head = _copy(member, target, limits.ratio)
-        what = _content_trouble(member.name, head, target)
-        if what:
-            refused.append(Refusal(member.name, what))
+        troubles[member.name] = _content_trouble(member.name, head, target)
     total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
-    return Unpacked(tuple(sorted(digests)), tuple(refused), left_out, total.hexdigest())
+    refused = tuple((name, why) for name, why in troubles.items() if why)
+    return Unpacked(tuple(sorted(digests)), refused, left_out, total.hexdigest())
 
 
 def _is_left_out(name: str) -> bool:
@@ -160,9 +149,8 @@ def _is_left_out(name: str) -> bool:
     return any(is_hidden(part) for part in re.split(r"[/\\]", name) if part not in (".", ".."))
 
 
-def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[str], str]) -> Iterator[Refusal]:
-    seen: dict[str, str] = {}
-    folders: dict[str, str] = {}
+def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    seen, folders = dict[str, str](), set[str]()
     for member in members:
         why = member.trouble or name_trouble(member.name, limits.depth) or fits(member.name)
         # Names that look alike are the same: fold their case, compose accents, drop invisible characters.
@@ -175,9 +163,9 @@ def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[st
         if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):
             why = "has the name of a folder"
         seen.setdefault(key, member.name)
-        folders.update((str(above), member.name) for above in PurePosixPath(key).parents)
+        folders.update(map(str, PurePosixPath(key).parents))
         if why:
-            yield Refusal(member.name, why)
+            yield member.name, why
 
 
 def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
@@ -221,16 +209,20 @@ def _content_trouble(name: str, head: bytes, path: Path) -> str:
 
 
 @contextmanager
-def _members(name: str, path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
+def _members(name: str, path: Path, limits: Limits) -> Iterator[list[Member]]:
     try:
         if name.lower().endswith(".zip"):
             _demand_small_directory(path, limits.files)
             with zipfile.ZipFile(path) as archive:
-                yield iter([_of_zip(archive, info) for info in archive.infolist() if not info.is_dir()])
+                yield [_of_zip(archive, info) for info in archive.infolist() if not info.is_dir()]
             return
         listed = list(_of_tar(path, limits))
         with tarfile.open(path, "r:*") as tar:
-            yield iter([_readable(tar, info, trouble) for info, trouble in listed])
+            # The ratio of a tar applies to the whole archive and was checked before.
+            yield [
+                Member(info.name.removeprefix("./"), info.size, 0, partial(_open_regular, tar, info), trouble)
+                for info, trouble in listed
+            ]
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
         if isinstance(error, AnnotationError):
             raise
@@ -304,12 +296,8 @@ def _of_tar(path: Path, limits: Limits) -> Iterator[tuple[tarfile.TarInfo, str]]
             yield info, trouble
 
 
-def _readable(tar: tarfile.TarFile, info: tarfile.TarInfo, trouble: str) -> Member:
-    def opened() -> IO[bytes]:
-        file = tar.extractfile(info)
-        if file is None:
-            raise ArchiveError(f"{info.name!r} is not a regular file")
-        return file
-
-    # The ratio of a tar applies to the whole archive and was checked before.
-    return Member(info.name.removeprefix("./"), info.size, 0, opened, trouble)
+def _open_regular(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
+    file = tar.extractfile(info)
+    if file is None:
+        raise ArchiveError(f"{info.name!r} is not a regular file")
+    return file

@@ -38,8 +38,8 @@ _NAMED = 10
 _MORE_SUFFIXES = (".npy", ".sv")
 
 Places = Sequence[Mapping[str, str]]  # values of the placeholders of references, such as ``{"track": "000017"}``
-# Path, line, severity, rule and message of a finding.
-Row = tuple[str, int | None, Literal["error", "warning", "note"], str, str]
+Severity = Literal["error", "warning", "note"]
+Row = tuple[str, int | None, Severity, str, str]  # path, line, severity, rule and message of a finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class FoundProblem:
 
     path: str
     line: int | None
-    severity: Literal["error", "warning", "note"]
+    severity: Severity
     rule: str
     message: str
     split: str = ""  # a hidden split that cannot be scored because of it
@@ -113,18 +113,12 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     except ArchiveError as error:
         names = clean_text(task["sent"][0][0]) if len(task["sent"]) == 1 else "the upload"
         return _answer([FoundProblem(names, None, "error", "archive", error.message)])
-    refused = [
-        FoundProblem(clean_text(row.path), None, "error", "refused", clean_text(row.message))
-        for row in unpacked.refused
-    ]
-    if refused:
-        return _answer(refused)
+    if unpacked.refused:
+        refused = ((clean_text(path), clean_text(why)) for path, why in unpacked.refused)
+        return _answer([FoundProblem(path, None, "error", "refused", why) for path, why in refused])
     send({"progress": 0, "total": len(unpacked.files)})
-    present = [
-        evaluation.name
-        for evaluation in evaluations
-        if any(Pattern(evaluation.estimates.path).match(f) for f in unpacked.files)
-    ]
+    patterns = {evaluation.name: Pattern(evaluation.estimates.path) for evaluation in evaluations}
+    present = [name for name, pattern in patterns.items() if any(map(pattern.match, unpacked.files))]
     return {
         **_answer(list(_lint(unpacked.files, out, evaluations, str(task["root"]), send))),
         "files": len(unpacked.files),
@@ -168,10 +162,9 @@ def names_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         return _answer(rows)
     # What is complete is scored.
     scored = f", so that the system is scored on {' and '.join(rest)} alone; submit all under another name for"
-    rows = [
-        replace(row, severity="warning", message=f"{row.message}{scored} {row.split}") if row.split else row
-        for row in rows
-    ]
+    for index, row in enumerate(rows):
+        if row.split:
+            rows[index] = replace(row, severity="warning", message=f"{row.message}{scored} {row.split}")
     return _answer(rows) | {"without": without}
 
 
@@ -254,20 +247,22 @@ def _missing(split: Expected, missing: Sequence[str], tracks: int) -> FoundProbl
     listed = ", ".join(missing[:_NAMED]) + (", ..." if len(missing) > _NAMED else "")
     names = f": {listed}" if split.named else " (the organisers' data have the names of the tracks)"
     what = f"{len(missing)} of {counted(tracks, 'track')} of {split.split} ({split.evaluation}) have no estimate{names}"
+    hint = "files must have the names of the tracks, including case" if len(missing) == tracks else ""
     # Scores over a subset of a hidden split would reveal those tracks.
-    if split.hidden:
-        message = f"{what}; a hidden split requires all tracks"
-        return FoundProblem("", None, "error", "missing", message, split.split)
-    if len(missing) == tracks:
-        message = f"{what}; files must have the names of the tracks, including case"
-        return FoundProblem("", None, "error", "missing", message)
-    return FoundProblem("", None, "warning", "missing", f"{what}; they count as zero")
+    hint = "a hidden split requires all tracks" if split.hidden else hint
+    severity: Severity = "error" if hint else "warning"
+    message = f"{what}; {hint or 'they count as zero'}"
+    return FoundProblem("", None, severity, "missing", message, split.split if split.hidden else "")
 
 
 def _lint(
     files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, send: SendMessage
 ) -> Iterator[FoundProblem]:
     done: set[tuple[str, str]] = set()
+
+    def local(text: str) -> str:
+        return text.replace(f"{out}/", "").replace(str(out), "")
+
     for number, name in enumerate(files):
         if number % 10 == 0:
             send({"progress": number, "total": len(files)})
@@ -289,13 +284,10 @@ def _lint(
                 checks = list(check_paths([out / path], evaluation.task, schema=False, role="estimate", **settings))
             except MirflowError as error:
                 line, text = (error.line, error.message) if isinstance(error, AnnotationError) else (None, str(error))
-                yield FoundProblem(path, line, "error", "unreadable", _local(text, out))
+                yield FoundProblem(path, line, "error", "unreadable", local(text))
                 continue
-            for check in checks:
-                file = _local(check.path, out)
-                for problem in check.problems:
-                    message = _local(problem.message, out)
-                    yield FoundProblem(file, problem.line, problem.severity, problem.rule, message)
+            for file, row in ((local(check.path), row) for check in checks for row in check.problems):
+                yield FoundProblem(file, row.line, row.severity, row.rule, local(row.message))
 
 
 def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
@@ -308,10 +300,6 @@ def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:
     if str(options.get("language", "")).startswith("{"):
         del options["language"]
     return options
-
-
-def _local(text: str, out: Path) -> str:
-    return text.replace(f"{out}/", "").replace(str(out), "")
 
 
 def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:

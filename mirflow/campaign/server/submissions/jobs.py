@@ -39,16 +39,9 @@ from ....store.generations import is_alive, remove, sync_folder
 from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_root
 from ..database import Database
 from ..service import Service
+from . import confinement
 from .checking import CheckAnswer, keep_places, may_tell, reading_options
-from .confinement import (
-    Confinement,
-    Confines,
-    JobError,
-    JobLimitError,
-    JobRefusedError,
-    StoppedError,
-    SystemTroubleError,
-)
+from .confinement import Confines, JobError, JobLimitError, JobRefusedError
 from .notifications import Event, announce
 from .submission_tables import OPEN, Released, Scored, Submission, SubmissionFinding, SubmissionProgress, WorkerReport
 from .uploads import NAMES, RECEIVED
@@ -127,7 +120,7 @@ class Claims:
         self._beaten = time.monotonic()
         try:
             yield
-        except (StoppedError, SystemTroubleError, OSError, SQLAlchemyError):
+        except (confinement.StoppedError, confinement.SystemTroubleError, OSError, SQLAlchemyError):
             with self.database.write() as session:
                 mine = session.get_one(Submission, row.number)
                 if mine.worker == self.name and mine.state == row.state:
@@ -251,8 +244,7 @@ _WAIT = 1.0
 @contextmanager
 def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[None]:
     """Report from a thread that a worker is running, until the block ends. `every`: seconds between two reports."""
-    assert service.database is not None
-    database, began, ended = service.database, service.clock(), threading.Event()
+    (_, database), began, ended = service.demand_campaign(), service.clock(), threading.Event()
 
     def report() -> None:
         while True:
@@ -305,7 +297,7 @@ class Jobs:
         self.scoring = {"path": str(self.path), "campaign": self.campaign.scoring_values}
         self._variables = variables_of(self.path.read_text(encoding="utf-8"))
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
-        self.confinement = Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
+        self.confinement = confinement.Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
         # When the references were listed, and their places; None before the first time.
         self.listed: tuple[float, dict[str, Any]] | None = None
 

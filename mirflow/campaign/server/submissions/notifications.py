@@ -79,12 +79,6 @@ class Message:
     splits: tuple[str, ...] = ()
     address: str = ""  # receiver's address, for mail only
 
-    def as_json(self) -> str:
-        """Format the message for a webhook."""
-        names = ("campaign", "submission", "system", "account", "splits", "url")
-        data = {name: getattr(self, name) for name in names}
-        return json.dumps({"type": self.type, "timestamp": self.date.isoformat(), "data": data})
-
     def as_mail(self, sender: str, account_url: str) -> EmailMessage:
         """Format the message as mail. `account_url`: page on which the receiver can remove the address."""
         mail = EmailMessage(policy=SMTP.clone(cte_type="7bit"))
@@ -171,20 +165,11 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
     return None
 
 
-def mark_sent(session: Session, key: str, now: dt.datetime) -> None:
-    """Record that a message was delivered, and delete old ones."""
-    row = session.scalar(select(Notification).where(Notification.key == key))
-    if row is not None:
-        row.sent, row.error = now, ""
-    session.execute(delete(Notification).where(Notification.date < now - KEPT))
-
-
-def mark_failed(session: Session, key: str, error: str, now: dt.datetime, *, final: bool = False) -> bool:
+def mark_failed(row: Notification, error: str, now: dt.datetime, *, final: bool = False) -> bool:
     """Record a failed attempt, and schedule the next one. `final`: whether another attempt would fail in the same way.
     Returns: whether delivery is abandoned.
     """
-    row = session.scalar(select(Notification).where(Notification.key == key))
-    if row is None or row.sent is not None:
+    if row.sent is not None:
         return False
     row.error = error[:500]
     row.due = now + wait_after(row.tries)
@@ -275,7 +260,10 @@ class WebhookCourier:
 
     def send(self, message: Message, now: dt.datetime) -> None:
         """Post a message; any status other than 2xx, including redirects, is an error."""
-        body, url = message.as_json(), self._url
+        names = ("campaign", "submission", "system", "account", "splits", "url")
+        data = {name: getattr(message, name) for name in names}
+        body = json.dumps({"type": message.type, "timestamp": message.date.isoformat(), "data": data})
+        url = self._url
         headers = {
             "Content-Type": "application/json",
             "User-Agent": f"mirflow/{version('mirflow')}",
@@ -387,8 +375,8 @@ class Sender:
     """Sends the messages of a channel one by one."""
 
     def __init__(self, service: Service, channel: Channel, courier: Courier) -> None:
-        assert service.database is not None
-        self.service, self.database, self.channel, self.courier = service, service.database, channel, courier
+        self.service, self.channel, self.courier = service, channel, courier
+        _, self.database = service.demand_campaign()
 
     def step(self) -> bool:
         """Try to deliver the message that is due first; False if none is due."""
@@ -410,10 +398,13 @@ class Sender:
             refusal = DeliveryError("internal error of the server")
         with self.database.write() as session:
             now, key = self.service.clock(), message.key
+            row = session.scalar(select(Notification).where(Notification.key == key))
             if refusal is None:
-                mark_sent(session, key, now)
+                if row is not None:
+                    row.sent, row.error = now, ""
+                session.execute(delete(Notification).where(Notification.date < now - KEPT))
                 return True
-            lost = mark_failed(session, key, str(refusal), now, final=refusal.final)
+            lost = row is not None and mark_failed(row, str(refusal), now, final=refusal.final)
         what = "is given up" if lost else "is tried again"
         _LOG.warning("notification %s (%s of %s) %s: %s", key, message.type, message.submission, what, refusal)
         return True

@@ -19,7 +19,6 @@ State = Literal[
 # States that need further work by a worker.
 OPEN: tuple[State, ...] = ("received", "checking", "accepted", "scoring", "computed", "releasing")
 CLOSED: tuple[State, ...] = ("refused", "failed")  # states that free the name of a submission
-Severity = Literal["error", "warning", "note"]
 Relation = Literal["own", "leader"]
 Outcome = Literal["better", "worse", "not told apart"]
 

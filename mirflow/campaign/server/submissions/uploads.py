@@ -132,13 +132,9 @@ async def to_its_end(step: Callable[..., T], *arguments: object) -> T:
 
 class _Files:
     def __init__(self, folder: Path, limits: Limits, admit: Admit | None) -> None:
-        self.folder = folder
-        self.limits = limits
-        self.admit = admit
+        self.folder, self.limits, self.admit = folder, limits, admit
         self.fields: dict[str, list[str]] = {}
-        self.names: list[str] = []
-        self.digests: list[str] = []
-        self.size = 0
+        self.names, self.digests, self.size = list[str](), list[str](), 0
         self._file: BinaryIO | None = None
         self._sum = hashlib.sha256()
 
@@ -199,7 +195,7 @@ def _form(files: _Files, boundary: bytes) -> tuple[Callable[[bytes], object], Ca
             "on_headers_finished": part.headers_finished,
             "on_part_data": part.data,
             "on_part_end": part.end,
-            "on_end": part.finish,
+            "on_end": partial(setattr, part, "finished", True),
         },
     )
 
@@ -213,16 +209,13 @@ def _form(files: _Files, boundary: bytes) -> tuple[Callable[[bytes], object], Ca
 
 class _Part:
     def __init__(self, files: _Files) -> None:
-        self.files = files
-        self.finished = False
+        self.files, self.finished = files, False
         self.begin()
 
     def begin(self) -> None:
         """Start a part."""
-        self._words = {"name": b"", "value": b""}
-        self._disposition = b""
+        self._words, self._disposition, self._text = {"name": b"", "value": b""}, b"", b""
         self._field: str | None = None
-        self._text = b""
         self._is_file = False
 
     def header(self, what: str, data: bytes, start: int, end: int) -> None:
@@ -274,10 +267,6 @@ class _Part:
             except UnicodeDecodeError:
                 raise UploadError(f"the field {self._field[:80]!r} is not UTF-8") from None
             self.files.fields.setdefault(self._field, []).append(text)
-
-    def finish(self) -> None:
-        """Finish the form."""
-        self.finished = True
 
 
 def sweep(folder: Path, known: frozenset[str], now: float | None = None) -> list[str]:

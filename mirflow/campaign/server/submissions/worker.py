@@ -143,9 +143,7 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
 
     Returns: the restrictions in force, and what is missing.
     """
-    campaign, path = service.campaign, service.path
-    assert campaign is not None
-    assert path is not None
+    (campaign, _), path = service.demand_campaign(), Path(service.path or "")
     service.folder_of("submissions").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=service.folder_of("submissions"), ignore_cleanup_errors=True) as upload:
         files = Path(upload, "files")
@@ -176,20 +174,18 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
 
 def _secrets(service: Service) -> Iterator[tuple[str, Path]]:
     """Yield what no process that reads submissions may open, each with words for it."""
-    campaign, path, folder = service.campaign, service.path, service.state_folder
-    assert campaign is not None
-    assert path is not None
-    yield "the campaign file", path.absolute()
+    (campaign, database), folder = service.demand_campaign(), service.state_folder
+    path = Path(service.path or "").absolute()
+    yield "the campaign file", path
     for split in campaign.splits:
-        yield f"the folder of split {split}", split_root(path.absolute(), campaign, split)
-        for words, place in references_of(path.absolute(), campaign, split):
+        yield f"the folder of split {split}", split_root(path, campaign, split)
+        for words, place in references_of(path, campaign, split):
             yield words, place
             # Files may be links to elsewhere.
             inner = (Path(parent, name) for parent, _, names in os.walk(place) for name in names)
             yield from ((words, file) for file in islice(inner, _TRIED))
-    database = service.database.engine.url if service.database is not None and service.database.is_sqlite else None
-    if database is not None and database.database:
-        yield "the database", Path(database.database)
+    if database.is_sqlite and database.engine.url.database:
+        yield "the database", Path(database.engine.url.database)
     yield "the state of the campaign", folder
     yield from (("the state of the campaign", inner) for inner in sorted(folder.iterdir()))
 
