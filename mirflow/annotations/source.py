@@ -58,6 +58,30 @@ class Source:
         return self.read()[0]
 
 
+class DerivedSource(Source):
+    """A source whose annotation is made from that of another one, with its name and its place."""
+
+    __slots__ = ()
+
+    source: Source
+
+    @property
+    def path(self) -> str:  # type: ignore[override]
+        """The path of the other source's file."""
+        return str(getattr(self.source, "path", self.label))
+
+    @property
+    def label(self) -> str:
+        """The label of the other source."""
+        return self.source.label
+
+    @property
+    def annotator(self) -> str | int | None:
+        """The annotator of the other source, if its file has several."""
+        found: str | int | None = getattr(self.source, "annotator", None)
+        return found
+
+
 class MemorySource(Source):
     """A source in memory, identified by its name, without a time of modification."""
 

@@ -65,9 +65,8 @@ def _has_positions(source: FileSource) -> bool | None:
     try:
         with open_file(source.path, source.name) as file:
             data = file.read(_HEAD) or b""
-        text = decode(
-            data[: data.rfind(b"\n")] if len(data) == _HEAD else data, source.path, reading.delimited.encoding
-        )
+        data = data[: data.rfind(b"\n")] if len(data) == _HEAD else data
+        text = decode(data, source.path, reading.delimited.encoding)
         lines = text.split("\n")
         start = first_row(lines, reading.delimited.comment)
         if start == len(lines):

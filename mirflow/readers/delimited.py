@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 Row = tuple[int, Sequence[str]]
 """The fields of a row and its line."""
+Attrs = Mapping[str, Attribute]
 
 _SHOWN = 60
 """Characters of a row that a message shows."""
@@ -109,7 +110,7 @@ class Layout:
                 fields.pop()
         return fields
 
-    def annotation(self, rows: Sequence[Row], attrs: Mapping[str, Attribute]) -> Annotation:
+    def annotation(self, rows: Sequence[Row], attrs: Attrs) -> Annotation:
         """The annotation in rows of a file or of one track in it."""
         options = self.reading.delimited
         columns: dict[str, Column] = {}
@@ -124,10 +125,10 @@ class Layout:
                 message += "decimal separators, declare decimal: ',' (--decimal ,); if all points are, declare "
                 raise InvalidAnnotationError(f"{message}decimal: '.' (--decimal .)", path=self.name, line=point[0])
         if self.usual and self.reading.task == "local_key":
-            joined = [(line, fields, "\t".join(fields[2:])) for line, fields in rows]
+            keys = ["\t".join(fields[2:]) for _, fields in rows]
             rows = [
-                (line, fields if key_in_row(key) == key else [*fields[:2], key_in_row(key)])
-                for line, fields, key in joined
+                (line, fields if (named := key_in_row(key)) == key else [*fields[:2], named])
+                for (line, fields), key in zip(rows, keys, strict=True)
             ]
         for column, place in self.places.items():
             if column == "label" or column in KEYS:
@@ -144,9 +145,8 @@ class Layout:
         if unlabelled and "label" not in self.kind.required:
             labels = None
         elif labels is not None and self.mode >= 0:
-            labels = [
-                f"{label} {_text(fields, self.mode)}".rstrip() for label, (_, fields) in zip(labels, rows, strict=True)
-            ]
+            modes = (_text(fields, self.mode) for _, fields in rows)
+            labels = [f"{label} {mode}".rstrip() for label, mode in zip(labels, modes, strict=True)]
         lines = [line for line, _ in rows]
         return replace(_as_annotation(self, columns, labels, lines, attrs), account=self._account(rows))
 
@@ -220,7 +220,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     attribute ``source``.
     """
     text = decode(data, name, reading.delimited.encoding)
-    attrs: dict[str, Attribute] = {"source": str(name)}
+    attrs: Attrs = {"source": str(name)}
     lines = text.rstrip().split("\n")
     start = first_row(lines, reading.delimited.comment)
     if start == len(lines):
@@ -293,34 +293,23 @@ def row_kind(reading: Reading) -> Kind:
 
 def number_lines(text: str, comment: str) -> list[tuple[int, str]]:
     """The lines with their numbers, without blank lines, comments, and ranges of frequencies in labels of Audacity."""
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip() and not line.startswith(_FREQUENCIES)
-    ]
-    return [one for one in lines if not one[1].lstrip().startswith(comment)] if comment else lines
+    lines = enumerate(text.split("\n"), 1)
+    rows = [(number, line) for number, line in lines if line.strip() and not line.startswith(_FREQUENCIES)]
+    return [row for row in rows if not row[1].lstrip().startswith(comment)] if comment else rows
 
 
 def first_row(lines: Sequence[str], comment: str) -> int:
     """The index of the first line that is neither blank nor a comment."""
-    for index, line in enumerate(lines):
-        row = line.strip()
-        if row and not (comment and row.startswith(comment)):
-            return index
-    return len(lines)
+    rows = enumerate(map(str.strip, lines))
+    return next((at for at, row in rows if row and not (comment and row.startswith(comment))), len(lines))
 
 
-def _all_at_once(
-    text: str, lines: Sequence[str], start: int, layout: Layout, attrs: Mapping[str, Attribute]
-) -> Annotation | None:
+def _all_at_once(text: str, lines: Sequence[str], start: int, layout: Layout, attrs: Attrs) -> Annotation | None:
     """The annotation in rows of equal width that clearly belong to the task; None for other rows."""
     kind, places = layout.kind, layout.places
     start += layout.header is not None
-    if not kind.numbers or start == len(lines):
-        return None
-    if kind.followed_by == "position" and layout.separator == ",":  # perhaps a decimal comma
-        return None
-    if layout.unread or layout.mode >= 0:
+    decimal = kind.followed_by == "position" and layout.separator == ","  # perhaps a decimal comma
+    if not kind.numbers or start == len(lines) or decimal or layout.unread or layout.mode >= 0:
         return None
     rows = lines[start:] if start else lines
     place = places.get("label", sys.maxsize)
@@ -329,27 +318,29 @@ def _all_at_once(
     account: tuple[Remark, ...] = ()
     try:
         if place < held:
-            separator = None if layout.separator == "whitespace" else layout.separator
+            separator, splits = (None if layout.separator == "whitespace" else layout.separator), layout.splits
             if separator is None and " " not in text and "\t\t" not in text:
-                fields = list(zip(*[row.split("\t") for row in rows], strict=True))
-            else:
-                fields = list(zip(*[row.split(separator, layout.splits) for row in rows], strict=True))
+                separator, splits = "\t", -1
+            fields = list(zip(*[row.split(separator, splits) for row in rows], strict=True))
             labels = list(fields[place])
-            numbers = {
-                name: np.fromiter(map(float, fields[at]), np.float64, len(rows))
-                for name, at in places.items()
-                if at != place
-            }
+            columns = {name: fields[at] for name, at in places.items() if at != place}
+            numbers = {name: np.fromiter(map(float, texts), float, len(rows)) for name, texts in columns.items()}
         else:
             numbers, table = _columns_of_numbers(rows, layout)
             account = remarks_on_table(table, layout)
     except (ValueError, IndexError):
         return None
-    if labels is not None and (
-        _are_odd("\n".join(labels), layout)
-        or (layout.usual and not _are_of_task(labels, fields[layout.width :], layout))
-    ):
-        return None
+    if labels is not None:
+        if _are_odd("\n".join(labels), layout):
+            return None
+        if layout.usual:  # the labels clearly belong to the task, and further columns are bar numbers
+            more = fields[layout.width :]
+            if layout.width + len(more) > len(kind.row(layout.reading.task)) and any(map(any, more)):
+                return None
+            if kind.followed_by == "position" and not all(text.isdecimal() for column in more for text in {*column}):
+                return None
+            if not are_plain({*labels}, kind, layout.reading.task):
+                return None
     found = annotation_of(layout, numbers, labels, range(start + 1, len(lines) + 1), attrs)
     return replace(found, account=account) if account else found
 
@@ -363,11 +354,7 @@ def remarks_on_table(table: Float, layout: Layout) -> tuple[Remark, ...]:
 
 
 def annotation_of(
-    layout: Layout,
-    numbers: dict[str, Column],
-    labels: Sequence[str] | None,
-    lines: Sequence[int],
-    attrs: Mapping[str, Attribute],
+    layout: Layout, numbers: dict[str, Column], labels: Sequence[str] | None, lines: Sequence[int], attrs: Attrs
 ) -> Annotation:
     """The annotation in columns of a file, with the numbers as they are in it."""
     if labels is None and "label" in layout.kind.required:
@@ -410,23 +397,8 @@ def _are_odd(labels: str, layout: Layout) -> bool:
     return layout.header is not None and not labels.isascii()  # Unicode has more blanks
 
 
-def _are_of_task(labels: Sequence[str], more: Sequence[Sequence[str]], layout: Layout) -> bool:
-    """True if the labels clearly belong to the task, and further columns are bar numbers."""
-    kind, task = layout.kind, layout.reading.task
-    if more:
-        if layout.width + len(more) > len(kind.row(task)) and any(map(any, more)):
-            return False
-        if kind.followed_by == "position" and not all(field.isdecimal() for column in more for field in set(column)):
-            return False
-    return are_plain(set(labels), kind, task)
-
-
 def _as_annotation(
-    layout: Layout,
-    columns: dict[str, Column],
-    labels: Sequence[str] | None,
-    lines: Sequence[int],
-    attrs: Mapping[str, Attribute],
+    layout: Layout, columns: dict[str, Column], labels: Sequence[str] | None, lines: Sequence[int], attrs: Attrs
 ) -> Annotation:
     """Build the annotation; intervals without ends last until the next one starts."""
     if layout.kind.adjacent and "end" not in columns:
@@ -439,7 +411,7 @@ def _as_annotation(
     return Annotation(layout.kind.name, columns, labels, lines=lines, attrs=attrs)
 
 
-def _row_by_row(text: str, layout: Layout, attrs: Mapping[str, Attribute]) -> Annotation:
+def _row_by_row(text: str, layout: Layout, attrs: Attrs) -> Annotation:
     """The annotation in any rows; errors name the line of the first invalid row."""
     reading, kind, name = layout.reading, layout.kind, layout.name
     lines = number_lines(text, reading.delimited.comment)
@@ -557,10 +529,8 @@ def find_layout(
     if declared or has_header or not kind.numbers:
         demand_columns_of_kind(kind, places, options, name, line, keyed=keyed)
     last = max(places.values())
-    if (
-        separator == "\t" or bars or (selection != "all" and not declared)
-    ):  # blanks separate a position in the bar from the next column
-        splits = -1
+    if separator == "\t" or bars or (selection != "all" and not declared):
+        splits = -1  # blanks separate a position in the bar from the next column
     elif has_header:
         final = next(column for column, place in places.items() if place == last)
         numbered = last == len(head) - 1 and final != "label" and not _is_text(kind, final)
@@ -777,8 +747,9 @@ def _kind_of(annotation: Annotation | xr.Dataset) -> Kind:
 def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[list[str], list[Sequence[object]]]:
     """Names of the columns in the usual order, and the rows; a row of multiple pitches is a frame."""
     one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
-    if one.kind not in _WRITTEN:
-        raise AnnotationError(f"cannot write {one.kind} as a table; supported kinds are {', '.join(_WRITTEN)}")
+    writable = ("events", "hits", "intervals", "notes", "series", "multipitch")
+    if one.kind not in writable:
+        raise AnnotationError(f"cannot write {one.kind} as a table; supported kinds are {', '.join(writable)}")
     columns: dict[str, Sequence[object]] = {name: values.tolist() for name, values in one.columns.items()}
     if one.labels and any(one.labels):
         columns["label"] = one.labels
@@ -788,6 +759,3 @@ def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[list[str], list[Seque
         parts = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1]) if len(one) else []
         return ["time", "frequency"], [(t, *part.tolist()) for t, part in zip(columns["time"], parts, strict=True)]
     return named, list(zip(*(columns[name] for name in named), strict=True))
-
-
-_WRITTEN = ("events", "hits", "intervals", "notes", "series", "multipitch")

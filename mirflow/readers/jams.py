@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from numbers import Real
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 import msgspec
@@ -173,9 +174,8 @@ class JamsFile:
                 return candidates[0]
         held = self._list(range(len(self.choices)))
         if not names:
-            raise InvalidAnnotationError(
-                f"holds no annotation in a namespace that is read; it holds {held or 'none at all'}", path=self.name
-            )
+            message = f"holds no annotation in a namespace that is read; it holds {held or 'none at all'}"
+            raise InvalidAnnotationError(message, path=self.name)
         tasks = dict.fromkeys(task for name in names for task in NAMESPACES[name].meant)
         way = f"a task ({', '.join(tasks)}) or " if tasks else ""
         raise InvalidAnnotationError(f"holds {held}: choose {way}a namespace", path=self.name)
@@ -201,9 +201,8 @@ class JamsFile:
                 raise InvalidAnnotationError(f"{message}{stop} It holds {self._list(every)}", path=self.name)
         if len(fitting) > 1:
             way = "a namespace" if annotator is not None else "an annotator or a namespace"
-            raise InvalidAnnotationError(
-                f"holds {len(fitting)} annotations for {what!r}: {self._list(fitting)}; choose {way}", path=self.name
-            )
+            message = f"holds {len(fitting)} annotations for {what!r}: {self._list(fitting)}; choose {way}"
+            raise InvalidAnnotationError(message, path=self.name)
         return fitting[0]
 
     def _list(self, places: Sequence[int]) -> str:
@@ -235,11 +234,9 @@ class Observations:
             return self
         order = np.argsort(self.time, kind="stable")
         numbers = order.tolist()
-        values, confidence = (
-            [column[i] for i in numbers] if column else () for column in (self.values, self.confidence)
-        )
+        values, sure = ([column[i] for i in numbers] if column else () for column in (self.values, self.confidence))
         time, duration = self.time[order], self.duration[order]
-        return replace(self, time=time, duration=duration, values=values, confidence=confidence, written=numbers)
+        return replace(self, time=time, duration=duration, values=values, confidence=sure, written=numbers)
 
     def _at(self, item: int) -> str:
         """Path of an observation within the file."""
@@ -462,31 +459,9 @@ class _File(msgspec.Struct):
     file_metadata: Any = None
 
 
-class _TextObservation(msgspec.Struct, gc=False):
-    """The form of nearly all observations; others are decoded by the slower types below."""
-
-    time: float
-    duration: float
-    value: str
-
-
-class _NumberObservation(msgspec.Struct, gc=False):
-    time: float
-    duration: float
-    value: float
-
-
 class _Contour(msgspec.Struct, gc=False):
     frequency: float
     voiced: bool
-
-
-class _ContourObservation(msgspec.Struct, gc=False):
-    """A point of a pitch contour; files hold tens of thousands."""
-
-    time: float
-    duration: float
-    value: _Contour
 
 
 class _Observation(msgspec.Struct):
@@ -506,9 +481,12 @@ class _Columns(msgspec.Struct):
 
 
 _FILES = msgspec.json.Decoder(_File)
-_TEXTS = msgspec.json.Decoder(list[_TextObservation])
-_NUMBERS = msgspec.json.Decoder(list[_NumberObservation])
-_CONTOURS = msgspec.json.Decoder(list[_ContourObservation])
+_TIMES = (("time", float), ("duration", float))
+# The forms of nearly all observations, of which files hold tens of thousands; others are decoded as `_Observation`.
+_TEXTS, _NUMBERS, _CONTOURS = (
+    msgspec.json.Decoder(GenericAlias(list, (msgspec.defstruct("Row", [*_TIMES, ("value", type_)], gc=False),)))
+    for type_ in (str, float, _Contour)
+)
 _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
@@ -516,16 +494,15 @@ def _decode_observations(header: _Header, name: str, where: str, length: Any) ->
     if not header.data:
         raise InvalidAnnotationError(f"{where}: missing", path=name)
     form, extent = NAMESPACES[header.namespace].value, (header.time, header.duration, length)
-    rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
     try:
         if form in ("tag", "json"):  # the confidence of a tag is its affinity
             return _odd_observations(header, name, where, extent)
         if form == "contour":  # unvoiced points have a negative frequency
-            rows = points = _CONTOURS.decode(header.data)
-            values: list[Any] = [p.frequency if p.voiced else -abs(p.frequency) for p in (row.value for row in points)]
+            rows: Sequence[Any] = _CONTOURS.decode(header.data)
+            values = [p.frequency if p.voiced else -abs(p.frequency) for p in (row.value for row in rows)]
         else:
-            rows = texts = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
-            values = [row.value for row in texts]
+            rows = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
+            values = [row.value for row in rows]
     except msgspec.ValidationError:
         return _odd_observations(header, name, where, extent)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet

@@ -66,19 +66,13 @@ class _Performance:
             self.controls.setdefault(control[1], []).append((tick, 0, value))
         elif info is not None:
             self.info[info[1]] = info[2].strip(), line
-            if info[1] == "matchFileVersion":
-                self._demand_known(info[2].strip(), line)
+            version = info[2].strip() if info[1] == "matchFileVersion" else "1.0.0"
+            # Versions are 1.x.y, 0.x.y, or x.y, which is short for the latter.
+            if not re.fullmatch(r"(0*[01]\.)?\d+\.\d+", version):
+                message = f"unknown version {version!r} of match files: versions up to 1 are read, such as 1.0.0 or 5.0"
+                raise UnreadableError(message, path=self.name, line=line)
         elif not _BESIDE.fullmatch(text):
             raise UnreadableError(f"not a line of a match file: {text[:80]!r}", path=self.name, line=line)
-
-    def _demand_known(self, version: str, line: int) -> None:
-        """Raise unless the version is 1.x.y, 0.x.y, or x.y, which is short for the latter."""
-        numbers = version.split(".")
-        if not all(number.isdecimal() for number in numbers) or not (
-            len(numbers) == 2 or (len(numbers) == 3 and int(numbers[0]) <= 1)
-        ):
-            message = f"unknown version {version!r} of match files: versions up to 1 are read, such as 1.0.0 or 5.0"
-            raise UnreadableError(message, path=self.name, line=line)
 
     def _align(self, found: re.Match[str], line: int) -> None:
         score, played = (found["score"] or "").strip(), "" if found["note"] is None else self._note(found["note"], line)
@@ -91,9 +85,8 @@ class _Performance:
         else:  # virtual notes are not played
             label = "match" if score and played else ""
         if (label == "deletion") == bool(played) and label:
-            message = (
-                f"a line of a match file with {'a' if played else 'no'} note of the performance: {found[0][:80]!r}"
-            )
+            which = "a" if played else "no"
+            message = f"a line of a match file with {which} note of the performance: {found[0][:80]!r}"
             raise UnreadableError(message, path=self.name, line=line)
         if label:
             self.entries.append((label, score, played, line))
@@ -146,9 +139,8 @@ class _Performance:
         text, line = self.info[name]
         number = self._number(text, line)
         if number <= 0:
-            raise InvalidAnnotationError(
-                f"invalid {name} {text}: expected a positive number", path=self.name, line=line
-            )
+            message = f"invalid {name} {text}: expected a positive number"
+            raise InvalidAnnotationError(message, path=self.name, line=line)
         return number
 
     def last(self) -> float:

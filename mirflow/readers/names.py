@@ -19,7 +19,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.schema import KINDS
-from ..annotations.source import Source
+from ..annotations.source import DerivedSource, Source
 from ..errors import AnnotationError, counted
 from ..ragged import Float
 from ..theory.text_form import normal_form
@@ -39,7 +39,7 @@ _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "g
 
 
 @dataclass(frozen=True, slots=True)
-class RenamedSource(Source):
+class RenamedSource(DerivedSource):
     """A list whose items are renamed to the names of the other side."""
 
     source: Source
@@ -47,36 +47,21 @@ class RenamedSource(Source):
     """Pairs of an item's name in the list and in the reference."""
 
     @property
-    def label(self) -> str:
-        """The name of the list."""
-        return self.source.label
-
-    @property
-    def path(self) -> str:  # type: ignore[override]
-        """The path of the list's file."""
-        return str(getattr(self.source, "path", self.label))
-
-    @property
     def track(self) -> str:
         """The key of the list in its file."""
         return str(getattr(self.source, "track", ""))
 
-    @property
-    def annotator(self) -> str | int | None:
-        """The annotator of the list, if the file has one."""
-        found: str | int | None = getattr(self.source, "annotator", None)
-        return found
-
     def stat(self) -> tuple[int, int]:
         """Size of the list, and a number that changes with the list or the names."""
         size, modified = self.source.stat()
-        return size, modified ^ int(digest_of(self._text().encode()), 16) >> 1
+        return size, modified ^ int(digest_of("\n".join(chain.from_iterable(self.names)).encode()), 16) >> 1
 
     def read(self) -> tuple[Annotation, str]:
         """The renamed list, and a digest of its bytes and of the names."""
         annotation, own = self.source.read()
         # Names depend on other queries, so they may change even if the bytes of the list do not.
-        digest = digest_of(f"{own} {self._text()}".encode())
+        text = "\n".join(chain.from_iterable(self.names))
+        digest = digest_of(f"{own} {text}".encode())
         names, labels = dict(self.names), annotation.labels or ()
         if annotation.schema.dims == ("rank",) and "value" in annotation.columns:
             annotation = replace(annotation, columns={**annotation.columns, "tie": _places_by_name(labels)})
@@ -84,9 +69,6 @@ class RenamedSource(Source):
             vocabulary = tuple(names.get(label, label) for label in labels.vocabulary)
             return replace(annotation, labels=CodedLabels(vocabulary, labels.codes)), digest
         return replace(annotation, labels=[names.get(label, label) for label in labels]), digest
-
-    def _text(self) -> str:
-        return "\n".join(chain.from_iterable(self.names))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ a tuple or in a dict, of kinds with one row per item. All others, such as those 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -58,8 +59,11 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
         elif form is dict:
             forms.setdefault((form, *thing, *map(type, thing.values())), []).append(place)
         elif form is str:
-            if thing not in texts:
-                texts[thing] = _of_text(source, kind)
+            if thing not in texts:  # a path, or what has an error, is None
+                texts[thing] = None
+                if kind.written and not is_path(thing, kind):
+                    with suppress(AnnotationError):
+                        texts[thing] = source.read()[0]
             if (annotation := texts[thing]) is not None:
                 single[place] = annotation
         elif form is Annotation and thing.kind == kind.name:
@@ -71,16 +75,6 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
             regular, joined = converted
             rows.append((np.array(places, dtype=np.int64)[regular], joined))
     return rows, single
-
-
-def _of_text(source: ObjectSource, kind: Kind) -> Annotation | None:
-    """The annotation that a text is; None if it is a path or has an error."""
-    if not kind.written or is_path(source.thing, kind):
-        return None
-    try:
-        return source.read()[0]
-    except AnnotationError:
-        return None
 
 
 def _columns(kind: Kind, things: Sequence[Any]) -> dict[str, Sequence[Any]]:
@@ -140,20 +134,14 @@ def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged]
             return None
     rows = Ragged(parts, (size[regular],), tuple(labels))
     if kind.arguments[:2] == ("time", "frequency"):
-        ordered = _in_order(rows)
+        # Rows whose times decrease may be frequencies and times in the wrong order.
+        time, owner = rows.columns["time"], rows_of(rows.counts[0])
+        ordered = np.ones(len(rows), dtype=np.bool_)
+        ordered[owner[1:][(time[1:] < time[:-1]) & (owner[1:] == owner[:-1])]] = False
         if not ordered.all():
             regular[np.flatnonzero(regular)[~ordered]] = False
             rows = rows.take(np.flatnonzero(ordered))
     return regular, rows
-
-
-def _in_order(rows: Ragged) -> Bool:
-    """Rows whose times do not decrease; others may be frequencies and times in the wrong order."""
-    time, owner = rows.columns["time"], rows_of(rows.counts[0])
-    back = (time[1:] < time[:-1]) & (owner[1:] == owner[:-1])
-    ordered = np.ones(len(rows), dtype=np.bool_)
-    ordered[owner[1:][back]] = False
-    return ordered
 
 
 def _sizes(values: Regular) -> Int:
@@ -189,33 +177,32 @@ def _pairs(values: Sequence[Any]) -> Regular | None:
         regular = _mask([value.ndim == 2 and value.shape[1] == 2 and value.dtype.kind in "iuf" for value in values])
         return _joined_arrays(values, regular, (0, 2))
     if type(values[0]) is list:
-        regular = _mask(
-            [
-                set(map(type, value)) <= {list, tuple}
-                and set(map(len, value)) <= {2}
-                and set(map(type, chain.from_iterable(value))) <= _NUMBERS
-                for value in values
-            ]
-        )
-        kept = [value for value, held in zip(values, regular.tolist(), strict=True) if held]
-        found = _joined_lists([list(chain.from_iterable(value)) for value in kept], np.ones(len(kept), dtype=np.bool_))
+        pairs = [{*map(type, value)} <= {list, tuple} and {*map(len, value)} <= {2} for value in values]
+        flat = [list(chain.from_iterable(value)) if pair else [] for value, pair in zip(values, pairs, strict=True)]
+        regular = _mask([pair and {*map(type, own)} <= _NUMBERS for own, pair in zip(flat, pairs, strict=True)])
+        found = _joined_lists(flat, regular)
         return None if found is None else (regular, found[1].reshape(-1, 2), found[2] // 2)
     return None
 
 
-def _joined_arrays(values: Sequence[Column], regular: Bool, empty: tuple[int, ...]) -> Regular:
+def _kept(values: Sequence[Any], regular: Bool) -> tuple[Sequence[Any], Int]:
+    """The regular values, and their number of items."""
     kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
+    return kept, np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
+
+
+def _joined_arrays(values: Sequence[Column], regular: Bool, empty: tuple[int, ...]) -> Regular:
+    kept, counts = _kept(values, regular)
     joined: Float = np.concatenate(kept, dtype=np.float64, casting="unsafe") if kept else np.zeros(empty)
-    return regular, joined, np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
+    return regular, joined, counts
 
 
 def _joined_lists(values: Sequence[list[Any]], regular: Bool) -> Regular | None:
-    kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
+    kept, counts = _kept(values, regular)
     try:
-        joined = np.array(list(chain.from_iterable(kept)), dtype=np.float64)
+        return regular, np.array(list(chain.from_iterable(kept)), dtype=np.float64), counts
     except OverflowError:
         return None
-    return regular, joined, np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
 
 
 def _texts(values: Sequence[Any]) -> Regular | None:
@@ -225,8 +212,7 @@ def _texts(values: Sequence[Any]) -> Regular | None:
     regular = np.ones(len(values), dtype=np.bool_)
     if not set(map(type, chain.from_iterable(values))) <= {str}:
         regular = _mask([set(map(type, value)) <= {str} for value in values])
-    kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
-    counts = np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
+    kept, counts = _kept(values, regular)
     joined = np.empty(int(counts.sum()), dtype=object)
     joined[:] = list(chain.from_iterable(kept))
     return regular, joined, counts

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.schema import Kind, kind_of
-from ..annotations.source import Source
+from ..annotations.source import DerivedSource, Source
 from ..errors import AnnotationError, InvalidAnnotationError, MirflowError, suggest
 from ..ragged import Bool, Column
 from .content import digest_of, read_bytes
@@ -131,8 +131,7 @@ def _flaws(patch: ReferencePatch, kind: Kind) -> Iterator[tuple[str, str]]:
                 yield where, "has neither old nor new rows"
             for side, rows in (("old", edit.old), ("new", edit.new)):
                 for index, row in enumerate(rows):
-                    for why in _flaws_of_row(row, side, columns):
-                        yield f"{where}.{side}[{index}]", why
+                    yield from ((f"{where}.{side}[{index}]", why) for why in _flaws_of_row(row, side, columns))
 
 
 def _flaws_of_row(row: Row, side: str, columns: Sequence[str]) -> Iterator[str]:
@@ -295,7 +294,7 @@ def _rows_of(annotation: Annotation) -> list[Row]:
 
 
 @dataclass(frozen=True)
-class PatchedSource(Source):
+class PatchedSource(DerivedSource):
     """A reference with the corrections of patches."""
 
     source: Source
@@ -314,30 +313,14 @@ class PatchedSource(Source):
         return digest_of(msgspec.json.encode([(one.digest, one.rows) for _, one in self.edits]))
 
     @property
-    def path(self) -> str:  # type: ignore[override]
-        """Path of the reference."""
-        return self.source.path
-
-    @property
     def name(self) -> str:  # type: ignore[override]
         """Name of the reference in messages."""
         return self.source.name
 
     @property
-    def annotator(self) -> str | int | None:
-        """Annotator of the reference in a file of several."""
-        found: str | int | None = getattr(self.source, "annotator", None)
-        return found
-
-    @property
     def paths(self) -> tuple[str, ...]:
         """Files of the reference."""
         return self.source.paths
-
-    @property
-    def label(self) -> str:
-        """Label of the reference."""
-        return self.source.label
 
     def stat(self) -> tuple[int, int]:
         """Size of the reference, and its time of modification mixed with the corrections."""
@@ -360,11 +343,9 @@ class PatchedSource(Source):
         annotation, digest = self.source.read()
         for name, one in self.edits:
             if one.digest != digest:
-                raise InvalidAnnotationError(
-                    f"{name} is a patch for a reference with the digest {one.digest}, but this one has {digest}: it "
-                    "has changed since, so check it and make the patch again",
-                    path=self.label,
-                )
+                message = f"a patch for a reference with the digest {one.digest}, but this one has {digest}: it has "
+                message += "changed since, so check it and make the patch again"
+                raise InvalidAnnotationError(f"{name} is {message}", path=self.label)
             try:
                 annotation = apply_edits(annotation, one.rows)
             except AnnotationError as error:

@@ -129,9 +129,8 @@ def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self
     first: dict[str, int] = {}
     for line, item, _, _ in rows:
         if item in first:
-            raise InvalidAnnotationError(
-                f"item {item!r} occurs twice, first on line {first[item]}", path=name, line=line
-            )
+            message = f"item {item!r} occurs twice, first on line {first[item]}"
+            raise InvalidAnnotationError(message, path=name, line=line)
         first[item] = line
     items = tuple(first)
     group, members = _numbered([row[2] for row in rows])

@@ -75,22 +75,8 @@ class NamedArray:
 # Headers are Python literals, so a damaged one raises errors of numpy or of Python's parser; members of archives may
 # also raise errors of zipfile (encrypted, or an unknown compression).
 _FAULTS = (
-    OSError,
-    ValueError,
-    EOFError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    SyntaxError,
-    RecursionError,
-    MemoryError,
-    OverflowError,
-    NotImplementedError,
-    RuntimeError,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
+    *(OSError, ValueError, EOFError, KeyError, TypeError, AttributeError, SyntaxError, MemoryError, OverflowError),
+    *(RuntimeError, tokenize.TokenError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
 )
 
 
@@ -108,9 +94,8 @@ def load_array(path: str, reading: Reading, name: str, kinds: str = "fiu") -> Na
     except _FAULTS as error:
         if isinstance(error, UnreadableError):
             raise
-        raise UnreadableError(
-            f"cannot be read as an array: {str(error)[:200] or type(error).__name__}", path=name
-        ) from None
+        message = f"cannot be read as an array: {str(error)[:200] or type(error).__name__}"
+        raise UnreadableError(message, path=name) from None
     if not isinstance(values, np.ndarray):
         values.close()
         raise UnreadableError("is an archive of arrays, not a single array; rename it to .npz", path=name)
@@ -144,10 +129,8 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
             elif one.ndim:
                 others.append(key)
     if len(tables) != 1:
-        found = (
-            f"holds {len(tables)} tables of numbers ({', '.join(tables)})" if tables else "holds no table of numbers"
-        )
-        message = f"{found}; expected one two-dimensional array, and optional lists of names"
+        held = f"{len(tables)} tables of numbers ({', '.join(tables)})" if tables else "no table of numbers"
+        message = f"holds {held}; expected one two-dimensional array, and optional lists of names"
         raise UnreadableError(message, path=name)
     key, values = next(iter(tables.items()))
     return NamedArray(values, key, names, tuple(others))

@@ -62,11 +62,8 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
         except UnicodeDecodeError:
             raise UnreadableError(f"line {number} is not {options.encoding}; declare its encoding", path=name) from None
         query, *items = split_list(text, delimiter)
-        if (
-            number == 1
-            and items
-            and all(is_known(field, KINDS[reading.kind], keyed=True) for field in (query, items[0]))
-        ):
+        kind = KINDS[reading.kind]
+        if number == 1 and items and all(is_known(field, kind, keyed=True) for field in (query, items[0])):
             message = f"lists have no header: remove it, or declare another format: {text.strip()!r}"
             raise InvalidAnnotationError(message, path=name, line=number)
         return RowKey(normal_form(query))

@@ -135,10 +135,8 @@ def _demand_keys_declared(
     columns = {column: header[place] for column, place in layout.places.items()}
     for place, column in enumerate(header):
         if heading(column) in SEPARATING and place not in layout.places.values():
-            found = {key: [(number, layout.split(row)) for number, row in own] for key, own in rows.items()}
-            values = {
-                key: [(number, row[place]) for number, row in own if place < len(row)] for key, own in found.items()
-            }
+            held = {key: [(number, layout.split(row)) for number, row in own] for key, own in rows.items()}
+            values = {key: [(at, row[place]) for at, row in own if place < len(row)] for key, own in held.items()}
             demand_one_key(column, values, columns, layout.name)
 
 
@@ -223,9 +221,8 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
         fields = layout.split(line)
         key = RowKey(*("" if place is None or place >= len(fields) else normal_form(fields[place]) for place in places))
         if not key.track:
-            raise InvalidAnnotationError(
-                f"the row has no track; key columns are {', '.join(KEYS)}", path=name, line=number
-            )
+            message = f"the row has no track; key columns are {', '.join(KEYS)}"
+            raise InvalidAnnotationError(message, path=name, line=number)
         groups.setdefault(key, []).append((number, line))
     return groups
 

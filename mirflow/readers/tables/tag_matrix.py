@@ -44,9 +44,8 @@ class TagMatrix(ArrayTable):
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """All tags of a track, with their values."""
         value = np.array(self.values[self.of_key[key]], dtype=np.float64)
-        found = Annotation(
-            "labels", {"value": value}, list(self.tags), attrs={"source": self.name}, account=self.remarks
-        )
+        attrs = {"source": self.name}
+        found = Annotation("labels", {"value": value}, list(self.tags), attrs=attrs, account=self.remarks)
         return finish(found, self.reading, self.name)
 
 
