@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -45,29 +45,14 @@ class Outcomes:
         """Count outcomes from an array with `COUNTED` along one axis."""
         return cls(*np.moveaxis(counts, axis, 0))
 
-    def precision(self) -> Float:
-        """Equation 4 of the MIREX chapter; NaN if nothing was estimated."""
-        return divide(self.hit, self.hit + self.false_alarm, np.nan)
+    def parts(self, name: str) -> tuple[Float, Float]:
+        """Numerator and denominator of a statistic in `RATIOS`."""
+        above, below = (sum(getattr(self, count) for count in counts.split()) for counts in RATIOS[name])
+        return above, below
 
-    def recall(self) -> Float:
-        """Equation 5, accuracy on positive examples; NaN if the reference has none."""
-        return divide(self.hit, self.hit + self.miss, np.nan)
-
-    def f_measure(self) -> Float:
-        """Equation 6, the harmonic mean of precision and recall; NaN if both sides are empty."""
-        return divide(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss, np.nan)
-
-    def iou(self) -> Float:
-        """Intersection over union, the index of Jaccard; NaN if both sides are empty."""
-        return divide(self.hit, self.hit + self.false_alarm + self.miss, np.nan)
-
-    def accuracy(self) -> Float:
-        """Share of the decisions that are right; NaN without decisions."""
-        return divide(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection, np.nan)
-
-    def negative_accuracy(self) -> Float:
-        """Accuracy on negative examples, or specificity; NaN without negative examples."""
-        return divide(self.rejection, self.rejection + self.false_alarm, np.nan)
+    def ratio(self, name: str) -> Float:
+        """A statistic in `RATIOS`; NaN if there is nothing to count, such as no estimates for the precision."""
+        return divide(*self.parts(name), np.nan)
 
 
 def margins(matrix: Float) -> Float:
@@ -103,14 +88,17 @@ def matthews_correlation(sums: Float) -> Float:
     return correlation
 
 
-RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
+RATIOS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
-        "precision": Outcomes.precision,
-        "recall": Outcomes.recall,
-        "f_measure": Outcomes.f_measure,
-        "iou": Outcomes.iou,
-        "accuracy": Outcomes.accuracy,
-        "negative_accuracy": Outcomes.negative_accuracy,
+        "precision": ("hit", "hit false_alarm"),
+        "recall": ("hit", "hit miss"),
+        "f_measure": ("hit hit", "hit hit false_alarm miss"),
+        "iou": ("hit", "hit false_alarm miss"),
+        "accuracy": ("hit rejection", "hit false_alarm miss rejection"),
+        "negative_accuracy": ("rejection", "rejection false_alarm"),
     }
 )
-"""Statistics of counts by name."""
+"""Numerators and denominators of statistics by name, as sums of counts.
+
+Precision, recall and F-measure are equations 4 to 6 of the MIREX chapter; recall is the accuracy on positive examples.
+"""

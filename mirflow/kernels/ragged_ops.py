@@ -261,22 +261,20 @@ class SortedRows:
         places = np.flatnonzero(wrong)
         if len(places):
             group = np.searchsorted(np.cumsum(counts), places, side="right")
-            guess[places] = self._search(guess[places], first[group], last[group], times[places], reached)
+            # Guesses that are wrong or before the first sample are corrected by one, and the others by bisection.
+            start, asked, begin, end = guess[places], times[places], first[group], last[group]
+            up = reached(self.keys[start + 1], asked)
+            sample = np.clip(np.where(up, start + 1, start - 1), begin, end)
+            wrong = reached(self.keys[sample + 1], asked) | ~reached(self.keys[sample], asked)
+            far = np.flatnonzero(wrong & (sample > begin) | reached(self.keys[sample + 1], asked))
+            low, high, asked = begin[far], end[far], asked[far]
+            while (low < high).any():
+                middle = (low + high + 1) >> 1
+                fits = reached(self.keys[middle], asked)
+                low, high = np.where(fits, middle, low), np.where(fits, high, np.maximum(middle - 1, low))
+            sample[far] = low
+            guess[places] = sample
         return guess
-
-    def _search(self, guess: Int, first: Int, last: Int, times: Float, reached: Callable[[Float, Float], Bool]) -> Int:
-        """Find samples in force from guesses that are wrong or before the first sample."""
-        up = reached(self.keys[guess + 1], times)
-        sample = np.clip(np.where(up, guess + 1, guess - 1), first, last)
-        wrong = reached(self.keys[sample + 1], times) | ~reached(self.keys[sample], times)
-        far = np.flatnonzero(wrong & (sample > first) | reached(self.keys[sample + 1], times))
-        low, high, times = first[far], last[far], times[far]
-        while (low < high).any():
-            middle = (low + high + 1) >> 1
-            fits = reached(self.keys[middle], times)
-            low, high = np.where(fits, middle, low), np.where(fits, high, np.maximum(middle - 1, low))
-        sample[far] = low
-        return sample
 
 
 def holding(times: Float, counts: Int) -> SortedRows:

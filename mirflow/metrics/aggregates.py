@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, get_args
 from ..errors import MetricError
 
 if TYPE_CHECKING:
-    from ..kernels.outcomes import Outcomes
     from ..kernels.ranking import Ordered
     from ..ragged import Float, Int
 
@@ -136,8 +135,6 @@ class Statistic(ScoreAggregate):
 class OutcomeRatio(Aggregate):
     """A ratio of the outcomes by class, summed over the tracks."""
 
-    outcomes: Callable[[Outcomes], Float]
-    """Function of :class:`mirflow.kernels.outcomes.Outcomes`."""
     rejections: bool = False
     """Whether it needs true negatives, which counts of matched items do not include."""
     along: ClassVar = ""
@@ -146,7 +143,7 @@ class OutcomeRatio(Aggregate):
         """Ratio of sums (..., outcomes) in the order of `mirflow.kernels.outcomes.COUNTED`."""
         from ..kernels.outcomes import Outcomes
 
-        return self.outcomes(Outcomes.of_counts(sums, sums.ndim - 1))
+        return Outcomes.of_counts(sums, sums.ndim - 1).ratio(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +245,6 @@ for _one in (
         OutcomeRatio(
             name,
             f"{words}, over all tracks",
-            methodcaller(name),
             rejections=name in ("accuracy", "negative_accuracy"),
             title={"f_measure": "F-measure", "iou": "intersection over union"}.get(name, ""),
         )
@@ -256,7 +252,10 @@ for _one in (
             ("precision", "share of the items estimated as a class or tag that belong to it"),
             ("recall", "share of the items of a class or tag that were estimated as such"),
             ("f_measure", "harmonic mean of precision and recall of a class or tag"),
-            ("iou", "intersection over union of a class or tag: items of it on both sides over items of it on either"),
+            (
+                "iou",
+                "intersection over union of a class or tag: items of it on both sides over items of it on either side",
+            ),
             ("accuracy", "share of the decisions on a class or tag that are right"),
             ("negative_accuracy", "share of the items outside a class or tag that were not estimated as such"),
         )

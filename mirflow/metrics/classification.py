@@ -34,7 +34,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels import outcomes
-from ..kernels.outcomes import NONE, RATIOS, Outcomes
+from ..kernels.outcomes import NONE, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .base import Convention, Pairs, Scores, Sparse, Task, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
@@ -289,7 +289,7 @@ def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tupl
 
 def _by_class(kind: str, references: Labels, estimates: Labels) -> dict[str, float]:
     matrix, classes = confusion_matrix(references, estimates)
-    return dict(zip(classes, RATIOS[kind](Outcomes.of_confusion(matrix)).tolist(), strict=True))
+    return dict(zip(classes, Outcomes.of_confusion(matrix).ratio(kind).tolist(), strict=True))
 
 
 @_documented

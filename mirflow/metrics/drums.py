@@ -47,7 +47,7 @@ from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudge
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .edits import ErrorBudget
 from .event_errors import HITS, align_hits
-from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, tabulate
+from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, rates_of, tabulate, weights_of
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
@@ -158,21 +158,12 @@ _EMPTY = Parameter(
 _ABSENT = Parameter(
     "absent", "ignored", choices=("ignored", "counted"), help="whether classes that are absent on both sides count"
 )
-_RATES = {
-    "f_measure": ("F-measure", "harmonic mean of precision and recall"),
-    "precision": ("Precision", "share of the estimated hits that have a match within the window"),
-    "recall": ("Recall", "share of the reference hits that have a match within the window"),
-}
-_WEIGHTS = {
-    "f_measure": Weight("mean of the numbers of hits of both sides", "hits"),
-    "precision": Weight("number of estimated hits", "hits"),
-    "recall": Weight("number of reference hits", "hits"),
-}
+_RATES = rates_of("hits")
 _LITERATURE = "@zehren2021; @gillick2019; @vogl2018; @mirex2017drums"
 
 
 @family(
-    _WEIGHTS,
+    weights_of("hits"),
     {
         name: {"title": title, "summary": f"{summary}, of all classes together", "aliases": (f"sum_{name}",)}
         for name, (title, summary) in _RATES.items()

@@ -250,6 +250,23 @@ class Detected:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
+def weights_of(what: str) -> dict[str, Weight]:
+    """Weights of the rates of matched events, such as "onsets"."""
+    words = {"f_measure": f"mean of the numbers of {what} of both sides", "precision": f"number of estimated {what}"}
+    words["recall"] = f"number of reference {what}"
+    return {name: Weight(text, what) for name, text in words.items()}
+
+
+def rates_of(what: str) -> dict[str, tuple[str, str]]:
+    """Titles and summaries of the rates of events that match within a window."""
+    match = f"{what} that have a match within the window"
+    return {
+        "f_measure": ("F-measure", "harmonic mean of precision and recall"),
+        "precision": ("Precision", f"share of the estimated {match}"),
+        "recall": ("Recall", f"share of the reference {match}"),
+    }
+
+
 Detect = Callable[[Any, Measure], Detected]
 """(results of the task's kernel, measure) -> detections under the measure's parameters."""
 
@@ -293,12 +310,9 @@ def metrics_of_detections(
         "recall": ("Recall", f"share of the reference {what} that are matched, 1 if there are none"),
         "accuracy": ("Accuracy", f"matched {what} over all {what} of either side, 1 if there are none"),
     }
-    weights = {
-        "f_measure": f"mean of the numbers of {what} of both sides",
-        "precision": f"number of estimated {what}",
-        "recall": f"number of reference {what}",
-        "accuracy": f"number of {what} of either side, matched ones once",
-        **dict.fromkeys(("mean_error", "std_error"), f"number of matched {what}"),
+    weights = weights_of(what) | {
+        "accuracy": Weight(f"number of {what} of either side, matched ones once", what),
+        **dict.fromkeys(("mean_error", "std_error"), Weight(f"number of matched {what}", what)),
     }
     error = f"of the times from matched reference {what} to the estimated ones"
     of_errors: dict[str, dict[str, Any]] = {
@@ -320,8 +334,6 @@ def metrics_of_detections(
     tables["error_moments"] |= {"range": (-_INFINITE, _INFINITE)}
     unscored = {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
     return (
-        *family({name: Weight(words, what) for name, words in weights.items()}, members, **common)(
-            partial(_read, detect)
-        ),
+        *family(weights, members, **common)(partial(_read, detect)),
         *family(Weight("none", what), tables, **(common | unscored))(partial(_tabulate, detect, what)),
     )

@@ -53,7 +53,9 @@ from .events import (
     events_of,
     evidence,
     pair_of,
+    rates_of,
     validate_pair,
+    weights_of,
 )
 from .measures import LABELS, Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -122,24 +124,8 @@ _of_classes = partial(
 
 
 @family(
-    {
-        "f_measure": Weight("mean of the numbers of onsets of both sides", "onsets"),
-        "precision": Weight("number of estimated onsets", "onsets"),
-        "recall": Weight("number of reference onsets", "onsets"),
-    },
-    {
-        "f_measure": {"title": "F-measure", "key": "F-measure", "summary": "harmonic mean of precision and recall"},
-        "precision": {
-            "title": "Precision",
-            "key": "Precision",
-            "summary": "share of the estimated onsets that have a match within the window",
-        },
-        "recall": {
-            "title": "Recall",
-            "key": "Recall",
-            "summary": "share of the reference onsets that have a match within the window",
-        },
-    },
+    weights_of("onsets"),
+    {name: {"title": title, "key": title, "summary": summary} for name, (title, summary) in rates_of("onsets").items()},
     parameters=_PARAMETERS,
     mir_eval="f_measure",
     itemwise=True,

@@ -107,7 +107,8 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
     """
     notes, reports = pairs.lay_out()
     pair, other = rows_of(notes.counts[0]), rows_of(reports.counts[0])
-    group, group_of_report, groups = _groups(notes, reports, pair, other)
+    group, group_of_report = _groups(notes, reports, pair, other)
+    groups = int(group.max(initial=-1)) + 1
     position = notes.columns["position"]
     order = np.lexsort((position, group))
     asked = np.flatnonzero(group_of_report >= 0)
@@ -141,8 +142,8 @@ def follow(pairs: Pairs, tolerance: float) -> Followed:
     return Followed(pair, notes.counts[0], notes.columns["time"], position, notes.columns["pitch"], *found_of_notes)
 
 
-def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int, Int, int]:
-    """Number the pairs and pitches of notes and of reports, -1 if no note has them; and the count of numbers."""
+def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int, Int]:
+    """Number the pairs and pitches of notes and of reports, -1 if no note has them."""
     sides = [side.columns["pitch"] for side in (notes, reports)]
     pairs = len(notes)
     pitchless = np.zeros(pairs, dtype=np.bool_)
@@ -153,11 +154,11 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
     keys = pair * max(len(pitches), 1) + np.searchsorted(pitches, own)
     distinct, group = np.unique(keys, return_inverse=True)
     if not len(distinct):
-        return group, np.full(len(other), -1, dtype=np.int64), 0
+        return group, np.full(len(other), -1, dtype=np.int64)
     number = np.minimum(np.searchsorted(pitches, reported), len(pitches) - 1)
     key = np.where(pitches[number] == reported, other * len(pitches) + number, -1)
     index = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
-    return group, np.where(distinct[index] == key, index, -1), len(distinct)
+    return group, np.where(distinct[index] == key, index, -1)
 
 
 @dataclass(frozen=True)

@@ -34,10 +34,10 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, refuse_unknown
-from ..kernels.outcomes import COUNTED, RATIOS, Outcomes
+from ..kernels.outcomes import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
-from ..kernels.ratios import Scored
+from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
@@ -215,15 +215,8 @@ _by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, l
     perfect_exceptions="0 if there is nothing to measure; different thresholds decide the same tags differently",
 )
 def _ratios(what: str, tags: TagPairs, measure: Measure) -> Scored:
-    counts = tags.outcomes(measure)
-    weight = {
-        "f_measure": counts.hit + 0.5 * (counts.false_alarm + counts.miss),
-        "precision": counts.hit + counts.false_alarm,
-        "recall": counts.hit + counts.miss,
-        "accuracy": counts.hit + counts.false_alarm + counts.miss + counts.rejection,
-        "negative_accuracy": counts.rejection + counts.false_alarm,
-    }[what]
-    return np.nan_to_num(RATIOS[what](counts)), weight
+    part, whole = tags.outcomes(measure).parts(what)
+    return divide(part, whole), whole / 2 if what == "f_measure" else whole
 
 
 @_ordered(

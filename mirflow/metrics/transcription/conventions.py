@@ -137,9 +137,9 @@ def _may_have_channels(measures: Sequence[Measure], annotations: Collection) -> 
     return ~annotations.holding((velocity < 1) | (velocity > _CHANNELS))
 
 
-def _having_velocities(measures: Sequence[Measure], annotations: Collection, above: float = -np.inf) -> Bool:
+def _may_have_pitches(measures: Sequence[Measure], annotations: Collection) -> Bool:
     velocity = annotations.rows.columns.get("velocity")
-    return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > above)
+    return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > HIGHEST_MIDI)
 
 
 _LATE = 0.25  # Seconds within which a note has another onset and is not missing
@@ -272,7 +272,7 @@ TASK = Task(
             "velocity",
             f"velocities of notes are above {HIGHEST_MIDI}",
             of_side=doubt_velocities,
-            suspects=partial(_having_velocities, above=HIGHEST_MIDI),
+            suspects=_may_have_pitches,
         ),
         Doubt(
             "velocity",
