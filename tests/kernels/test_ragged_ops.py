@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from mirflow.kernels.ragged_ops import (
     advance,
+    ascending,
     by_group_and_time,
     common,
     holding,
@@ -165,3 +166,9 @@ def test_samples_in_force_are_found_where_their_distances_differ() -> None:
     keys, asked = np.append(times, np.inf), np.linspace(-1.0, 6.0, 141)
     found = holding(keys, np.array([len(times)])).find(np.array([0]), asked, np.array([len(asked)]))
     np.testing.assert_array_equal(found, np.maximum(np.searchsorted(times, asked, side="right") - 1, 0))
+
+
+@given(values=st.lists(st.integers(-3, 3), max_size=40))
+def test_numbers_are_sorted_as_by_a_stable_sort(values: list[int]) -> None:
+    numbers = np.array(values, dtype=np.float64)
+    assert ascending(numbers).tolist() == np.argsort(numbers, kind="stable").tolist()

@@ -134,3 +134,12 @@ def test_shares_do_not_depend_on_how_intervals_are_written(task: str, convention
             blind += 1
             np.testing.assert_allclose(found, np.broadcast_to(found[0], found.shape), rtol=0, atol=1e-9, err_msg=metric)
     assert blind or convention == "decibel"
+
+
+def test_a_beat_at_the_time_before_which_beats_are_left_out_can_be_missing() -> None:
+    beats = np.arange(5.0, 15.0)
+    pair = Annotation("events", {"time": beats}), Annotation("events", {"time": beats[1:]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mirflow.errors.MirflowWarning)
+        split = mirflow.losses(*pair, "beat", metric="f_measure", progress=False)
+    assert split["score"].sel(metric="lost@missing").item() == pytest.approx(1 - 18 / 19)

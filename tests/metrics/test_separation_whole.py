@@ -97,6 +97,13 @@ class TestWholeTracks:
         weighted = parts @ [0.5, 1.0, 2.0]
         assert found.tolist() == pytest.approx([np.mean(wanted), weighted.mean()], rel=1e-9)
 
+    def test_frames_that_are_read_alone_are_those_of_the_whole_signal(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("mirflow.metrics.separation.kernel._VALUES", 1)
+        _, hop, width = RESOLUTIONS[0]
+        reference = sources(1, 16 * hop + width // 2 - 1)  # a frame needs one sample beyond the end
+        wanted = np.sum(plain_distances(reference[0], mixed(reference)[0])[:2])
+        assert separation.mrstft(reference, mixed(reference)).tolist() == pytest.approx([wanted], rel=1e-9)
+
     def test_what_is_too_short_for_a_spectrum_has_no_distance(self) -> None:
         short = sources(2, 1024)
         found = score(row(short), row(mixed(short)), "mdx", "mrstft", "usdr")

@@ -309,6 +309,11 @@ class TestWriting:
             for name in given.data_vars if any(given.get("label", ["x"])) else given.drop_vars("label").data_vars:
                 assert found[name].values.tolist() == given[name].values.tolist()
 
+    def test_frames_of_several_pitches_have_no_header(self, tmp_path):
+        columns = {"time": np.zeros(1), "frequency": np.array([220.0, 440.0])}
+        mirflow.to_csv(Annotation("multipitch", columns, inner_counts=(np.array([2]),)), tmp_path / "a.csv")
+        assert (tmp_path / "a.csv").read_text() == "0.0,220.0,440.0\n"
+
     def test_labels_may_hold_anything_and_other_columns_have_a_header(self, tmp_path):
         labels = ["verse one", 'a "b"', "x, y; z"]
         spans = {"start": np.array([0.0, 1.0, 2.0]), "end": np.array([1.0, 2.0, 3.0])}

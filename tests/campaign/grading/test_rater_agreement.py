@@ -22,6 +22,7 @@ from mirflow.campaign.grading.rater_agreement import (
     MEASURES,
     GroundTruth,
     collection_of,
+    grader_work,
     group_candidates,
     progress,
     reliability,
@@ -387,3 +388,12 @@ class TestScores:
         assert "truth.csv exists" in invoke("grading", "groups", table, "-o", out, code=2).output
         few = invoke("grading", "groups", table, "-o", out, "--force", "--level", "0.001", code=0)
         assert "too few graders for differences at level 0.001: 1 of 1 queries, such as 'q'" in few.output
+
+
+def test_the_share_that_was_heard_is_the_median_of_a_grader() -> None:
+    judgements = [
+        GraderJudgement("g", "q", name, "NS", heard=heard) for name, heard in zip("abc", (0.5, 0.6, 1.0), strict=True)
+    ]
+    work = grader_work(judgements, graders=["h"])
+    assert work["g"].median_heard == work[""].median_heard == 0.6
+    assert np.isnan(work["h"].median_heard)
