@@ -161,7 +161,7 @@ def test_a_signal_to_the_terminal_ends_a_run_with_one_line(
     ("moment", "which", "line"),
     [
         ("mirflow.cli", 1, "interrupted"),
-        ("mirflow.cli.run", 1, "interrupted"),
+        ("mirflow.cli.pipelines", 1, "interrupted"),
         ("mirflow.engine.runs", 1, "interrupted"),
         ("zarr", 1, f"interrupted; {KEPT}"),
         ("mirflow.store.zarr_io:BuildingStore.set", 1, f"interrupted; {KEPT}"),

@@ -1,16 +1,17 @@
-"""The command line: the commands that the files of this folder declare, and those of entry points."""
+"""The command line: commands of the files of this folder, of questions to scores, and of entry points."""
 
 from __future__ import annotations
 
 import os
-import pkgutil
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from itertools import chain, zip_longest
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -28,9 +29,11 @@ from ..errors import (
 )
 from ..interruption import Interrupted, stop_answering
 from ..plugins import COMMANDS, find, find_all
+from ..questions import Question, names
 from ..questions import find as find_question
-from ..questions import names
 from . import output
+from .common_options import Command, label_stores, option, settings_of, stores_argument
+from .output import FAILED, choose_format, echo, emit, for_people, given_options, output_options
 
 SECTIONS = {
     "first": "Begin with",
@@ -43,6 +46,14 @@ SECTIONS = {
     "tools": "Tools",
 }
 """The sections of ``mirflow --help``."""
+FILES = {
+    "annotation_files": ("check", "evaluate", "pack", "patch"),
+    "pipelines": ("demo", "init", "publish", "run", "schema"),
+    "presentation": ("embed", "plot", "report", "sonify"),
+    "publications": ("bench", "cite", "metrics", "verify"),
+    "stores": ("export", "history", "import"),
+}
+"""Files of this folder, imported on use, and the commands that each declares: `NAME_command` is the command NAME."""
 _MEANT = {
     "--limit": ("--worst", "-n"),
     "--top": ("--best", "-n"),
@@ -55,10 +66,6 @@ _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
 
 
-def _files() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(__path__)]
-
-
 class Commands(click.Group):
     """A group of commands that report users' errors as a message and an exit code, never as a traceback."""
 
@@ -66,13 +73,9 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands, by place."""
-        for file in _files():
-            self._add_file(file)
-        for name in names():
-            self._add_question(name)
-        for name in find_all(COMMANDS):
+        for name in (*chain.from_iterable(FILES.values()), *names(), *find_all(COMMANDS)):
             try:
-                self._add_installed(name)
+                self.get_command(context, name)
             except PluginError as error:
                 warnings.warn(str(error), MirflowWarning, stacklevel=2)
         return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 99), name))
@@ -87,39 +90,22 @@ class Commands(click.Group):
                     formatter.write_dl([(command.name or "", command.get_short_help_str(80)) for command in own])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        """Find a command: in the file whose name has it, among those of installed packages, in the other files."""
+        """Find a command: among those of files, of questions, of installed packages."""
         if name in self.commands:
             return self.commands[name]
-        files = _files()
-        own = next((file for file in files if name in file.split("_")), None)
-        if own is not None:
-            self._add_file(own)
+        file = next((file for file, commands in FILES.items() if name in commands), None)
+        if file is not None:
+            self.add_command(getattr(import_module(f"{__name__}.{file}"), f"{name}_command"))
         elif name in names():
-            self._add_question(name)
-        elif not self._add_installed(name):
-            for file in files:
-                self._add_file(file)
+            self.add_command(question_command(find_question(name)))
+        else:
+            command = find(COMMANDS, name)
+            if isinstance(command, click.Command):
+                self.add_command(command, name)
+            elif command is not None:
+                kind = type(command).__name__
+                raise PluginError(f"{name!r} in the entry points {COMMANDS!r} is a {kind}, not a command")
         return self.commands.get(name)
-
-    def _add_file(self, file: str) -> None:
-        found = [one for one in vars(import_module(f"{__name__}.{file}")).values() if isinstance(one, click.Command)]
-        members = [id(one) for group in found if isinstance(group, click.Group) for one in group.commands.values()]
-        for command in found:
-            if id(command) not in members:
-                self.add_command(command)
-
-    def _add_question(self, name: str) -> None:
-        from .question_commands import question_command
-
-        self.add_command(question_command(find_question(name)))
-
-    def _add_installed(self, name: str) -> bool:
-        command = find(COMMANDS, name)
-        if isinstance(command, click.Command):
-            self.add_command(command, name)
-        elif command is not None:
-            raise PluginError(f"{name!r} in the entry points {COMMANDS!r} is a {type(command).__name__}, not a command")
-        return command is not None
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; in standalone mode, exit with its exit code, even after an error."""
@@ -206,6 +192,113 @@ def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *
         output.echo(f"warning: {shorten_quotes(str(message))}", err=True)
     else:
         usual(message, category, *place, **more)
+
+
+_PAPER = {
+    "stacked": click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values."),
+    "caption": click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: the contents of the table."),
+    "tex_label": click.option("--tex-label", help="In LaTeX: the label of the table."),
+    "names": option("names"),
+}
+"""Options of tables in papers."""
+
+
+class QuestionCommand(Command):
+    """A command whose options may have an optional number; other values after them are arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Insert the defaults of such options if no number follows."""
+        defaults = {
+            flag: str(param.flag_value)
+            for param in self.params
+            if isinstance(param, click.Option) and not param.is_flag and isinstance(param.flag_value, float)
+            for flag in param.opts
+        }
+        end = args.index("--") if "--" in args else len(args)
+        given = [
+            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
+            for arg, after in zip_longest(args[:end], args[1:end], fillvalue="")
+        ]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def question_command(question: Question) -> click.Command:
+    """The command that asks a question of stores."""
+    options = [
+        click.option(*flags, name, **settings)
+        for name, declared in question.takes.items()
+        if not declared.unlisted
+        for flags, settings in [settings_of(name, declared)]
+    ]
+    if "main" in question.options:
+        about = "All metrics. Default without --metric: the main ones; in other formats all."
+        options.append(click.option("--all", "every", is_flag=True, help=about))
+    options += [_PAPER[name] for name in _PAPER if name != "stacked" or "ci" in question.options]
+    several = question.subjects[1:]
+    subjects = [click.argument(name) for name in question.subjects] if several else [stores_argument]
+    options += [] if several else [option("label")]
+    if "ci" in question.options:
+        about = "Print the signatures of the numbers below a table (see verify)."
+        options.append(click.option("--signatures", is_flag=True, help=about))
+    run: Any = output_options(partial(_answer, question))
+    for decorate in reversed([*subjects, *options]):
+        run = decorate(run)
+    return click.command(
+        question.name,
+        cls=QuestionCommand,
+        section=question.section,
+        place=question.place,
+        short_help=question.brief,
+        help=question.help.replace("``", ""),
+    )(run)
+
+
+def _answer(
+    question: Question, *, style: str | None, output: Path | None, signatures: bool = False, **options: Any
+) -> None:
+    style = choose_format(style, output)
+    named = options["names"]
+    if question.subjects[1:]:
+        scores: list[Any] = [options.pop(name) for name in question.subjects]
+    else:
+        scores = [label_stores(options.pop("stores"), options.pop("labels"))]
+    latex = _latex({name: options.pop(name) for name in _PAPER if name in options}, style)
+    words = given_options(options)
+    if "main" in question.options:
+        words["main"] = style == "table" and not words.pop("every", False)
+    words |= {name: True for name in ("progress", "guarded") if name in question.options}
+    if question.best_first and not for_people(style):  # programs rely on the store's order
+        words = {"sort": "stored", **words}
+    if latex.get("stacked") and "ci" not in words:
+        raise click.UsageError("--stacked puts intervals below their values; add --ci")
+    result = question(*scores, **words)
+    if named is not None and not any(table.titles() for table in result.tables()):
+        raise click.UsageError("--names is about names of metrics, and this table has none with a title")
+    for note in () if for_people(style) else result.notes:
+        echo(note, err=True)
+    emit(result, style, output, latex, signed=signatures)
+    for failure in result.failures:
+        echo(failure, err=True)
+    if result.failures:
+        click.get_current_context().exit(FAILED)
+
+
+def _latex(given: Mapping[str, Any], style: str) -> dict[str, Any]:
+    from ..reports.tables import NAMES
+
+    for name, value in given.items():
+        if value not in (None, False) and style != "latex":
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
+    renamed = {"label" if name == "tex_label" else name: value for name, value in given.items()}
+    return renamed | {"names": given["names"] or NAMES[0]}
 
 
 @click.group(

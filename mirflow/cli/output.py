@@ -43,6 +43,8 @@ MEANINGS = {
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+REPAIRED = "irregular items (mirflow check lists them), or an estimate that starts late or ends early"
+
 FORMATS = ("table", "markdown", "latex", "csv", "json", "parquet")
 _SUFFIXES = {
     ".csv": "csv",

@@ -32,7 +32,7 @@ from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
 from ..store.format import DECLARED_METRICS, PATCHES, kept_settings, metric_coords, nested_attrs
 from ..store.read import dataset_of
 from ..store.write import software_versions
-from .origins import Origin, Roots, read_origins
+from .origins import Origin, Roots, read_origins, root_of_each
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -154,10 +154,7 @@ def budgets(
     if not isinstance(scores, str | Path | xr.Dataset | xr.DataTree):
         given: Any = scores
         named: dict[str, Any] = dict(given) if isinstance(given, Mapping) else name_stores(given)
-        roots = [root] * len(named) if root is None or isinstance(root, str | Path) else [*root]
-        if len(roots) != len(named):
-            raise QueryError(f"{len(roots)} roots for {len(named)} stores; give one for all of them, or one for each")
-        each = zip(named.items(), roots, strict=True)
+        each = zip(named.items(), root_of_each(root, len(named)), strict=True)
         return _joined({name: budgets(one, metric, root=own, **how) for (name, one), own in each}, scores)
     if isinstance(scores, str | Path) and Path(scores).suffix in _PIPELINES:
         boards = _budgets_of_plans(scores, metric, group, root, progress_of(progress), guarded)

@@ -31,6 +31,14 @@ Roots = str | Path | Sequence[str | Path] | None
 Plans = Mapping[str, EvaluationFiles]
 
 
+def root_of_each(roots: Roots, stores: int) -> list[str | Path | None]:
+    """The folder of annotations of each of several stores, of which one for all was given, or one for each."""
+    listed: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
+    if len(listed) not in (0, 1, stores):
+        raise QueryError(f"{len(listed)} roots for {stores} stores; give one for all of them, or one for each")
+    return listed if len(listed) == stores else (listed or [None]) * stores
+
+
 FOREIGN = (
     "The annotations are not looked for, as no run of yours wrote this store here; to see timelines, "
     "name the folder of the annotations with --root."
@@ -221,13 +229,9 @@ def read_origins(
             lacking = "The scores are those of annotations in memory, or of several stores."
             pipeline = StoredPipeline("", "", lacking=lacking)
         return boards, [Origin("", "", boards, pipeline)]
-    own: list[str | Path | None] = [roots] if roots is None or isinstance(roots, str | Path) else [*roots]
-    if len(own) not in (0, 1, len(paths)):
-        raise QueryError(f"{len(own)} roots for {len(paths)} stores; give one for all of them, or one for each")
-    own = own if len(own) == len(paths) else (own or [None]) * len(paths)
     single = len(paths) == 1 and not isinstance(store, Mapping)
     origins = []
-    for (name, path), root in zip(paths.items(), own, strict=True):
+    for (name, path), root in zip(paths.items(), root_of_each(roots, len(paths)), strict=True):
         boards = read_scores(path)
         if not boards:
             raise QueryError(f"{path}: the store has no scores")

@@ -528,15 +528,16 @@ class TestErrors:
 
 class TestHelp:
     def test_a_command_exists_by_its_file(self, tmp_path, monkeypatch):
-        (tmp_path / "hello.py").write_text(
-            "import click\n\n@click.command(short_help='Say hello.')\ndef hello():\n    click.echo('hello')\n"
+        (tmp_path / "greetings.py").write_text(
+            "import click\n\n@click.command(short_help='Say hello.')\ndef hello_command():\n    click.echo('hello')\n"
         )
+        monkeypatch.setitem(mirflow.cli.FILES, "greetings", ("hello",))
         monkeypatch.setattr("mirflow.cli.__path__", [*mirflow.cli.__path__, str(tmp_path)])
         monkeypatch.setattr(cli, "commands", dict(cli.commands))
-        monkeypatch.delitem(sys.modules, "mirflow.cli.hello", raising=False)
+        monkeypatch.delitem(sys.modules, "mirflow.cli.greetings", raising=False)
         assert invoke("hello").stdout == "hello\n"
         assert re.search(r"^  hello +Say hello\.$", invoke("--help").stdout, re.MULTILINE)
-        monkeypatch.delitem(sys.modules, "mirflow.cli.hello")
+        monkeypatch.delitem(sys.modules, "mirflow.cli.greetings")
 
     def test_a_command_does_not_import_the_others(self):
         script = (
@@ -549,7 +550,7 @@ class TestHelp:
             [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
         )
         assert {*ast.literal_eval(done.stdout.splitlines()[-1])} == {
-            f"mirflow.cli.{name}" for name in ("output", "common_options", "check")
+            f"mirflow.cli.{name}" for name in ("output", "common_options", "annotation_files")
         }
 
     def test_every_command_has_help(self):

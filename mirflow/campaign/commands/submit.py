@@ -26,7 +26,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import click
 
-from ...cli.check import lines_of_checks
+from ...cli.annotation_files import lines_of_checks
 from ...cli.common_options import Command, LocalPath
 from ...cli.output import FAILED, choose_format, echo, emit, for_people, output_options
 from ...errors import MirflowError, clean_text, counted, warn_caller

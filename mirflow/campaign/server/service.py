@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ...errors import MirflowError, QueryError, StoreError, UnknownNameError
+from ...reports.origins import root_of_each
 from ...store.generations import write_atomically
 from ..file import Campaign, Split, is_campaign, load_campaign
 from ..site.archive import Archive, has_years, read_archive
@@ -196,9 +197,8 @@ class Service:
 
 def roots_by_store(stores: Sequence[str], roots: Sequence[Path]) -> dict[str, Path]:
     """Assign folders of annotations to stores: one for all of them, or one for each."""
-    if len(roots) not in (0, 1, len(stores)):
-        raise MirflowError(f"{len(roots)} roots for {len(stores)} stores; give one for all of them, or one for each")
-    return dict(zip(stores, [*roots] * len(stores) if len(roots) == 1 else roots, strict=False))
+    each = zip(stores, root_of_each(roots, len(stores)), strict=True)
+    return {name: Path(root) for name, root in each if root is not None}
 
 
 # Subfolders of the state folder of a campaign.

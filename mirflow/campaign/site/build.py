@@ -23,7 +23,7 @@ from ...progress import Progress
 from ...reports.figures.page_pictures import draw_standings, draw_track
 from ...reports.figures.timeline import find_worst
 from ...reports.leaderboard import Leaderboard, to_json
-from ...reports.origins import Roots, StoredPipeline
+from ...reports.origins import Roots, StoredPipeline, root_of_each
 from ...reports.page import write_page
 from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
@@ -152,10 +152,7 @@ def write_site(
     remove_left(folder, "new")
     record = read_record(folder)
     new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
-    roots: list[str | Path | None] = [root] if root is None or isinstance(root, str | Path) else [*root]
-    if len(roots) not in (0, 1, len(named)):
-        raise QueryError(f"{len(roots)} roots for {len(named)} stores; give one for all of them, or one for each")
-    roots = roots if len(roots) == len(named) else (roots or [None]) * len(named)
+    roots = root_of_each(root, len(named))
     own_names = {os.path.realpath(path): name for name, path in named.items()}
     years = None if archive is None else read_archive(archive, own_names)
     try:

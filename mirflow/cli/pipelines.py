@@ -1,40 +1,57 @@
-"""Commands that score files, ``run``, ``publish`` and ``evaluate``; and ``pack``, for faster reading."""
+"""Commands about pipeline files: ``init``, ``demo``, ``schema``, ``run`` and ``publish``."""
 
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..analysis.query_options import say_undefined
-from ..errors import RunError, counted, shorten_quotes, visible
+from ..errors import RunError, counted, visible
 from ..interruption import Interrupted
-from .common_options import (
-    Command,
-    LocalPath,
-    ReadingCommand,
-    check_existing,
-    number_or_name,
-    option,
-    query_options,
-    typed,
-)
-from .output import FAILED, choose_format, echo, emit, for_people, output_options, tables_of
+from .common_options import Command, LocalPath, option
+from .output import FAILED, REPAIRED, echo, emit, tables_of
 
 if TYPE_CHECKING:
-    import xarray as xr
-
     from ..analysis.scores import ResultInMemory
     from ..engine.runs import EvaluationReport, RunReport
     from ..pipeline.plan import Prune
     from ..reports.tables import Table
 
-_REPAIRED = "irregular items (mirflow check lists them), or an estimate that starts late or ends early"
+
+@click.command("init", cls=Command, section="first", place=4, short_help="Draft a pipeline file for a folder.")
+@click.argument("folder", type=LocalPath(exists=True, file_okay=False), default=".")
+@click.option("--reference", multiple=True, metavar="FOLDER", help="A folder of references, by name or path. Repeat.")
+@click.option("--estimates", multiple=True, metavar="FOLDER", help="A folder of estimates, by name or path. Repeat.")
+@click.option("--output", "-o", type=LocalPath(dir_okay=False), help="The file. Default: pipeline.yaml in FOLDER.")
+@click.option("--force", is_flag=True, help="Overwrite the file.")
+def init_command(
+    folder: Path, reference: tuple[str, ...], estimates: tuple[str, ...], output: Path | None, force: bool
+) -> None:
+    """Write a pipeline file for the references and estimates in FOLDER (default: the working directory).
+
+    Sides are recognised by names of folders or files (reference, annotations, gt; estimates, systems, preds, ...),
+    tasks by suffixes and the contents of some files. A few tracks are scored. Comments in the file say what was found
+    and scored, what is uncertain, and what is not used and why.
+    """
+    path = folder / "pipeline.yaml" if output is None else output
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} exists; overwrite it with --force, or choose another file with --output")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{path.parent}: no such folder; create it, or choose another file with --output")
+    from ..pipeline.draft import draft_pipeline
+
+    text = draft_pipeline(folder, reference=reference, estimates=estimates, place=path.parent)
+    path.write_text(text, encoding="utf-8")
+    echo(text, nl=False)
+    echo(f"{path} written; next: mirflow run {shlex.quote(str(path))}", err=True)
+
+
 _NAMED = 5  # maximum number of metrics named in a line, and of cells listed; the rest is counted
 
 
@@ -76,10 +93,13 @@ def _check_part(context: click.Context, parameter: click.Parameter, value: str |
 
 
 _store_option = click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
+
 _prune_option = click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
+
 _primary_option = click.option(
     "--primary", is_flag=True, help="Print one table: the headline metric of each evaluation."
 )
+
 _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 
 
@@ -317,7 +337,7 @@ def _print_remarks(report: RunReport, store: str) -> None:
     noted = sum(one.noted for one in report.evaluations)
     repairs = sum(one.repairs for one in report.evaluations)
     told = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
-    told += [f"{counted(repairs, 'repair')}: {_REPAIRED}"] if repairs else []
+    told += [f"{counted(repairs, 'repair')}: {REPAIRED}"] if repairs else []
     if told:
         echo(f"  {'; '.join(told)}", err=True)
 
@@ -393,163 +413,67 @@ def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -
         echo(f"  {name}: {cells} had nothing to measure for {what}; {treatment}", err=True)
 
 
-def _grid(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
-    try:
-        return value and float(value)
-    except ValueError:
-        return value
+_ON_PURPOSE = "A file of the example is missing and one is empty on purpose, to show how they are counted."
+
+_NEXT = """\
+Next, in {folder}:
+  mirflow compare stores/demo.zarr -g chord         who is better, and how sure that is
+  mirflow diagnose stores/demo.zarr                 what would make low scores right
+  mirflow consensus stores/demo.zarr -g chord       where all systems contradict a reference
+  mirflow report stores/demo.zarr -o report.html    one page with all of it, to open in a browser
+The pipeline is demo.yaml, its files are in demo/. For your own files: mirflow init FOLDER"""
 
 
-@click.command(
-    "evaluate",
-    cls=ReadingCommand,
-    sides=("reference", "estimate"),
-    section="first",
-    place=3,
-    short_help="Score two files or two folders.",
-)
-@click.argument("reference", type=LocalPath(), callback=check_existing)
-@click.argument("estimate", type=LocalPath(), callback=check_existing)
-@option("task", help="Task of the annotations, for example chord. Default: what JAMS files say.")
-@query_options("metric", metric="Metrics by name. Repeat for several. Default: the convention's.")
-@option("convention")
-@click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
-@option("percent")
-@option("annotator")
-@click.option("--estimate-annotator", callback=number_or_name, help="Annotator of the estimate, if it differs.")
-@click.option(
-    "--classes",
-    type=LocalPath(exists=True, dir_okay=False),
-    help="Vocabulary of classes or tags: a table of names; of class,parent; or of from,to,credit.",
-)
-@output_options
+@click.command("demo", cls=Command, section="first", place=1, short_help="Write and score a small example.")
+@click.argument("folder", type=LocalPath(file_okay=False), default="mirflow-demo")
+@click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 @click.pass_context
-def evaluate_command(
-    context: click.Context,
-    reference: Path,
-    estimate: Path,
-    task: str | None,
-    metric: tuple[str, ...],
-    convention: str | None,
-    grid: str | float | None,
-    percent: bool,
-    annotator: str | int | None,
-    estimate_annotator: str | int | None,
-    classes: Path | None,
-    options: Mapping[str, Any],
-    style: str | None,
-    output: Path | None,
-) -> None:
-    """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names.
+def demo_command(context: click.Context, folder: Path, quiet: bool) -> None:
+    """Write a small example to FOLDER (default: mirflow-demo), and score it.
 
-    Two tables of many tracks are scored track by track.
-
-    Options of reading (--columns, --time-unit, ...) apply to both sides; with the prefix --reference- or --estimate-,
-    as in --estimate-time-unit ms, to one of them.
+    It has a pipeline file, and chords and beats of thirty tunes by six fictional systems, each with a character: one is
+    a second late on two tunes, one a semitone low on one, one taps every other beat, one lacks files. FOLDER must be
+    new or empty.
     """
-    from ..analysis.scores import as_scores
-    from ..analysis.selection import find_problems
-    from ..evaluation.evaluate import evaluate_paths
-    from ..readers.class_tables import read_classes
-    from ..readers.options import OPTIONS, SIDES
-    from ..reports.summaries import failed_cells, partial_cells, problem_lines
-    from ..store.cells import FAILED_METRICS
-    from ..store.format import list_cautions, nested_attrs
+    from ..published.benchmark_file import demonstration
 
-    style = choose_format(style, output)
-    score = partial(
-        evaluate_paths,
-        *(reference, estimate, task),
-        metrics=metric or None,
-        convention=convention,
-        grid=grid,
-        annotators=(annotator, annotator if estimate_annotator is None else estimate_annotator),
-        classes=None if classes is None else read_classes(classes),
-    )
-    ds = score(**options)
-    if options:  # not on standard output for programs: their tables begin with the header
-        named = {"both sides": {name: value for name, value in options.items() if name in OPTIONS}}
-        named |= {
-            side: {name: options[f"{side}_{name}"] for name in OPTIONS if f"{side}_{name}" in options} for side in SIDES
-        }
-        said = "; ".join(f"{who} read with {typed(given)}" for who, given in named.items() if given)
-        echo(said, err=not for_people(style) or output is not None)
-    failed = failed_cells(ds)
-    reasons = [*failed, *partial_cells(ds)]
-    few = len(reasons) <= _NAMED
-    for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
-        echo(line, err=True)
-    pair = ds.sizes["track"] == ds.sizes["system"] == 1
-    for caution in list_cautions(nested_attrs(ds.attrs)) if pair or not for_people(style) else ():
-        echo(f"warning: {caution}", err=True)
-    if pair and not reasons and not ds.message.item() and ds.repairs.item():
-        echo(f"{counted(ds.repairs.item(), 'repair')}: {_REPAIRED}", err=True)
-    if failed and pair and (cure := _cure_of_one_side(score, options, failed[0])):
-        echo(cure, err=True)
-    if not (failed and pair and for_people(style)):
-        emit(_evaluated(ds, pair, style, percent), style, output)
-    if failed or FAILED_METRICS in ds.data_vars:
-        context.exit(FAILED)
+    source = demonstration()
+    if folder.is_dir() and any(folder.iterdir()):
+        raise click.UsageError(f"the folder {str(folder)!r} is not empty; name another one: mirflow demo FOLDER")
+    folder.mkdir(parents=True, exist_ok=True)
+    # In a checkout, pipelines/ is next to stores/; here the pipeline is in the folder above stores/.
+    text = (source / "demo.yaml").read_text(encoding="utf-8").replace("\nstore: ../", "\nstore: ")
+    (folder / "demo.yaml").write_text(text, encoding="utf-8")
+    shutil.copytree(source / "demo", folder / "demo")
+    context.invoke(run_command, pipeline=folder / "demo.yaml", quiet=quiet, on_purpose=_ON_PURPOSE, diagnose="all")
+    if not quiet:
+        echo(_NEXT.format(folder=shlex.quote(str(folder))), err=True)
 
 
-def _cure_of_one_side(score: Callable[..., xr.Dataset], options: Mapping[str, Any], reason: str) -> str:
-    """Options that were given for both sides, or that the reason of a failure proposes, as those of the side that can
-    be read so; empty if there is none."""
-    from ..errors import MirflowError
-    from ..readers.options import OPTIONS, SIDES
-    from ..readers.remedies import options_in
-    from ..store.cells import Status, text_of
+@click.command("schema", cls=Command, section="tools", place=3, short_help="Print the JSON Schema of pipeline files.")
+@click.option("--mapping", is_flag=True, help="Print the schema of mappings of published tables.")
+@click.option("--benchmark", is_flag=True, help="Print the schema of benchmark files of `mirflow bench`.")
+@click.option("--leaderboard", is_flag=True, help="Print the schema of files written by `mirflow export`.")
+@click.option("--campaign", is_flag=True, help="Print the schema of campaign files of `mirflow serve`.")
+@click.option("--patch", is_flag=True, help="Print the schema of patches of references.")
+def schema_command(mapping: bool, benchmark: bool, leaderboard: bool, campaign: bool, patch: bool) -> None:
+    """Print the JSON Schema of pipeline files, for editors."""
+    import json
 
-    common = {name: value for name, value in options.items() if name in OPTIONS}
-    apart = {name: value for name, value in options.items() if name not in OPTIONS}
-    if not common:
-        common = {name: value for clause in reason.split("; ") for name, value in options_in(clause).items()}
-    for side in SIDES if common and False not in common.values() else ():  # --no-header has no form for one side
-        try:
-            ds = score(**(apart | {f"{side}_{name}": value for name, value in common.items()}))
-        except MirflowError:
-            continue
-        if int(ds.status.item()) == Status.ok and not text_of(str(ds.message.item()), "warning"):
-            return f"the {side} alone can be read so: {typed(common).replace('--', f'--{side}-')}"
-    return ""
+    if mapping + benchmark + leaderboard + campaign + patch > 1:
+        raise click.UsageError("give only one of --mapping, --benchmark, --leaderboard, --campaign and --patch")
+    if mapping:
+        from ..published.score_tables import mapping_schema as json_schema
+    elif benchmark:
+        from ..published.benchmark_file import benchmark_schema as json_schema
+    elif leaderboard:
+        from ..reports.leaderboard import json_schema
+    elif campaign:
+        from ..plugins import DOCUMENTS, find
 
-
-def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
-    from ..analysis.lookup import find_measures
-    from ..analysis.per_class import aggregate_table, select_table
-    from ..analysis.queries import evaluate_query
-    from ..analysis.query_options import BEST, Query
-    from ..analysis.scores import as_scores
-    from ..reports.summaries import pair_table
-
-    ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)
-    if not pair:
-        found = evaluate_query(ds, query) if ds.sizes["metric"] else []
-        tables = [table for result in found for table in tables_of(result, style, percent)]
+        json_schema = find(DOCUMENTS, "campaign").json_schema
+    elif patch:
+        from ..readers.patches import patch_schema as json_schema
     else:
-        tables = [pair_table(ds, percent=percent, people=for_people(style))] if ds.sizes["metric"] else []
-    # Programs get one table of one kind: entries of a matrix only if there is nothing else.
-    if for_people(style) or not tables:
-        named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
-        extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
-        tables += [table for result in extra for table in tables_of(result, style)]
-    return tables
-
-
-@click.command("pack", cls=ReadingCommand, section="tools", place=4, short_help="Pack annotations for fast reading.")
-@click.argument("pattern")
-@click.argument("out", type=LocalPath())
-@option("task", required=True)
-@option("annotator", "For files with several annotators: a number or an identifier.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing pack.")
-def pack_command(
-    pattern: str, out: Path, task: str, annotator: str | int | None, overwrite: bool, options: Mapping[str, Any]
-) -> None:
-    """Pack the annotations that PATTERN (such as 'refs/{track}.jams') matches into one Zarr file OUT.
-
-    A pack can replace any pattern of a pipeline, and is read many times faster than the files.
-    """
-    from ..evaluation.loading import pack
-
-    tracks = pack(pattern, out, task, annotator=annotator, overwrite=overwrite, **options)
-    echo(f"{out}: {counted(tracks, 'track')}", err=True)
+        from ..pipeline import json_schema
+    echo(json.dumps(json_schema(), indent=2))

@@ -1,4 +1,4 @@
-"""Commands ``export``, which writes results for other platforms, and ``bench``, which scores systems on benchmarks."""
+"""Commands about stores: ``import`` of published scores, ``export`` for other platforms, ``history``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,43 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..analysis.query_options import DEFAULT_LEVEL
-from .common_options import LEVEL, Command, CommandFamily, LocalPath, open_evaluations, option, query_options
-from .output import FAILED, choose_format, echo, emit, for_people, given_options, output_options
+from .common_options import LEVEL, Command, LocalPath, open_evaluations, option, query_options, store_argument
+from .output import choose_format, echo, emit, given_options, output_options
 
 if TYPE_CHECKING:
     from ..reports.leaderboard import Leaderboard
+
+
+@click.command("import", cls=Command, section="score", place=5, short_help="Import published scores into a store.")
+@click.argument("table", required=False, type=LocalPath(exists=True, dir_okay=False))
+@click.option(
+    "--mapping",
+    required=True,
+    type=LocalPath(exists=True, dir_okay=False),
+    help="A YAML file that assigns columns to metrics.",
+)
+@click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Path of the store.")
+@option("root", "Base folder of the mapping's patterns.")
+@click.option("--overwrite", is_flag=True, help="Replace groups imported with another mapping.")
+def import_command(table: Path | None, mapping: Path, store: Path, root: Path | None, overwrite: bool) -> None:
+    """Import the scores of published tables into a separate store.
+
+    TABLE replaces the path in the mapping.
+    """
+    from ..errors import counted
+    from ..published.score_tables import import_scores
+    from ..remote import as_given
+
+    if table is not None and root is not None:
+        raise click.UsageError("--root applies to the mapping's paths; omit it if you give a TABLE")
+    report = import_scores(mapping, store, root=root, table=table, overwrite=overwrite)
+    for name, (systems, tracks, metrics) in report.shapes.items():
+        lost = report.missing[name]
+        without = f", {counted(lost, 'cell')} without a score" if lost else ""
+        shape = f"{counted(systems, 'system')} x {counted(tracks, 'track')} x {counted(metrics, 'metric')}"
+        echo(f"{name}: {shape}{without}", err=True)
+    echo(f"{as_given(store)} written", err=True)
+
 
 SUFFIXES = {
     "leaderboard": (".json",),
@@ -20,6 +52,7 @@ SUFFIXES = {
     "model-index": (".yaml", ".yml", ".md"),
     "eval-results": (".yaml", ".yml"),
 }
+
 """Formats, with the suffixes of their files."""
 
 
@@ -124,79 +157,34 @@ def _text(board: Leaderboard, style: str, dataset: str) -> str:
     return text
 
 
-@click.group("bench", cls=CommandFamily, section="score", place=6, short_help="Score a system on a benchmark.")
-def bench_command() -> None:
-    """Score a system on a benchmark, and show it among published baselines.
-
-    A benchmark is a file with references' digests, an evaluation, a headline metric and published scores: one of
-    mirflow, of an installed package, or the path of a file.
-    """
-
-
-@bench_command.command("list")
-@output_options
-def list_command(style: str | None, output: Path | None) -> None:
-    """List the benchmarks: task, tracks, headline metric, baselines, and whether the data are here."""
-    from ..workflows.benchmarking import benchmarks
-
-    emit(benchmarks(), choose_format(style, output), output)
-
-
-@bench_command.command("show")
-@click.argument("name", metavar="NAME|FILE")
-@output_options
-def show_command(name: str, style: str | None, output: Path | None) -> None:
-    """Describe a benchmark: rules, baselines, what to cite, and how to get the data."""
-    from ..workflows.benchmarking import benchmark
-
-    emit(benchmark(name), choose_format(style, output), output)
-
-
-@bench_command.command("run")
-@click.argument("name", metavar="NAME|FILE")
-@click.option("--estimates", required=True, type=LocalPath(), help="Folder with the system's files.")
-@click.option(
-    "--data",
-    type=LocalPath(),
-    help="Folder of the data. Default: the one of the benchmark's name in the folder MIRFLOW_DATA, or mirdata's.",
+@click.command(
+    "history", cls=Command, section="stores", place=5, short_help="List the versions of a store at an address."
 )
-@click.option("--system", help="Name of the system. Default: that of the folder of its files.")
-@click.option("--store", type=click.Path(path_type=Path), help="Default: stores/BENCHMARK/SYSTEM.zarr.")
-@click.option(
-    "--missing",
-    type=click.Choice(("zero", "skip", "raise")),
-    help="Treatment of tracks without an estimate. Default: that of the benchmark.",
-)
+@store_argument
+@click.option("--tag", metavar="NAME", help="Give the latest version, or the one that the address names, a name.")
 @output_options
-@click.option("--quiet", "-q", is_flag=True, help="Do not print progress.")
-@click.pass_context
-def run_command(
-    context: click.Context, /, name: str, style: str | None, output: Path | None, quiet: bool, **given: Any
-) -> None:
-    """Score a system, and print it among the published baselines, the best first.
+def history_command(store: Path, tag: str | None, style: str | None, output: Path | None) -> None:
+    """List the commits of a store at an address, the latest first.
 
-    The data are compared with the digests of the benchmark first. Only what changed since the last run is computed.
-    The exit code is 3 if a track has no score.
+    STORE is an address such as s3://bucket/stores/x. Every command reads an earlier version at ADDRESS@VERSION, where
+    VERSION is a tag, a commit, or a date.
     """
-    from ..progress import progress_for
-    from ..workflows.benchmarking import run_benchmark
+    from ..reports.tables import Table
+    from ..store.repositories import history, tag_version
 
     style = choose_format(style, output)
-    found = run_benchmark(name, progress=progress_for(quiet=quiet), guarded=True, **given)
-    if not for_people(style) or output is not None:
-        for note in found.notes:
-            echo(note, err=True)
-    emit(found, style, output)
-    if any(row.own and row.missing for row in found):
-        context.exit(FAILED)
-
-
-@bench_command.command("digests")
-@click.argument("name", metavar="NAME|FILE")
-@click.option("--data", type=LocalPath(), help="Folder of the data.")
-def digests_command(name: str, data: Path | None) -> None:
-    """Print the digests of the data of a benchmark, which are the value of data.files in its file."""
-    from ..pipeline.document import dump_document
-    from ..published.benchmark_file import digests_of, find_benchmark
-
-    echo(dump_document({"files": digests_of(find_benchmark(name), data)}), nl=False)
+    if tag is not None:
+        echo(f"{tag_version(store, tag)}")
+        return
+    rows = tuple(
+        (
+            one.id,
+            one.time.isoformat(" ", "seconds"),
+            one.pipeline,
+            one.message,
+            ", ".join(one.tags) or None,
+            one.versions.get("mirflow"),
+        )
+        for one in history(store)
+    )
+    emit([Table(("commit", "time", "pipeline", "written", "tags", "mirflow"), rows, folds=("written",))], style, output)
