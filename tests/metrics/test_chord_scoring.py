@@ -277,16 +277,6 @@ def casd(folder: Path) -> GivenPairs:
 
 
 @pytest.mark.slow
-def test_a_sample_of_mirex_2013(shared_data: Path) -> None:
-    check_real(mirex2013(shared_data)[::24])
-
-
-@pytest.mark.slow
-def test_a_sample_of_annotator_pairs(shared_data: Path) -> None:
-    check_real(casd(shared_data)[::12])
-
-
-@pytest.mark.slow
 def test_a_third_of_mirex_2013(shared_data: Path) -> None:
     """Each track with three of the nine systems."""
     pairs = mirex2013(shared_data)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from random import Random
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,9 +13,8 @@ from mirflow.errors import AnnotationError
 from mirflow.metrics import key, local_key
 from mirflow.metrics.local_key import clean
 
-from .batches import assert_batches_do_not_matter, score_pairs
+from .batches import score_pairs
 
-CONVENTION = local_key.TASK.convention()
 CLASSES = ("same", "fifth", "relative", "parallel", "relative_of_fifth", "other")
 KEYS = ("C major", "G:maj", "F major", "A minor", "C minor", "E minor", "D:min", "X", "D dorian", "Eb major")
 
@@ -70,12 +67,6 @@ def test_scores_are_means_over_the_time_of_those_of_single_keys(
     assert found.weight[0].tolist() == [seconds] * 7
     if seconds:
         assert found.score[0, 1:].sum() == pytest.approx(1.0)
-
-
-@given(st.lists(st.tuples(tracks, tracks), min_size=2, max_size=5), st.randoms())
-def test_batches_do_not_matter(pairs: list[tuple[list[Stretch], list[Stretch]]], random: Random) -> None:
-    given_pairs = [(annotation(one), annotation(other)) for one, other in pairs]
-    assert_batches_do_not_matter(CONVENTION, given_pairs, CONVENTION.select(), random)
 
 
 def test_one_key_throughout_scores_like_the_key_of_a_track() -> None:

@@ -259,11 +259,6 @@ def salami(folder: Path) -> GivenPairs:
 
 
 @pytest.mark.slow
-def test_a_sample_of_salami(shared_data: Path) -> None:
-    check_real(salami(shared_data)[::40])
-
-
-@pytest.mark.slow
 def test_all_of_salami_half_of_it_the_other_way(shared_data: Path) -> None:
     pairs = salami(shared_data)
     assert len(pairs) == 120 * 3
