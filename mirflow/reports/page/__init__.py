@@ -6,7 +6,7 @@ import html
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -164,6 +164,7 @@ def write_page(
             inference = beside.submit(infer, subject)
             without = "Timelines were not asked for." if shown.by_track else ""
             drawn = _draw(subject, chosen, without, shown, shelf, reported)
+            texts = beside.map(compress, (pack_json(track.described()) for track in drawn.tracks.values()))
             reported.stage("writing the page")
             blocks = CompressedParts()
             contents = describe_page(subject, drawn.evaluations, blocks, shown, inference.result())
@@ -173,7 +174,9 @@ def write_page(
             add_causes(contents, causes)
             parts = {make: partial(bytes, data) for make, data in zip(makers, packed, strict=True)}
             add_doubts(contents, [make and parts[make] for make in doubts], blocks)
-            places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None, beside)
+            places, dropped = _pack(
+                dict(zip(drawn.tracks, texts, strict=True)), blocks, BYTES if wanted == "auto" else None
+            )
         vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
         draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])
         contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
@@ -320,16 +323,13 @@ def _draw(subject: Subject, chosen: Chosen, without: str, shown: Shown, shelf: S
     return timelines
 
 
-def _pack(
-    timelines: Timelines, blocks: CompressedParts, most: int | None, beside: Executor
-) -> tuple[list[tuple[str, int]], int]:
+def _pack(tracks: Mapping[str, str], blocks: CompressedParts, most: int | None) -> tuple[list[tuple[str, int]], int]:
     """The block of each track, and how many were left out because the page would become too large."""
     places: list[tuple[str, int]] = []
     size = 0 if most is None else min(sum(map(len, blocks.texts)), 2 * most // 3)
-    texts = beside.map(compress, (pack_json(track.described()) for track in timelines.tracks.values()))
-    for name, text in zip(timelines.tracks, texts, strict=True):
+    for name, text in tracks.items():
         more = 0 if text in blocks.texts else len(text)
         if most is None or size + more <= most:
             size += more
             places.append((name, blocks.add_compressed(text)))
-    return places, len(timelines.tracks) - len(places)
+    return places, len(tracks) - len(places)

@@ -6,7 +6,8 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise, repeat
 from typing import Any, Protocol
 
 import msgspec
@@ -320,10 +321,10 @@ def encode_evidence(
     """Encode the evidence of scores; None stays None.
 
     Returns stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``,
-    ``v``: None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``); or
-    estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or the reference's pattern that each estimated
-    one matches (``a``, ``v``); or, without a time axis, ``x``: rows of names and values as text, without those that are
-    NaN, such as the rank of an item that was missed.
+    ``v``: steps, None where a side has nothing; of notes their pitches ``p`` and ``q`` too, of drums their rows ``y``);
+    or estimated pitches of frames (``m`` their times, ``n``, ``q``, ``v``); or the reference's pattern that each
+    estimated one matches (``a``, ``v``); or, without a time axis, ``x``: rows of names and values as text, without
+    those that are NaN, such as the rank of an item that was missed.
     """
     held = [columns for columns in evidence if columns is not None]
     sizes = [len(next(iter(columns.values()), ())) for columns in held]
@@ -331,8 +332,13 @@ def encode_evidence(
     if held and kind not in TIMELESS:
         words = [columns.get("verdict", np.full(size, "")) for columns, size in zip(held, sizes, strict=True)]
         codes = _codes(np.concatenate(words), verdicts)
-    each = iter(np.split(codes, np.cumsum(sizes)[:-1]))
-    return [None if columns is None else _encode_columns(columns, kind, next(each)) for columns in evidence]
+    lasting = kind not in TIMELESS and KINDS[kind].drawn_as != "patterns" and kind != "multipitch"
+    if held and lasting and all({"start", "end", "verdict"} <= set(columns) for columns in held):
+        encoded = iter(_stretches(held, codes))
+    else:
+        each = np.split(codes, np.cumsum(sizes)[:-1])
+        encoded = (_encode_columns(*one) for one in zip(held, repeat(kind), each, strict=False))
+    return [None if columns is None else next(encoded) for columns in evidence]
 
 
 def _encode_columns(columns: Mapping[str, Column], kind: str, codes: Column) -> Encoded:
@@ -345,7 +351,7 @@ def _encode_columns(columns: Mapping[str, Column], kind: str, codes: Column) -> 
     if kind == "multipitch" and "estimate_frequency" in columns:
         return _points(columns, codes)
     if "start" in columns and "end" in columns and "verdict" in columns:
-        return _stretches(columns["start"], columns["end"], codes)
+        return next(_stretches([columns], codes))
     sides = [columns.get(name) for name in ("reference", "estimate")]
     if any(side is None or side.dtype.kind != "f" for side in sides):
         return {}
@@ -370,9 +376,10 @@ def _codes(words: Column, verdicts: dict[str, int]) -> Column:
 
 
 def _marks(times: Float) -> list[int | None]:
-    known = np.isfinite(times)
-    numbers: list[int] = _milli(np.where(known, times, 0.0)).tolist()
-    return [number if there else None for number, there in zip(numbers, known.tolist(), strict=True)]
+    """The step of each mark from the one before it; None where there is none."""
+    finite = np.isfinite(times)
+    steps = iter(_steps(times[finite]))
+    return [next(steps) if there else None for there in finite.tolist()]
 
 
 def _points(columns: Mapping[str, Column], codes: Column) -> Encoded:
@@ -387,16 +394,23 @@ def _points(columns: Mapping[str, Column], codes: Column) -> Encoded:
     }
 
 
-def _stretches(start: Float, end: Float, codes: Column) -> Encoded:
+def _stretches(evidence: Sequence[Mapping[str, Column]], codes: Column) -> Iterator[Encoded]:
+    """Stretches of each pair; `codes`: the verdicts of all pairs, one after the other."""
+    start, end = (np.concatenate([columns[side] for columns in evidence]) for side in ("start", "end"))
+    pair = np.repeat(np.arange(len(evidence)), [len(columns["start"]) for columns in evidence])
     fit = np.isfinite(start) & np.isfinite(end)
-    first, last, codes = _milli(start[fit]), _milli(end[fit]), codes[fit]
+    first, last, codes, pair = _milli(start[fit]), _milli(end[fit]), codes[fit], pair[fit]
     new = np.ones(len(codes), dtype=np.bool_)
-    new[1:] = (codes[1:] != codes[:-1]) | (first[1:] != last[:-1])
+    new[1:] = (codes[1:] != codes[:-1]) | (first[1:] != last[:-1]) | (pair[1:] != pair[:-1])
     begins = np.flatnonzero(new)
     ends = np.append(begins[1:], len(codes))[: len(begins)] - 1
-    starts = first[begins]
+    starts, bounds = first[begins], offsets_of(np.bincount(pair[begins], minlength=len(evidence)))
     steps = np.diff(starts, prepend=0)
-    return {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
+    opens = bounds[:-1][np.diff(bounds) > 0]
+    steps[opens] = starts[opens]
+    columns = {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
+    for low, high in pairwise(bounds.tolist()):
+        yield {key: values[low:high] for key, values in columns.items()}
 
 
 def _named_texts(row: Mapping[str, object]) -> list[list[str]]:

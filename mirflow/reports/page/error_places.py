@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -72,9 +72,13 @@ class Errors:
     that are equal in both are the same error."""
 
 
+Cell = tuple[int, int, Errors]
+"""Numbers of a track and a system, and what is wrong in its estimate."""
+
+
 @dataclass
 class ErrorLists:
-    """The errors of the systems of an evaluation under one metric, gathered track by track."""
+    """The errors of the systems of an evaluation under one metric, gathered by blocks of tracks."""
 
     systems: int
     unit: str = ""
@@ -89,30 +93,36 @@ class ErrorLists:
     rows: list[Float] = field(default_factory=list)
     """Places: system, code, track, start, end, amount, and the amount that each system has right there."""
 
-    def add(self, track: str, found: Mapping[int, Errors], listed: bool = True) -> None:
-        """Add the estimates of a track by system; unless `listed`, the page leads to none of their places."""
-        if not found:
-            return
-        number = len(self.names)
-        self.names.append(track)
-        if not listed:
-            self.counted.add(number)
-        for system, errors in found.items():
+    def add(self, found: Mapping[str, Mapping[int, Errors]], listed: bool = True) -> None:
+        """Add the estimates of tracks by system; unless `listed`, the page leads to none of their places."""
+        cells: list[Cell] = []
+        for name, by_system in found.items():
+            if by_system:
+                cells += [(len(self.names), system, errors) for system, errors in by_system.items()]
+                self.counted.update(() if listed else [len(self.names)])
+                self.names.append(name)
+        for number, system, errors in cells:
             self.unit = errors.unit
             self.judged.setdefault(system, {})[number] = errors.judged
         for gap, lasting in ((_RUN, False), (1e-6, True)):
-            alike = {system: one for system, one in found.items() if (one.rights is not None) == lasting}
-            joined = _join([one for one in alike.values() if len(one.names)])
-            if joined is None:
+            alike = [cell for cell in cells if (cell[2].rights is not None) == lasting]
+            kinds = [kind for *_, errors in alike for kind in errors.names]
+            if not kinds:
                 continue
-            owner = np.repeat(list(alike), [len(one.names) for one in alike.values()])
-            right = np.zeros((len(owner), self.systems if self.systems <= COMPARED else 0))
-            for other, own in alike.items() if right.size else ():
-                right[:, other] = np.where(owner == other, 0.0, _right_instead(joined, own))
-            code = np.array([self.codes.setdefault(name, len(self.codes)) for name in joined.names])
-            start, end, amount = joined.start, joined.end, joined.amount
-            places = np.column_stack([owner, code, np.full(len(code), number), start, end, amount, right])
-            self.rows.append(_merge(places.astype(np.float64), gap))
+            sizes = [len(errors.names) for *_, errors in alike]
+            track, owner = (np.repeat([cell[side] for cell in alike], sizes) for side in (0, 1))
+            start, end, amount = (
+                np.concatenate([getattr(errors, side) for *_, errors in alike]) for side in ("start", "end", "amount")
+            )
+            systems = self.systems if self.systems <= COMPARED else 0
+            if lasting:
+                right = np.clip(_right_seconds(track, start, end, alike, systems), 0.0, amount[:, None])
+            else:
+                right = np.where(_are_right(track, owner, start, alike, systems), amount[:, None], 0.0)
+            if systems:
+                right[np.arange(len(owner)), owner] = 0.0
+            code = np.array([self.codes.setdefault(kind, len(self.codes)) for kind in kinds])
+            self.rows.append(_merge(np.column_stack([owner, code, track, start, end, amount, right]), gap))
 
     def describe(self, rule: str) -> dict[str, Any] | None:
         """Describe them for the page, with the metric that judges; None if nothing was judged.
@@ -138,31 +148,49 @@ class ErrorLists:
 
     def _describe_system(self, judged: Mapping[int, float], places: Float) -> tuple[dict[str, Any], dict[str, Any]]:
         """A system's errors, and its totals by track."""
-        amounts = np.bincount(places[:, 0].astype(np.int64), places[:, 4], len(self.codes))
+        codes = places[:, 0].astype(np.int64)
+        amounts = np.bincount(codes, places[:, 4], len(self.codes))
         order = [code for code in np.argsort(-amounts, kind="stable").tolist() if amounts[code] > 0]
-        names, left = list(self.codes), places[np.isin(places[:, 0], order[MOST_KINDS:])]
-        kinds = [(names[code], places[places[:, 0] == code]) for code in order[:MOST_KINDS]]
+        # Each listed kind is a group, all others are the next, and what counts nothing is the last.
+        count, names = min(len(order), MOST_KINDS), list(self.codes)
+        group = np.full(len(names), count + 1)
+        group[order] = np.minimum(np.arange(len(order)), count)
+        grouped = places[np.argsort(group[codes], kind="stable")]
+        bounds = offsets_of(np.bincount(group[codes], minlength=count + 2))
+        *kinds, left = (grouped[low:high] for low, high in pairwise(bounds[: count + 2].tolist()))
+        totals = self._by_track(np.repeat(np.arange(count + 2), np.diff(bounds)), grouped, count + 1)
         described = {
             "tracks": len(judged),
             "judged": sum(judged.values()),
             "wrong": float(places[:, 4].sum()),
-            "kinds": [self._describe_kind(*kind) for kind in kinds],
+            "kinds": [
+                self._describe_kind(names[code], own, len(by_track[0]))
+                for code, own, by_track in zip(order, kinds, totals, strict=False)
+            ],
             "instead": places[:, 5:].sum(axis=0).tolist(),
             "left": [len(order[MOST_KINDS:]), float(left[:, 4].sum())],
         }
         by_track = [_rounded(judged[number]) if number in judged else None for number in range(len(self.names))]
-        return described, {"judged": by_track, "kinds": [_by_track(own) for _, own in kinds], "left": _by_track(left)}
+        return described, {"judged": by_track, "kinds": totals[:-1], "left": totals[-1]}
 
-    def _describe_kind(self, name: str, places: Float) -> dict[str, Any]:
+    def _by_track(self, group: Column, places: Float, count: int) -> list[list[list[float]]]:
+        """Of each group of places the numbers of its tracks, each less the one before, and what its places count."""
+        keys, index = np.unique(group * len(self.names) + places[:, 1].astype(np.int64), return_inverse=True)
+        amounts = [_rounded(amount) for amount in np.bincount(index, places[:, 4], len(keys)).tolist()]
+        bounds = np.searchsorted(keys, np.arange(count + 1) * len(self.names)).tolist()
+        tracks = keys % len(self.names)
+        return [[np.diff(tracks[low:high], prepend=0).tolist(), amounts[low:high]] for low, high in pairwise(bounds)]
+
+    def _describe_kind(self, name: str, places: Float, tracks: int) -> dict[str, Any]:
         """Totals of a kind, and its largest places in the order of tracks and times."""
         listed = places[~np.isin(places[:, 1], list(self.counted))] if self.counted else places
         kept = listed[np.argsort(-listed[:, 4], kind="stable")[:MOST_PLACES]]
         kept = kept[np.lexsort((kept[:, 2], kept[:, 1]))]
-        half = kept[:, 5:] > kept[:, 4:5] / 2
+        half = kept[:, 5:] > kept[:, 4:5] / 2 + 1e-9
         described: dict[str, Any] = {
             "name": name,
             "amount": float(places[:, 4].sum()),
-            "tracks": len(np.unique(places[:, 1])),
+            "tracks": tracks,
             "places": len(places),
             "instead": places[:, 5:].sum(axis=0).round(1).tolist(),
             "track": np.diff(kept[:, 1].astype(np.int64), prepend=0).tolist(),
@@ -178,13 +206,6 @@ class ErrorLists:
         return described
 
 
-def _by_track(places: Float) -> list[list[float]]:
-    """The numbers of the tracks of some places, each less the one before it, and what the places of each count."""
-    tracks, place = np.unique(places[:, 1].astype(np.int64), return_inverse=True)
-    amounts = np.bincount(place, places[:, 4], len(tracks)).tolist()
-    return [np.diff(tracks, prepend=0).tolist(), [_rounded(amount) for amount in amounts]]
-
-
 def _rounded(amount: float) -> float:
     """An amount in few characters: whole numbers without a point."""
     short = round(amount, _DIGITS)
@@ -192,57 +213,70 @@ def _rounded(amount: float) -> float:
 
 
 def _merge(places: Float, gap: float) -> Float:
-    """Join places of the same system and kind that follow each other."""
-    places = places[np.lexsort((places[:, 3], places[:, 1], places[:, 0]))]
+    """Join places of the same system, kind and track that follow each other."""
+    places = places[np.lexsort(places[:, [3, 2, 1, 0]].T)]
     apart = ~(places[1:, 3] <= places[:-1, 4] + gap)  # without times, all are
-    first = np.flatnonzero(np.append(True, apart | (places[1:, :2] != places[:-1, :2]).any(axis=1)))
+    first = np.flatnonzero(np.append(True, apart | (places[1:, :3] != places[:-1, :3]).any(axis=1)))
     merged = places[first]
     merged[:, 4] = places[np.append(first[1:], len(places)) - 1, 4]
     merged[:, 5:] = np.add.reduceat(places[:, 5:], first, axis=0)
     return merged
 
 
-def _join(parts: Sequence[Errors]) -> Errors | None:
-    """The errors of several estimates one after the other; None without any."""
-    if not parts:
-        return None
-    start, end, amount = (np.concatenate([getattr(one, side) for one in parts]) for side in ("start", "end", "amount"))
-    keys = [one.keys for one in parts if one.keys is not None]
-    both = tuple(np.concatenate(side) for side in zip(*keys, strict=True)) if len(keys) == len(parts) else None
-    names = [name for one in parts for name in one.names]
-    return replace(parts[0], names=names, start=start, end=end, amount=amount, keys=cast(Any, both))
+def _right_seconds(track: Column, start: Float, end: Float, alike: Sequence[Cell], systems: int) -> Float:
+    """How many seconds of stretches of tracks are right in the estimates of each system, (stretches, systems)."""
+    rights = [(number, system, errors.rights) for number, system, errors in alike if errors.rights is not None]
+    sizes = [len(opens) for *_, (opens, _) in rights]
+    opens, closes = (np.concatenate([edges[side] for *_, edges in rights]) for side in (0, 1))
+    of_track, of_system = (np.repeat([one[side] for one in rights], sizes) for side in (0, 1))
+    times, tracks = np.concatenate([start, end, opens, closes]), np.concatenate([track, track, of_track, of_track])
+    # Tracks lie one after the other on one axis; what is right changes at no other points than these.
+    low = times.min(initial=0.0)
+    _, first, place = np.unique(
+        tracks * (times.max(initial=0.0) - low + 1.0) + (times - low), return_index=True, return_inverse=True
+    )
+    length = np.diff(times[first], append=0.0)
+    starts, ends, opens, closes = np.split(place, np.cumsum([len(start), len(end), len(opens)]))
+    right = np.zeros((len(start), systems))
+    for system in np.unique(of_system).tolist():
+        mask = of_system == system
+        steps = np.bincount(opens[mask], minlength=len(first)) - np.bincount(closes[mask], minlength=len(first))
+        through = np.append(0.0, np.cumsum(np.where(np.cumsum(steps) > 0, length, 0.0)))
+        right[:, system] = through[ends] - through[starts]
+    return right
 
 
-def _right_instead(errors: Errors, other: Errors) -> Float:
-    """The part of each error that another estimate has right."""
-    if errors.rights is not None and other.rights is not None:
-        edges, lengths = np.stack(other.rights, axis=1), np.zeros((len(other.rights[0]), 2))
-        if not len(edges):
-            return np.zeros(len(errors.start))
-        lengths[:, 1] = edges[:, 1] - edges[:, 0]
-        first, last = np.interp([errors.start, errors.end], edges.ravel(), lengths.ravel().cumsum())
-        return np.asarray(np.clip(last - first, 0.0, errors.amount))
-    if errors.keys is None or other.keys is None:
-        return np.zeros(len(errors.start))
-    same = np.zeros(len(errors.start), dtype=np.bool_)
-    for of_reference in (True, False):
-        own, theirs = (np.flatnonzero(one.keys[0] == of_reference) for one in (errors, other) if one.keys is not None)
-        for kind in np.unique(errors.keys[1][own]).tolist():
-            mine, alike = own[errors.keys[1][own] == kind], theirs[other.keys[1][theirs] == kind]
-            same[mine] = _are_near(errors.start[mine], other.start[alike], 0.0 if of_reference else _NEAR)
-    return np.where(same, 0.0, errors.amount)
+def _are_right(track: Column, owner: Column, time: Float, alike: Sequence[Cell], systems: int) -> Bool:
+    """Whether the items of tracks and systems are no errors of each system that was compared, (items, systems)."""
+    right = np.zeros((len(time), systems), dtype=np.bool_)
+    keys = [errors.keys for *_, errors in alike if errors.keys is not None]
+    if len(keys) < len(alike):
+        return right
+    of_reference, what = (np.concatenate(side) for side in zip(*keys, strict=True))
+    names, which = np.unique(what, return_inverse=True)
+    group = track * len(names) + which
+    for system in range(systems):
+        right[:, system] = np.isin(track, [number for number, other, _ in alike if other == system])
+        for side, most in ((of_reference, 0.0), (~of_reference, _NEAR)):
+            others = side & (owner == system)
+            right[side, system] &= ~_are_near(group[side], time[side], group[others], time[others], most)
+    return right
 
 
-def _are_near(times: Float, others: Float, most: float) -> Bool:
-    """Whether each time is near one of others; without times, whether there is another."""
-    if not len(others):
+def _are_near(groups: Column, times: Float, other_groups: Column, other_times: Float, most: float) -> Bool:
+    """Whether one of others of the same group is near each time; without times, whether there is another."""
+    if not len(other_groups):
         return np.zeros(len(times), dtype=np.bool_)
-    if np.isnan(times).any():
-        return np.ones(len(times), dtype=np.bool_)
-    others = np.sort(others)
-    after = np.clip(np.searchsorted(others, times), 1, len(others)) - 1
-    near = np.minimum(np.abs(others[after] - times), np.abs(others[np.minimum(after + 1, len(others) - 1)] - times))
-    return np.asarray(near <= most)
+    times, other_times = np.nan_to_num(times), np.nan_to_num(other_times)
+    order = np.lexsort((other_times, other_groups))
+    other_groups, other_times = other_groups[order], other_times[order]
+    low = min(times.min(initial=0.0), other_times.min())
+    span = max(times.max(initial=0.0), other_times.max()) - low + 1.0
+    after = np.searchsorted(other_groups * span + (other_times - low), groups * span + (times - low))
+    near = np.zeros(len(times), dtype=np.bool_)
+    for index in (np.maximum(after - 1, 0), np.minimum(after, len(order) - 1)):
+        near |= (other_groups[index] == groups) & (np.abs(other_times[index] - times) <= most)
+    return near
 
 
 @dataclass(frozen=True)

@@ -323,8 +323,7 @@ class Comparer:
                 for (name, place, _, _), one in zip(judged, errors, strict=True):
                     wrong.setdefault(name, {}).update({} if one is None else {place: one})
             lists = self.errors.setdefault(rule, ErrorLists(len(self.systems)))
-            for name in tracks:
-                lists.add(name, wrong.get(name, {}), drawn)
+            lists.add({name: wrong.get(name, {}) for name in tracks}, drawn)
         return found
 
 

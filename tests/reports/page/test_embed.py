@@ -52,11 +52,12 @@ class TestEncoding:
 
     def test_marks_keep_what_is_missing(self):
         columns = {
-            "reference": np.array([1.0, np.nan]),
-            "estimate": np.array([1.0204, 3.0]),
-            "verdict": np.array(["hit", "extra"]),
+            "reference": np.array([1.0, np.nan, 3.5]),
+            "estimate": np.array([1.0204, 3.0, np.nan]),
+            "verdict": np.array(["hit", "extra", "missed"]),
         }
-        assert encode_evidence([columns], "events", {}) == [{"r": [1000, None], "e": [1020, 3000], "v": [0, 1]}]
+        (packed,) = encode_evidence([columns], "events", {})
+        assert packed == {"r": [1000, None, 2500], "e": [1020, 1980, None], "v": [0, 1, 2]}
 
     def test_without_a_time_axis_evidence_is_text(self):
         columns = {"reference": np.array([120.0]), "verdict": np.array(["right"])}

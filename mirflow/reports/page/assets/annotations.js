@@ -72,13 +72,19 @@ export function unpackEvidence(packed, verdicts) {
     const start = running(packed.s);
     return { start, end: ends(start, packed.n), verdict: words };
   }
-  const seconds = (list) => list.map((one) => (one === null ? NaN : one / 1000));
   if (!packed.r) return null;
-  return { reference: seconds(packed.r), estimate: seconds(packed.e), verdict: words, row: packed.y, notes: packed.q ? judgedNotes(packed, words) : null };
+  const seconds = (list) => list.map((time) => (time === null ? NaN : time / 1000));
+  const [reference, estimate] = [marksOf(packed.r), marksOf(packed.e)];
+  // Verdicts of the estimated notes, by onset and pitch.
+  const notes = packed.q ? new Map(estimate.map((time, at) => [noteKey(time, packed.q[at]), words[at]])) : null;
+  return { reference: seconds(reference), estimate: seconds(estimate), verdict: words, row: packed.y, notes };
 }
 
-/** Verdicts of the estimated notes, by onset and pitch. */
-const judgedNotes = ({ e, q }, words) => new Map(e.map((time, at) => [noteKey(time, q[at]), words[at]]));
+/** Milliseconds, null for none, from the step after the mark before. */
+function marksOf(steps) {
+  let sum = 0;
+  return steps.map((step) => (step === null ? null : (sum += step)));
+}
 
 /** A note by its onset in milliseconds and its pitch in hundredths. */
 export const noteKey = (time, cents) => `${time} ${cents}`;
