@@ -50,16 +50,15 @@ from .kernel import (
 )
 
 _WORDS = Weight("number of words of the reference", "words")
-_rate = partial(
-    metric,
-    weight=_WORDS,
-    orientation="lower",
-    range=(0.0, float("inf")),
-    perfect=0.0,
-    standard_aggregate="pooled",
-    itemwise=True,
-    literature="@morris2004",
-)
+_ERROR: dict[str, Any] = {
+    "orientation": "lower",
+    "perfect": 0.0,
+    "standard_aggregate": "pooled",
+    "itemwise": True,
+    "literature": "@morris2004",
+}
+"""Fields of rates of errors."""
+_rate = partial(metric, weight=_WORDS, **{"range": (0.0, float("inf")), **_ERROR})
 _open = partial(_rate, surplus=True, version=2)
 
 
@@ -119,25 +118,13 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
             "name": f"{EDITS[edit]}_rate",
             "title": f"{EDITS[edit].capitalize()} rate",
             "summary": f"{past} words over the number of words of the reference",
-            "range": (0.0, 1.0),
+            "range": (0.0, float("inf") if edit == INSERTION else 1.0),
+            "surplus": edit == INSERTION,
+            "version": 2 if edit == INSERTION else 1,
         }
-        for edit, past in ((SUBSTITUTION, "substituted"), (DELETION, "deleted"))
-    }
-    | {
-        INSERTION: {
-            "name": "insertion_rate",
-            "title": "Insertion rate",
-            "summary": "inserted words over the number of words of the reference",
-            "range": (0.0, float("inf")),
-            "surplus": True,
-            "version": 2,
-        }
+        for edit, past in ((SUBSTITUTION, "substituted"), (DELETION, "deleted"), (INSERTION, "inserted"))
     },
-    orientation="lower",
-    perfect=0.0,
-    standard_aggregate="pooled",
-    itemwise=True,
-    literature="@morris2004",
+    **_ERROR,
 )
 def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Scored:
     """Share of the reference's words with one kind of edit."""

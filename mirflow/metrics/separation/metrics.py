@@ -385,7 +385,7 @@ _TITLES = {
     "usdr": ("uSDR", "energy of the source over that of the difference in the whole track, with eps added to both"),
     "mrstft": ("Multi-resolution STFT distance", "distance of magnitude spectra at three resolutions"),
 }
-_KEYS = {
+KEYS = {
     "sdr": "Sources{} - Source to Distortion",
     "sir": "Sources{} - Source to Interference",
     "sar": "Sources{} - Source to Artifact",
@@ -394,6 +394,7 @@ _KEYS = {
     "image_sir": "Images{} - Source to Interference",
     "image_sar": "Images{} - Source to Artifact",
 }
+"""Keys of mir_eval, with a placeholder for frames."""
 _EXACT = {"image_sdr", "si_sdr"}
 """Metrics that compare samples, for which a perfect estimate leaves no difference."""
 
@@ -443,7 +444,7 @@ def _metric(
 def _mir_eval_metrics() -> tuple[Metric, ...]:
     whole, spans = (_LENGTH, _permutation(True)), (*_spans(30.0, 15.0), _LENGTH, _permutation(False))
     scalars, by_source, by_frame = [], [], []
-    for name, key in _KEYS.items():
+    for name, key in KEYS.items():
         literature = "@vincent2012" if name.startswith("image") else "@vincent2006"
         row = NAMES.index(name if name in NAMES else name.removeprefix("image_"))
         about = name, partial(_pick, _whole, (0, row)), whole, literature

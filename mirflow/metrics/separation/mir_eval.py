@@ -26,18 +26,12 @@ from .kernel import (
     spectral_distances,
     whole_track_ratios,
 )
-from .metrics import MDX
+from .metrics import KEYS, MDX
 
 _WINDOW, _HOP = 30 * 44100, 15 * 44100
 _SOURCES = ("sdr", "sir", "sar")
 _IMAGES = ("image_sdr", "image_isr", "sir", "sar")
-_TITLES = {
-    "sdr": "Source to Distortion",
-    "image_sdr": "Source to Distortion",
-    "image_isr": "Image to Spatial",
-    "sir": "Source to Interference",
-    "sar": "Source to Artifact",
-}
+_TITLES = {name: key.partition(" - ")[2] for name, key in KEYS.items()}
 
 _documented = documented(
     """

@@ -91,27 +91,20 @@ def deviations(parameters: tuple[Parameter, ...]) -> Family:
     """The metrics of matched notes, under the conditions of a match."""
     members: dict[Any, dict[str, Any]] = {}
     for what, (word, plural, unit) in _WORDS.items():
-        error = "error" if what == "velocity" else "deviation"
-        common = {"unit": unit, "needs": VELOCITY if what == "velocity" else ""}
-        members[what, False] = {
-            **common,
-            "name": f"{word}_{error}",
-            "title": f"{word.capitalize()} {error}",
-            "summary": f"deviation of the {plural} of notes that match in onset and pitch",
-            "range": (0.0, float("inf")),
-            "orientation": "lower",
-            "parameters": (_STATISTIC, *parameters),
-        }
-        members[what, True] = {
-            **common,
-            "name": f"{word}_bias",
-            "title": f"{word.capitalize()} bias",
-            "summary": f"mean of estimate minus reference of the {plural} of notes that match in onset and pitch",
-            "range": (-float("inf"), float("inf")),
-            "orientation": "none",
-            "parameters": parameters,
-        }
-    declare = family(
+        for signed in (False, True):
+            noun = "bias" if signed else "error" if what == "velocity" else "deviation"
+            statistic = "mean of estimate minus reference" if signed else "deviation"
+            members[what, signed] = {
+                "name": f"{word}_{noun}",
+                "title": f"{word.capitalize()} {noun}",
+                "summary": f"{statistic} of the {plural} of notes that match in onset and pitch",
+                "unit": unit,
+                "needs": VELOCITY if what == "velocity" else "",
+                "range": (-float("inf") if signed else 0.0, float("inf")),
+                "orientation": "none" if signed else "lower",
+                "parameters": parameters if signed else (_STATISTIC, *parameters),
+            }
+    return family(
         Weight("number of matched notes", "notes"),
         members,
         pooling="micro",
@@ -119,8 +112,7 @@ def deviations(parameters: tuple[Parameter, ...]) -> Family:
         perfect_exceptions="not 0 if notes that could match each other are matched crosswise",
         default=False,
         literature="@yan2021",
-    )
-    return declare(_read)
+    )(_read)
 
 
 def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
