@@ -1,4 +1,4 @@
-"""What madmom gives for real data and edge cases."""
+"""What other programs give for real data and edge cases."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def oracle(shared_data: Path) -> Path:
-    folder = shared_data / "oracles/01_madmom"
+def oracle(request: pytest.FixtureRequest, shared_data: Path) -> Path:
+    """The folder of another program's scores that a module of tests has the name of as `ORACLE`."""
+    folder = shared_data / "oracles" / request.module.ORACLE
     if not folder.is_dir():
-        pytest.skip(f"no scores of madmom: {folder} is not there")
+        pytest.skip(f"no known scores: {folder} is not there")
     return folder
 
 
 @pytest.fixture(scope="module")
 def expected(oracle: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((oracle / "expected.json").read_text())
+    document: dict[str, Any] = json.loads((oracle / "expected.json").read_text(encoding="utf-8"))
     return document

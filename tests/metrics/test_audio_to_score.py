@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -32,6 +31,7 @@ from mirflow.metrics.audio_to_score.kernel import (
 
 from ..commands import invoke
 
+ORACLE = "10_mv2h"
 SCORES = ("multipitch", "voice", "meter", "value", "harmony", "mv2h")
 COLUMNS = ("time", "notated_start", "notated_end", "pitch", "voice")
 ORACLE_NAMES = ("Multi-pitch", "Voice", "Meter", "Value", "Harmony", "MV2H")
@@ -64,38 +64,30 @@ def score_files(reference: Path, estimate: Path, convention: str) -> list[float]
 class TestTheProgram:
     """The numbers of MV2H 2.2 for its example and variants of it."""
 
-    @pytest.fixture
-    def folder(self, shared_data: Path) -> Path:
-        found = shared_data / "oracles" / "10_mv2h"
-        if not found.is_dir():
-            pytest.skip("no results of MV2H")
-        return found
-
-    def cases(self, folder: Path) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
-        known = json.loads((folder / "expected.json").read_text())
-        truth = folder / "inputs" / "GroundTruth.txt"
+    def cases(self, oracle: Path, known: dict[str, Any]) -> Iterator[tuple[Path, Path, dict[str, Any]]]:
+        truth = oracle / "inputs" / "GroundTruth.txt"
         for name, one in known["examples"].items():
-            reference, estimate = (folder / "inputs" / f"{part[2:]}.txt" for part in name.split())
+            reference, estimate = (oracle / "inputs" / f"{part[2:]}.txt" for part in name.split())
             yield reference, estimate, one
         for one in known["variants(ground truth = GroundTruth.txt)"].values():
-            yield truth, folder / one["t"], one
+            yield truth, oracle / one["t"], one
         for one in known["variants_swapped(ground truth = variant, transcription = GroundTruth.txt)"].values():
-            yield folder / one["g"], truth, one
+            yield oracle / one["g"], truth, one
 
     @pytest.mark.filterwarnings("ignore::mirflow.errors.MirflowWarning")  # of sides without harmony, or without notes
     @pytest.mark.parametrize(("convention", "key"), [("mv2h", "aligned"), ("mv2h_program", "-a")])
-    def test_every_number(self, folder: Path, convention: str, key: str) -> None:
+    def test_every_number(self, oracle: Path, expected: dict[str, Any], convention: str, key: str) -> None:
         compared = 0
-        for reference, estimate, known in self.cases(folder):
+        for reference, estimate, known in self.cases(oracle, expected):
             if key in known:
                 found = score_files(reference, estimate, convention)
-                expected = [known[key][name] for name in ORACLE_NAMES]
-                np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12, err_msg=f"{reference} {estimate}")
+                wanted = [known[key][name] for name in ORACLE_NAMES]
+                np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-12, err_msg=f"{reference} {estimate}")
                 compared += 1
         assert compared >= 40
 
-    def test_without_what_depends_on_the_order_of_alignments_a_score_equals_itself(self, folder: Path) -> None:
-        truth = folder / "inputs" / "GroundTruth.txt"
+    def test_without_what_depends_on_the_order_of_alignments_a_score_equals_itself(self, oracle: Path) -> None:
+        truth = oracle / "inputs" / "GroundTruth.txt"
         assert score_files(truth, truth, "mv2h_program")[2] == pytest.approx(2 / 3)
         assert score_files(truth, truth, "mv2h_unaligned") == [1.0] * 6
 

@@ -69,32 +69,25 @@ def check(references: list[np.ndarray], estimates: list[np.ndarray]) -> None:
     np.testing.assert_allclose(found.score, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("system", BEATS)
-def test_a_sample_of_beats(shared_data: Path, system: str) -> None:
-    _, references, estimates = load(shared_data, "beats", system, lambda times, bar: times)
+KINDS = {"beats": (BEATS, lambda times, bar: times), "downbeats": (DOWNBEATS, first_of_bar)}
+each_system = pytest.mark.parametrize(
+    ("kind", "system"), [(kind, system) for kind, (systems, _) in KINDS.items() for system in systems]
+)
+
+
+@each_system
+def test_a_sample_of_tracks(shared_data: Path, kind: str, system: str) -> None:
+    _, references, estimates = load(shared_data, kind, system, KINDS[kind][1])
     check(references[::80], estimates[::80])
 
 
-@pytest.mark.parametrize("system", DOWNBEATS)
-def test_a_sample_of_downbeats(shared_data: Path, system: str) -> None:
-    _, references, estimates = load(shared_data, "downbeats", system, first_of_bar)
-    check(references[::80], estimates[::80])
-
-
-# mir_eval takes a sixth of a second for a pair: each system has the tracks that the others have not.
 @pytest.mark.slow
-@pytest.mark.parametrize("system", BEATS)
-def test_a_third_of_all_beats(shared_data: Path, system: str) -> None:
-    _, references, estimates = load(shared_data, "beats", system, lambda times, bar: times)
-    share = slice(BEATS.index(system), None, len(BEATS))
-    check(references[share], estimates[share])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("system", DOWNBEATS)
-def test_half_of_all_downbeats(shared_data: Path, system: str) -> None:
-    _, references, estimates = load(shared_data, "downbeats", system, first_of_bar)
-    share = slice(DOWNBEATS.index(system), None, len(DOWNBEATS))
+@each_system
+def test_each_system_on_tracks_that_the_others_have_not(shared_data: Path, kind: str, system: str) -> None:
+    """mir_eval takes a sixth of a second for a pair."""
+    systems, select = KINDS[kind]
+    _, references, estimates = load(shared_data, kind, system, select)
+    share = slice(systems.index(system), None, len(systems))
     check(references[share], estimates[share])
 
 

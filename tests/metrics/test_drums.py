@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from mirflow.metrics.base import Pairs, get_task
 from mirflow.readers import read
 from mirflow.theory.general_midi import DRUM_MAPS, pitch_of
 
+ORACLE = "05_drums"
 Hits = tuple[list[float], list[str]]
 RATES = {"F": "f_measure", "P": "precision", "R": "recall"}
 PITCHES = {"35": "BD", "38": "SD", "47": "TT", "42": "HH", "49": "CY+RD"}
@@ -48,17 +48,6 @@ def identity(name: str, window: float = 0.05, **others: object) -> str:
 
 
 class TestAdtof:
-    @pytest.fixture
-    def folder(self, shared_data: Path) -> Path:
-        found = shared_data / "oracles" / "05_drums"
-        if not found.is_dir():
-            pytest.skip("no values of ADTOF's own evaluation")
-        return found
-
-    @pytest.fixture
-    def expected(self, folder: Path) -> dict[str, Any]:
-        return dict(json.loads((folder / "expected.json").read_text()))
-
     def compare(self, reference: Hits, estimate: Hits, wanted: Mapping[str, float], **parameters: Any) -> int:
         whole = drums.evaluate(*reference, *estimate, "adtof", **parameters)
         classes = drums.class_scores(*reference, *estimate, "adtof", **parameters)
@@ -74,10 +63,10 @@ class TestAdtof:
                 count += 1
         return count
 
-    def test_tracks(self, folder: Path, expected: Mapping[str, Any]) -> None:
+    def test_tracks(self, oracle: Path, expected: Mapping[str, Any]) -> None:
         count = 0
         for track in expected["tracks"].values():
-            reference, estimate = (read(folder / track[side], task="drums") for side in ("ref", "est"))
+            reference, estimate = (read(oracle / track[side], task="drums") for side in ("ref", "est"))
             sides = [(one.columns["time"], one.labels) for one in (reference, estimate)]
             for case, parameters in CASES.items():
                 count += self.compare(*sides, track[case], **parameters)
@@ -93,8 +82,8 @@ class TestAdtof:
                 assert self.compare(*sides, edge[case], **CASES[case]), name
 
     @pytest.mark.parametrize(("key", "number"), [("collection_first_10", 10), ("collection_all_12", 12)])
-    def test_collections(self, folder: Path, expected: Mapping[str, Any], key: str, number: int) -> None:
-        paths = sorted(folder.glob("inputs/*.ref.txt"))[:number]
+    def test_collections(self, oracle: Path, expected: Mapping[str, Any], key: str, number: int) -> None:
+        paths = sorted(oracle.glob("inputs/*.ref.txt"))[:number]
         sides = [
             {path.name[:7]: read(path.with_name(path.name.replace("ref", side)), task="drums") for path in paths}
             for side in ("ref", "est")

@@ -16,6 +16,7 @@ import mirflow
 from mirflow.errors import AnnotationError, MetricError, MirflowWarning, UnknownNameError
 from mirflow.metrics import lyrics
 
+ORACLE = "07_lyrics"
 KEYS = {
     "WER": "word_error_rate",
     "MER": "match_error_rate",
@@ -33,14 +34,10 @@ KEYS = {
 """alt-eval's names, and ours."""
 
 
-def test_every_number_of_alt_eval_and_jiwer(shared_data: Path) -> None:
-    folder = shared_data / "oracles" / "07_lyrics"
-    if not folder.is_dir():
-        pytest.skip("alt-eval's numbers are not here")
-    pairs = json.loads((folder / "expected.json").read_text(encoding="utf-8"))["pairs"]
-    for name, expected in pairs.items():
-        texts = ((folder / expected[side]).read_text(encoding="utf-8") for side in ("ref", "est"))
-        compare_with_alt_eval(name, expected, *texts)
+def test_every_number_of_alt_eval_and_jiwer(oracle: Path, expected: dict[str, Any]) -> None:
+    for name, pair in expected["pairs"].items():
+        texts = ((oracle / pair[side]).read_text(encoding="utf-8") for side in ("ref", "est"))
+        compare_with_alt_eval(name, pair, *texts)
 
 
 def compare_with_alt_eval(name: str, expected: dict[str, Any], reference: str, estimate: str) -> None:
@@ -214,16 +211,12 @@ def test_a_run_takes_the_language_of_each_track_from_its_metadata(tmp_path: Path
         mirflow.run(tmp_path / "songs.yaml")
 
 
-def test_marks_of_all_songs_as_one_are_those_of_alt_eval(shared_data: Path) -> None:
-    folder = shared_data / "oracles" / "07_lyrics"
-    if not folder.is_dir():
-        pytest.skip("alt-eval's numbers are not here")
-    published = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    languages = {name[:2]: pair["language"] for name, pair in published["pairs"].items()} | {"ja": "ja"}
+def test_marks_of_all_songs_as_one_are_those_of_alt_eval(oracle: Path, expected: dict[str, Any]) -> None:
+    languages = {name[:2]: pair["language"] for name, pair in expected["pairs"].items()} | {"ja": "ja"}
     references, estimates = (
         {
-            name: mirflow.load(folder / f"inputs/{name}.{side}.txt", task="lyrics", language=languages[name[:2]])
-            for name in published["corpus"]["order"]
+            name: mirflow.load(oracle / f"inputs/{name}.{side}.txt", task="lyrics", language=languages[name[:2]])
+            for name in expected["corpus"]["order"]
         }
         for side in ("ref", "est")
     )
@@ -236,8 +229,8 @@ def test_marks_of_all_songs_as_one_are_those_of_alt_eval(shared_data: Path) -> N
             ("line", "line_break"),
             ("sect", "section_break"),
         ):
-            expected = published["corpus"]["metrics"][f"{short}_{part}"]
-            assert float(found.sel(mark=mark)) == pytest.approx(expected, abs=1e-12), (aggregate, mark)
+            wanted = expected["corpus"]["metrics"][f"{short}_{part}"]
+            assert float(found.sel(mark=mark)) == pytest.approx(wanted, abs=1e-12), (aggregate, mark)
 
 
 def test_marks_that_one_side_has_count_for_all_songs_as_one() -> None:

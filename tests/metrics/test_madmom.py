@@ -24,6 +24,7 @@ from tests.event_strategies import pairs, to_rows
 
 from .plain_madmom import combine, note_scores, onset_scores, tempo_scores
 
+ORACLE = "01_madmom"
 EVENTS = {
     "precision": "precision",
     "recall": "recall",

@@ -21,6 +21,7 @@ from mirflow.metrics.beat import madmom
 from tests.event_strategies import pairs, to_rows
 from tests.metrics.plain_madmom import beat_scores
 
+ORACLE = "01_madmom"
 CONVENTION = get_task("beat").convention("madmom")
 SCALARS = [metric.name for metric in CONVENTION.metrics if not metric.dims]
 NAMES = {"fmeasure": "f_measure", "pscore": "p_score", **{name: name for name in SCALARS}}

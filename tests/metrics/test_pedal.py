@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,8 @@ RATES = ("precision", "recall", "f_measure")
 OVERLAP = "average_overlap_ratio"
 Side = tuple[np.ndarray, list[str]]
 Span = tuple[int, int]
+
+ORACLE = "03_pedal"
 
 
 def side(rows: list[list[float]]) -> Side:
@@ -44,15 +47,12 @@ def test_scores_are_those_of_transkun(shared_data: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*sustain pedal that is down:mirflow.errors.MirflowWarning")
-def test_stretches_of_files_are_those_of_transkun(shared_data: Path) -> None:
-    folder = shared_data / "oracles/03_pedal"
-    if not folder.is_dir():
-        pytest.skip(f"no files with pedals in {folder}")
-    for name, known in json.loads((folder / "expected.json").read_text()).items():
+def test_stretches_of_files_are_those_of_transkun(oracle: Path, expected: dict[str, Any]) -> None:
+    for name, known in expected.items():
         wanted = known.get("transkun_pedals [start,end,-cc]")
         if wanted is None or name.startswith("24_"):  # two instruments; the pedal in a track without notes
             continue
-        held = mirflow.load(folder / f"inputs/{name}.mid", "pedal")
+        held = mirflow.load(oracle / f"inputs/{name}.mid", "pedal")
         assert isinstance(held, xr.Dataset)
         numbers = [-NUMBERS[label] for label in held.label.values.tolist()]
         found = np.column_stack([held.start, held.end, np.array(numbers, dtype=np.float64)])

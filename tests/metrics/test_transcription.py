@@ -20,8 +20,6 @@ from .batches import score_pairs
 TASK = transcription.TASK
 Pair = tuple[Notes, Notes]
 A4 = np.array([440.0])
-FUNCTIONS = [(transcription, name) for name in transcription.__all__ if name.islower()]
-FUNCTIONS += [(transcription_velocity, name) for name in transcription_velocity.__all__]
 
 parameters = st.fixed_dictionaries(
     {},

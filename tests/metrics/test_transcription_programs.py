@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from tests.note_strategies import pairs, to_annotation
 
 from .batches import Pair, score_pairs
 
+ORACLE = "02_mt3"
 TASK = get_task("transcription")
 MT3 = TASK.convention("mt3")
 COMPUTED = {"transcription_metrics", "program_scores", "transcription_metrics(onsets_only=True)"}
@@ -54,10 +54,6 @@ BAND = notes((0, 1, 60, 80, 0, 0), (0, 1, 48, 70, 33, 0), (1, 2, 62, 90, 41, 0),
 class TestMt3:
     """The columns of MT3's own program, on synthetic pieces, pieces of the Su set, and edge cases."""
 
-    @pytest.fixture
-    def folder(self, shared_data: Path) -> Path:
-        return shared_data / "oracles" / "02_mt3"
-
     @staticmethod
     def assert_equal(reference: Annotation, estimate: Annotation, expected: dict[str, Any]) -> None:
         found = transcription_programs.evaluate(arrays(reference), arrays(estimate))
@@ -65,28 +61,26 @@ class TestMt3:
         assert len(named) in (27, 51, 60)  # programs alone, without ends and velocities, and all
         assert {name: found[name] for name in named} == pytest.approx(named, rel=0, abs=1e-9)
 
-    def test_all_columns_of_all_pairs(self, folder: Path) -> None:
-        expected, read = json.loads((folder / "expected.json").read_text()), {}
+    def test_all_columns_of_all_pairs(self, oracle: Path, expected: dict[str, Any]) -> None:
+        read = {}
         for pair in (*expected["pairs"].values(), *expected["midi_pairs"].values()):
             for side in ("ref", "est"):
-                path = folder / pair.get(f"{side}_notes", pair[side])
+                path = oracle / pair.get(f"{side}_notes", pair[side])
                 read[side] = read_annotation(path, task="transcription", pitch_unit="MIDI")
             for name in COMPUTED & {*pair}:
                 self.assert_equal(read["ref"], read["est"], pair[name])
 
-    def test_all_columns_of_the_edge_cases(self, folder: Path) -> None:
-        edge = json.loads((folder / "expected.json").read_text())["edge"]
-        for case in edge.values():
+    def test_all_columns_of_the_edge_cases(self, expected: dict[str, Any]) -> None:
+        for case in expected["edge"].values():
             for name in ("transcription_metrics", "program_scores"):
                 if "exception" not in case[name]:  # of a library's metric of frames, where there are none
                     self.assert_equal(notes(*case["ref"]), notes(*case["est"]), case[name])
 
-    def test_the_mean_over_the_pieces(self, folder: Path) -> None:
-        expected = json.loads((folder / "expected.json").read_text())
+    def test_the_mean_over_the_pieces(self, oracle: Path, expected: dict[str, Any]) -> None:
         sides = [
             {
                 path.name.split(".")[0]: mirflow.load(path, "transcription", pitch_unit="MIDI")
-                for path in sorted((folder / "inputs").glob(f"*.{side}.csv"))
+                for path in sorted((oracle / "inputs").glob(f"*.{side}.csv"))
             }
             for side in ("ref", "est")
         ]
