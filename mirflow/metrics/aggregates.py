@@ -172,10 +172,8 @@ NEGLIGIBLE = 2.0**-900
 """Weight of scores that have a numerator over a denominator of 0: the product is the numerator, to the bit."""
 
 
-CLASSES = "classes"
-"""Both dims of a confusion."""
-DECLARED: dict[str, Aggregate] = {}
-"""All aggregates by name, in the order in which they are listed."""
+CLASSES = "classes"  # Both dims of a confusion
+DECLARED: dict[str, Aggregate] = {}  # All aggregates by name, in the order in which they are listed
 _KINDS = (RatioOfSums, Statistic, OutcomeRatio, StatisticOfSums, RankingMeasure, Total)
 
 
@@ -321,15 +319,12 @@ class _Declared(Mapping[str, _A], Generic[_A]):
         return sum(1 for _ in self)
 
 
-AGGREGATES = _Declared[ScoreAggregate](ScoreAggregate)
-"""Aggregates of scores that are one number per track."""
+AGGREGATES = _Declared[ScoreAggregate](ScoreAggregate)  # Aggregates of scores that are one number per track
 RATIOS = _Declared(RatioOfSums)
-STATISTICS = _Declared(Statistic)
-"""The two kinds of aggregates of scores."""
+STATISTICS = _Declared(Statistic)  # The two kinds of aggregates of scores
 RATIO_AGGREGATES = _Declared[OutcomeRatio | StatisticOfSums](OutcomeRatio, StatisticOfSums)
 """Aggregates of counts by class of both sides, by outcome, or along a dim, all computed from sums over tracks."""
-ORDER_AGGREGATES = _Declared(RankingMeasure)
-"""Aggregates of affinities, the standard one first."""
+ORDER_AGGREGATES = _Declared(RankingMeasure)  # Aggregates of affinities, the standard one first
 CLASS_AGGREGATES = _Declared[Aggregate](OutcomeRatio, StatisticOfSums, RankingMeasure)
 TABLE_AGGREGATES: Mapping[str, Aggregate] = {name: DECLARED[name] for name in ("sum", "mean")}
 """Aggregates of counts along extra dims, such as a confusion matrix, the standard one first."""

@@ -15,8 +15,7 @@ from ..annotations.schema import kind_of
 from ..kernels.ratios import divide
 from ..ragged import Float, Ragged
 
-Value = Callable[[Ragged], Any]
-"""A single row -> one argument."""
+Value = Callable[[Ragged], Any]  # A single row -> one argument
 
 
 def _column(name: str) -> Value:
@@ -134,8 +133,7 @@ class ArgumentLayout:
     """Arguments of a function over one pair."""
 
     reference: Mapping[str, Value]
-    estimate: Mapping[str, Value]
-    """Functions from a single row to an argument, by the name of the argument."""
+    estimate: Mapping[str, Value]  # Functions from a single row to an argument, by the name of the argument
 
     def __len__(self) -> int:
         return len(self.reference) + len(self.estimate)

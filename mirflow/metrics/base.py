@@ -74,11 +74,9 @@ class Scores:
 
 _UNION = "union"
 FRAMES = "frames"
-Grid = str | float
-"""A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
+Grid = str | float  # A common time axis: `union`, `reference`, or the hop of frames in seconds
 
-MetricLike = str | Metric | Measure | Callable[..., Any]
-"""Any form in which users specify a metric."""
+MetricLike = str | Metric | Measure | Callable[..., Any]  # Any form in which users specify a metric
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,9 @@ from ..ragged import Bool, Int, Ragged, row_of_items, rows_of
 class Flaw:
     """Reason why a row cannot be scored."""
 
-    item: int
-    """Index in the original row."""
-    message: str
-    """Description of the flaw."""
-    first: int | None = field(default=None, repr=False)
-    """Earlier item that it contradicts, with which the message ends."""
+    item: int  # Index in the original row
+    message: str  # Description of the flaw
+    first: int | None = field(default=None, repr=False)  # Earlier item that it contradicts, with which the message ends
 
     def text(self, annotation: Annotation) -> str:
         """The message, followed by the line of the earlier item if the annotation has lines."""
@@ -37,12 +34,9 @@ class Flaw:
 class Cleaned:
     """Rows cleaned for a convention."""
 
-    rows: Ragged
-    """The rows, possibly with fewer items; flawed rows are empty."""
-    repairs: Int
-    """Number of items that were dropped, or accepted although irregular: int64 (rows,)."""
-    flaws: Mapping[int, Flaw] = field(default_factory=dict)
-    """Rows that cannot be used."""
+    rows: Ragged  # The rows, possibly with fewer items; flawed rows are empty
+    repairs: Int  # Number of items that were dropped, or accepted although irregular: int64 (rows,)
+    flaws: Mapping[int, Flaw] = field(default_factory=dict)  # Rows that cannot be used
 
     def checked(self, side: str) -> Ragged:
         """Return the rows; raise an AnnotationError for a flaw of one, naming the side."""
@@ -92,10 +86,8 @@ def keep_first(rows: Ragged, problems: Sequence[Problem]) -> Cleaned:
     return set_aside(rows, problems, later, drop=True)
 
 
-NO_TIMES = ("not_finite", "too_late")
-"""Findings of values that are not valid times."""
-NO_INTERVALS = (*NO_TIMES, "negative", "reversed")
-"""Findings of intervals that cannot be scored."""
+NO_TIMES = ("not_finite", "too_late")  # Findings of values that are not valid times
+NO_INTERVALS = (*NO_TIMES, "negative", "reversed")  # Findings of intervals that cannot be scored
 
 
 def inspected(

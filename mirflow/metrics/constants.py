@@ -75,10 +75,8 @@ def won_by(task: str, constant: str, metrics: Iterable[str]) -> list[str]:
     return [name for name in dict.fromkeys(metrics) if name in WINS.get(task, {}).get(constant, ())]
 
 
-SHARE = 0.5
-"""Share of the time that an estimate of chords may leave open as `X` without a warning."""
-DISTINCT = 5
-"""Number of different labels that a reference has if an estimate with a single one is reported."""
+SHARE = 0.5  # Share of the time that an estimate of chords may leave open as `X` without a warning
+DISTINCT = 5  # Number of different labels that a reference has if an estimate with a single one is reported
 
 
 def doubts_about_constants(task: str) -> tuple[Doubt, ...]:

@@ -11,8 +11,7 @@ from ..errors import MetricError
 from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, rows_of
 from .measures import Measure, Parameter
 
-RIGHT = -1
-"""Kind of items that no mending changes."""
+RIGHT = -1  # Kind of items that no mending changes
 LOST, KIND, OF = "lost", "kind", "of"
 """Name of the metric that is the loss by a kind of errors, and its parameters: the kind, and the metric that is
 split."""
@@ -23,18 +22,15 @@ class ErrorKind:
     """A kind of errors of a task."""
 
     name: str
-    summary: str
-    """What such an error is."""
+    summary: str  # What such an error is
 
 
 @dataclass(frozen=True)
 class Mending:
     """The edits that turn an estimate into its reference, each of one kind of error."""
 
-    present: Int
-    """The kinds that occur, ascending."""
-    size: int
-    """Number of items of a mended estimate, at most."""
+    present: Int  # The kinds that occur, ascending
+    size: int  # Number of items of a mended estimate, at most
     mend: Callable[[Bool], Ragged]
     """Sets of kinds, bool (sets, kinds of the task + 1), whose last column, for `RIGHT`, is False -> a row for each."""
     items: tuple[Bool, Float, Int] | None = None
@@ -52,19 +48,15 @@ class Edits:
     """Edits of items: mending a kind removes the estimate's items of that kind and inserts the reference's."""
 
     reference: Ragged
-    estimate: Ragged
-    """One row each, with the same columns."""
+    estimate: Ragged  # One row each, with the same columns
     inserted: Int
     """Kind of each item of the reference, as an index; `RIGHT`: an item of the estimate that stays is equal to it."""
-    removed: Int
-    """Kind of each item of the estimate; `RIGHT`: it always stays."""
-    partner: Int | None = None
-    """Item of the reference for each item of the estimate that stays; any for others."""
+    removed: Int  # Kind of each item of the estimate; `RIGHT`: it always stays
+    partner: Int | None = None  # Item of the reference for each item of the estimate that stays; any for others
     changed: Mapping[str, Int] = field(default_factory=dict)
     """Columns in which items of the estimate that stay may be wrong: kind of each item of the estimate. Mending takes
     the value of the partner."""
-    order: tuple[Column, Column] | None = None
-    """Place of each item, for both sides; None: its time or start."""
+    order: tuple[Column, Column] | None = None  # Place of each item, for both sides; None: its time or start
     origin: tuple[Int, Int] | None = None
     """Of pieces of intervals: number of the interval of each piece, for both sides. Pieces that meet are joined."""
 
@@ -168,10 +160,8 @@ class ErrorBudget:
 
     kinds: tuple[ErrorKind, ...]
     align: Align
-    rows: LabelRows | None = None
-    """Of intervals with labels."""
-    version: int = 1
-    """Increased when shares change."""
+    rows: LabelRows | None = None  # Of intervals with labels
+    version: int = 1  # Increased when shares change
 
     def losses(self, whole: Measure) -> tuple[Measure, ...]:
         """Losses by each kind, of the score under a measure; raise a MetricError for one that cannot be split."""

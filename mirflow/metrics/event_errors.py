@@ -134,8 +134,7 @@ _ONSETS = (
     ErrorKind("missing", "onsets of the reference without an estimate"),
     ErrorKind("extra", "estimates without an onset of the reference"),
 )
-_NEAR = 3
-"""Windows within which an onset is late, and not missing."""
+_NEAR = 3  # Windows within which an onset is late, and not missing
 
 
 def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:

@@ -396,8 +396,7 @@ def load_wav(path: str | PathLike[str], mono: bool = True) -> tuple[Array, int]:
     return (samples.mean(axis=1) if mono and samples.ndim != 1 else samples), rate
 
 
-Pattern = list[list[tuple[float, float]]]
-"""Occurrences of one pattern, each a list of (onset, MIDI pitch)."""
+Pattern = list[list[tuple[float, float]]]  # Occurrences of one pattern, each a list of (onset, MIDI pitch)
 
 
 @_documented

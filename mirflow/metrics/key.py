@@ -66,10 +66,8 @@ __all__ = ["KEY_TO_SEMITONE", "TASK", "evaluate", "split_key_string", "validate"
 class KeyPairs:
     """Relations of the keys of both sides of pairs."""
 
-    relation: Int
-    """int64 (pairs,): index in :data:`mirflow.theory.keys.RELATIONS`; other without an estimate."""
-    known: Bool
-    """Whether the pair has a reference: bool (pairs,)."""
+    relation: Int  # int64 (pairs,): index in :data:`mirflow.theory.keys.RELATIONS`; other without an estimate
+    known: Bool  # Whether the pair has a reference: bool (pairs,)
 
     @classmethod
     def of(cls, pairs: Pairs) -> KeyPairs:
@@ -77,10 +75,8 @@ class KeyPairs:
         known, estimated = (counts > 0 for counts in pairs.counts)
         relation = np.full(len(pairs), OTHER, dtype=np.int64)
         both = known & estimated
-        reference, estimate = (
-            key_codes(rows.labels)[rows.columns["label"][rows.offsets[row[both]]]] for rows, row in pairs.sides
-        )
-        relation[both] = relation_table()[reference, estimate]
+        items = ((rows, rows.columns["label"][rows.offsets[row[both]]]) for rows, row in pairs.sides)
+        relation[both] = relation_table()[tuple(key_codes(rows.labels)[label] for rows, label in items)]
         return cls(relation, known)
 
     def weigh(self, points: Mapping[int, float]) -> tuple[Float, Bool]:
@@ -89,12 +85,8 @@ class KeyPairs:
         return np.where(self.known, of_relation[self.relation], 0.0), self.known
 
 
-_DESCENDING = Parameter(
-    "allow_descending_fifths",
-    False,
-    help="whether a fifth below the reference counts as a fifth",
-    mir_eval="allow_descending_fifths",
-)
+_BELOW, _FLAG = "whether a fifth below the reference counts as a fifth", "allow_descending_fifths"
+_DESCENDING = Parameter(_FLAG, False, help=_BELOW, mir_eval=_FLAG)
 _TRACKS = Weight("number of tracks with a key", "tracks")
 _COMMON: Mapping[str, Any] = {"pooling": "micro", "literature": "equation 3 of @downie2010; @raffel2014"}
 
@@ -120,6 +112,7 @@ def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
     return keys.weigh({SAME: 1.0, FIFTH_UP: fifth, FIFTH_DOWN: down, RELATIVE: relative, PARALLEL: parallel})
 
 
+_FIFTHS = {"parameters": (_DESCENDING,)}
 CLASSES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         name: {"title": title, "summary": summary, "orientation": "none", "perfect": 0.0, **about}
@@ -130,25 +123,20 @@ CLASSES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
                 "the estimate is the key of the reference, in any spelling",
                 {"aliases": ("correct", "accuracy"), "orientation": "higher", "perfect": 1.0},
             ),
-            (
-                "fifth",
-                "Fifth",
-                "the estimate is a perfect fifth from the reference, in the same mode",
-                {"parameters": (_DESCENDING,)},
-            ),
+            ("fifth", "Fifth", "the estimate is a perfect fifth from the reference, in the same mode", _FIFTHS),
             ("relative", "Relative", "the estimate is the relative major or minor of the reference", {}),
             ("parallel", "Parallel", "the estimate has the tonic of the reference in another mode", {}),
             (
                 "other",
                 "Other",
                 "the estimate is missing, or wrong and not related",
-                {"orientation": "lower", "parameters": (_DESCENDING,)},
+                {"orientation": "lower", **_FIFTHS},
             ),
             (
                 "relative_of_fifth",
                 "Relative of the fifth",
                 "the estimate is the relative of the key a perfect fifth from the reference",
-                {"parameters": (_DESCENDING,), "literature": "a class of madmom's evaluation of keys"},
+                {"literature": "a class of madmom's evaluation of keys", **_FIFTHS},
             ),
         )
     }

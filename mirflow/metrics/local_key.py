@@ -50,23 +50,18 @@ from .pair import PairFunctions, row_of_intervals
 
 __all__ = ["TASK"]
 
-_BATCH = 2**14
-"""Intervals of both sides processed at once, so that results fit into the cache."""
+_BATCH = 2**14  # Intervals of both sides processed at once, so that results fit into the cache
 
 
 class KeyStretches(NamedTuple):
     """Stretches of time in which the reference has a key and neither side changes, of many pairs."""
 
     start: Float
-    end: Float
-    """float64 (stretches,), seconds."""
+    end: Float  # float64 (stretches,), seconds
     reference: Int
-    estimate: Int
-    """int64 (stretches,): index of the interval of each side; -1 if the estimate has none."""
-    relation: Int
-    """int64 (stretches,): index in `RELATIONS`; other without an estimate."""
-    pair: Int
-    """int64 (stretches,)"""
+    estimate: Int  # int64 (stretches,): index of the interval of each side; -1 if the estimate has none
+    relation: Int  # int64 (stretches,): index in `RELATIONS`; other without an estimate
+    pair: Int  # int64 (stretches,)
 
 
 def find_stretches(references: Ragged, estimates: Ragged) -> KeyStretches:
@@ -123,12 +118,8 @@ _points = replace(
 _classes = family(
     _SECONDS,
     {
-        name: {
-            **CLASSES[name],
-            "summary": f"share of the time in which {CLASSES[name]['summary']}",
-            "literature": _LITERATURE,
-        }
-        for name in sorted(CLASSES, key="other".__eq__)  # the others before it
+        name: {**about, "summary": f"share of the time in which {about['summary']}", "literature": _LITERATURE}
+        for name, about in sorted(CLASSES.items(), key=lambda item: item[0] == "other")  # the others before it
     },
 )(partial(weigh_class, (OTHER,)))
 METRICS = tuple(record.with_defaults(allow_descending_fifths=True) for record in (_points, *_classes))
@@ -172,9 +163,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """
     rows = usable_pair(reference, estimate, clean, filled=1)
     stretches = find_stretches(*rows)
-    names = [
-        np.array([*(side.labels[code] for code in side.columns["label"].tolist()), ""], dtype=str) for side in rows
-    ]
+    names = [np.array([*side.labels, ""], dtype=str)[np.append(side.columns["label"], -1)] for side in rows]
     return {
         "start": stretches.start,
         "end": stretches.end,
@@ -236,6 +225,5 @@ def _score_pair(
     return MIREX2017.score_pair(rows[0], rows[1], measures)
 
 
-globals().update(
-    PairFunctions(METRICS, _score_pair).functions("Tuple of intervals, (n, 2) in seconds, and their keys.")
-)
+_SIDES = "Tuple of intervals, (n, 2) in seconds, and their keys."
+globals().update(PairFunctions(METRICS, _score_pair).functions(_SIDES))

@@ -15,10 +15,8 @@ from .base import Convention, Grid, Pairs, Scores
 from .edits import KIND, OF, LabelRows, merge_rows, number_texts
 from .measures import Measure, parse
 
-_ITEMS = 2**19
-"""Items of mended estimates that are scored at once."""
-MOST_PLAYERS = 12
-"""All coalitions are evaluated, 4096 of so many players."""
+_ITEMS = 2**19  # Items of mended estimates that are scored at once
+MOST_PLAYERS = 12  # All coalitions are evaluated, 4096 of so many players
 
 
 def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
@@ -40,10 +38,8 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     arrays = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     wholes = [str(measure[OF]) for measure in measures]
-    losses = {
-        name: _split(convention, pairs, parse(name, convention.metrics), grid, refused)
-        for name in dict.fromkeys(wholes)
-    }
+    split = {name: parse(name, convention.metrics) for name in wholes}
+    losses = {name: _split(convention, pairs, whole, grid, refused) for name, whole in split.items()}
     for column, (measure, whole) in enumerate(zip(measures, wholes, strict=True)):
         arrays[0, :, column] = losses[whole][0][:, names.index(str(measure[KIND]))]
         arrays[1, :, column] = losses[whole][1]
@@ -98,9 +94,8 @@ def _split(
             # Mending that leaves nothing to measure gains nothing.
             values = np.where(np.isnan(values), values[0], values)
             if len(present[pair]):
-                loss[pair, present[pair]] += sign * np.tensordot(
-                    shapley_coefficients(len(present[pair])), values, axes=1
-                )
+                coefficients = shapley_coefficients(len(present[pair]))
+                loss[pair, present[pair]] += sign * np.tensordot(coefficients, values, axes=1)
             elif values[0] != values[1] and not exact:
                 unseen.append(pair)
     if unseen:  # a matching of the metric that finds less, or another tolerance

@@ -55,9 +55,8 @@ def _reference(key: str) -> str:
     authors = few if len(names) <= 3 else f"{names[0]} et al."
     venue = next((entry[field] for field in _VENUES if field in entry), "")
     text = ", ".join(filter(None, (authors, entry["title"], venue, entry.get("year"))))
-    text = _ACCENT.sub(
-        lambda match: unicodedata.normalize("NFC", match[2] + _COMBINING[match[1]]), text.replace(r"\ss", "ß")
-    )
+    text = text.replace(r"\ss", "ß")
+    text = _ACCENT.sub(lambda match: unicodedata.normalize("NFC", match[2] + _COMBINING[match[1]]), text)
     return re.sub(r"-{2,3}", "-", re.sub(r"[{}]|\\(?=[&_%])", "", text))
 
 
@@ -118,8 +117,7 @@ class CountedWeight(Weight):
             raise MetricError(f"weight {self.words!r}: unknown counts {self.counts!r}; known: {', '.join(COUNTS)}")
 
 
-LABELS = "labels"
-"""The `needs` of metrics that compare items by class."""
+LABELS = "labels"  # The `needs` of metrics that compare items by class
 
 FUNCTIONS = "functional labels"
 """The `needs` of metrics that compare labels across sides in a task whose other metrics do not."""
@@ -214,9 +212,8 @@ class Metric:
 
     def with_defaults(self, **values: Value) -> Metric:
         """Replace defaults of parameters; names that the metric does not have are ignored."""
-        return replace(
-            self, parameters=tuple(replace(p, default=values.get(p.name, p.default)) for p in self.parameters)
-        )
+        parameters = (replace(own, default=values.get(own.name, own.default)) for own in self.parameters)
+        return replace(self, parameters=tuple(parameters))
 
     def measure(self, **values: Value) -> Measure:
         """Set parameters, with defaults for the others; names that the metric does not have are ignored."""
@@ -593,8 +590,7 @@ def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Meas
 
 
 _FIELDS = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
-KEY = "mir_eval_key"
-"""The coordinate with the keys of mir_eval's ``evaluate``."""
+KEY = "mir_eval_key"  # The coordinate with the keys of mir_eval's `evaluate`
 DESCRIBED = (*_FIELDS, KEY)
 STORED = frozenset(
     ("system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration")

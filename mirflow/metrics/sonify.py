@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["annotation", "chords", "chroma", "clicks", "pitch_contour", "time_frequency"]
 
-_LONGEST = 6 * 3600.0
-"""Longest signal of an annotation in seconds: 3.8 GB at 22,050 Hz."""
+_LONGEST = 6 * 3600.0  # Longest signal of an annotation in seconds: 3.8 GB at 22,050 Hz
 _TEMPO_SECONDS, _KEY_SECONDS = 20.0, 4.0
 
 

@@ -29,14 +29,10 @@ _REFERENCE = re.compile(r"(?P<module>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\
 class Imported:
     """A function of a module that is imported where it is called, so that workers only receive its address."""
 
-    module: str
-    """Path of a Python file, or the dotted name of a module."""
-    name: str
-    """Name of a function or of records of metrics."""
-    metric: str = ""
-    """Name of one of several records."""
-    digest: str = ""
-    """Digest of the source; a worker with another one refuses to call."""
+    module: str  # Path of a Python file, or the dotted name of a module
+    name: str  # Name of a function or of records of metrics
+    metric: str = ""  # Name of one of several records
+    digest: str = ""  # Digest of the source; a worker with another one refuses to call
 
     def __call__(self, *arguments: Any, **parameters: Any) -> Any:
         """Call the function."""

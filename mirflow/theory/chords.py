@@ -125,10 +125,8 @@ class ChordTable:
     pitches: npt.NDArray[np.uint16]
     """uint16 (n,): bit i is set if the semitone i above the root sounds, including the bass; none for N, all twelve for
     X."""
-    bass: npt.NDArray[np.int8]
-    """int8 (n,): semitones above C, and above the root; -1 for N and X."""
-    undefined: Bool
-    """Whether the label is X: bool (n,)."""
+    bass: npt.NDArray[np.int8]  # int8 (n,): semitones above C, and above the root; -1 for N and X
+    undefined: Bool  # Whether the label is X: bool (n,)
     invalid: Mapping[int, str] = field(default_factory=dict)
     """Reasons why labels cannot be encoded, by row; these rows have the codes of N."""
 

@@ -11,8 +11,7 @@ from typing import Final
 
 from .pitch import HIGHEST_MIDI
 
-DRUMS = "Drums"
-"""Label of percussion, which is on channel 10 of MIDI files."""
+DRUMS = "Drums"  # Label of percussion, which is on channel 10 of MIDI files
 
 _PROGRAMS = """
     Acoustic Grand Piano, Bright Acoustic Piano, Electric Grand Piano, Honky-tonk Piano, Electric Piano 1,
@@ -33,8 +32,7 @@ _PROGRAMS = """
     Tinkle Bell, Agogo, Steel Drums, Woodblock, Taiko Drum, Melodic Tom, Synth Drum, Reverse Cymbal,
     Guitar Fret Noise, Breath Noise, Seashore, Bird Tweet, Telephone Ring, Helicopter, Applause, Gunshot
 """
-PROGRAMS: tuple[str, ...] = tuple(" ".join(_PROGRAMS.split()).split(", "))
-"""Names of the programs, counted from 0."""
+PROGRAMS: tuple[str, ...] = tuple(" ".join(_PROGRAMS.split()).split(", "))  # Names of the programs, counted from 0
 
 FAMILIES: tuple[str, ...] = (
     *("Piano", "Chromatic Percussion", "Organ", "Guitar", "Bass", "Strings", "Ensemble", "Brass"),
@@ -43,10 +41,8 @@ FAMILIES: tuple[str, ...] = (
 """Names of the families of eight programs: program ``p`` belongs to family ``p // 8``."""
 
 SUSTAIN = 64
-WHEEL = 4096
-"""Position of the pitch wheel that bends by a semitone, in the range of two semitones of General MIDI."""
-BENT = WHEEL // 2
-"""Position from which on a note counts as bent: half a semitone, the usual tolerance of pitches."""
+WHEEL = 4096  # Position of the pitch wheel that bends by a semitone, in the range of two semitones of General MIDI
+BENT = WHEEL // 2  # Position from which on a note counts as bent: half a semitone, the usual tolerance of pitches
 PEDALS: Mapping[str, int] = MappingProxyType({"sustain": SUSTAIN, "sostenuto": 66, "soft": 67})
 """Controller numbers of pedals, by name."""
 _INDICES = {"": 0} | {text: index for index, pedal in enumerate(PEDALS.items()) for text in map(str, pedal)}

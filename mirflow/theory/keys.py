@@ -47,8 +47,7 @@ class Key:
         return self.tonic * len(MODES) + self.mode
 
 
-UNNAMED: Final = Key(12, 0)
-"""A key that cannot be named."""
+UNNAMED: Final = Key(12, 0)  # A key that cannot be named
 
 
 @lru_cache(maxsize=4096)

@@ -53,8 +53,7 @@ _SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }
 SUFFIXES = MappingProxyType({suffix: quality for quality, suffixes in _SPELLINGS.items() for suffix in suffixes})
 """Suffix of a symbol -> quality and degrees in Harte's syntax."""
-NO_CHORDS = ("N.C.", "NC", "N")
-"""Symbols of no chord."""
+NO_CHORDS = ("N.C.", "NC", "N")  # Symbols of no chord
 
 _LONGEST_SUFFIX = max(map(len, SUFFIXES))
 _ALTERED = r"[#b](?:5|9|11|13)|add(?:2|4|9|11|13)"

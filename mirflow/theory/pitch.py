@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from ..ragged import Float
 
-HIGHEST_MIDI = 127
-"""The highest MIDI pitch and velocity."""
+HIGHEST_MIDI = 127  # The highest MIDI pitch and velocity
 
 
 def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:

@@ -29,10 +29,8 @@ _CHORD = re.compile(
     rf"(?:\((?P<list>\*?{_DEGREE}(?:,\*?{_DEGREE})*)\))?)?(?:/(?P<bass>{_DEGREE}))?"
 )
 
-NONE: Final = -1
-"""Code of no chord as a root, and of none as a triad, tetrad or bass."""
-UNDEFINED: Final = -2
-"""Root code of labels for chords outside every vocabulary."""
+NONE: Final = -1  # Code of no chord as a root, and of none as a triad, tetrad or bass
+UNDEFINED: Final = -2  # Root code of labels for chords outside every vocabulary
 _OF_DEGREES = {frozenset(degrees): name for name, degrees in QUALITY_DEGREES.items() if name != "maj11"}
 """Shorthands by their degrees, except one without an agreed meaning."""
 
@@ -56,12 +54,9 @@ def position(degree: str) -> int:
 class SpelledChord:
     """A chord as spelled in its label."""
 
-    root: int
-    """Semitones above C, 0 to 11; `NONE` for no chord, `UNDEFINED` for an undefined one."""
-    degrees: frozenset[int] = frozenset()
-    """Positions on the line of fifths, including the bass."""
-    bass: int | None = None
-    """Position of the bass; None if the label has no bass."""
+    root: int  # Semitones above C, 0 to 11; `NONE` for no chord, `UNDEFINED` for an undefined one
+    degrees: frozenset[int] = frozenset()  # Positions on the line of fifths, including the bass
+    bass: int | None = None  # Position of the bass; None if the label has no bass
 
 
 def parse_spelled(label: str) -> SpelledChord:
@@ -162,16 +157,13 @@ def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
 class SpelledTable:
     """Reduced chords of labels, one row each."""
 
-    root: npt.NDArray[np.int8]
-    """Semitones above C, `NONE` or `UNDEFINED`: int8 (n,)."""
+    root: npt.NDArray[np.int8]  # Semitones above C, `NONE` or `UNDEFINED`: int8 (n,)
     triad: npt.NDArray[np.int8]
-    tetrad: npt.NDArray[np.int8]
-    """int8 (n,): see `triad_code` and `tetrad_code`; `NONE` for a chord without a triad."""
+    tetrad: npt.NDArray[np.int8]  # int8 (n,): see `triad_code` and `tetrad_code`; `NONE` for a chord without a triad
     triad_bass: npt.NDArray[np.int8]
     tetrad_bass: npt.NDArray[np.int8]
     """Semitones of the bass above the root if it belongs to the reduced chord, else `NONE`: int8 (n,)."""
-    invalid: dict[int, str]
-    """Reasons why labels are not chords, by row; these rows count as no chord."""
+    invalid: dict[int, str]  # Reasons why labels are not chords, by row; these rows count as no chord
 
 
 _NO_CHORD = (NONE, NONE, NONE, NONE, NONE)

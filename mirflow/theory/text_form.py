@@ -41,8 +41,7 @@ def are_normal(texts: Sequence[str]) -> bool:
     return all(text == normal_form(text) for text in texts)
 
 
-_KEPT = frozenset("!?)\"'\u00b4\u00bb\u2018\u2019\u201c\u201d")
-"""Marks that may end a line."""
+_KEPT = frozenset("!?)\"'\u00b4\u00bb\u2018\u2019\u201c\u201d")  # Marks that may end a line
 
 
 def normalize_lyrics(text: str) -> str:

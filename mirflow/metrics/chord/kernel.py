@@ -13,8 +13,7 @@ from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows
 from ...theory.chords import OCTAVE
 from .rules import RULES, VOCABULARIES, Chords, compare, to_25
 
-NOTHING = -1
-"""Item for times outside all intervals, which count as no chord."""
+NOTHING = -1  # Item for times outside all intervals, which count as no chord
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +28,8 @@ class Steps:
     stop: Bool
     """bool (steps,): whether an interval ends and none begins. Its label stays in force, which is how mir_eval treats
     gaps."""
-    edge: Bool
-    """Whether a run of intervals of the same chord begins or ends: bool (steps,)."""
-    counts: Int
-    """int64 (sequences,)"""
+    edge: Bool  # Whether a run of intervals of the same chord begins or ends: bool (steps,)
+    counts: Int  # int64 (sequences,)
 
 
 def steps_of(rows: Ragged, chord: Int | None) -> Steps:
@@ -151,8 +148,7 @@ class StepRows:
         return Steps(rank, item, stop, edge, counts)
 
 
-_POINTS = 1 << 15
-"""Points per batch: more would not fit into the cache, fewer would cost more calls."""
+_POINTS = 1 << 15  # Points per batch: more would not fit into the cache, fewer would cost more calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,23 +163,18 @@ class ChordSide:
 class ChordTimelines:
     """All pairs of one call, before they are cut."""
 
-    times: Float
-    """float64 (k,): distinct times by rank: seconds, or frames counted from the reference's start."""
+    times: Float  # float64 (k,): distinct times by rank: seconds, or frames counted from the reference's start
     reference: StepRows
     estimate: StepRows
     sides: tuple[ChordSide, ChordSide]
     reference_row: Int
-    estimate_row: Int
-    """int64 (pairs,)"""
+    estimate_row: Int  # int64 (pairs,)
     low: Int
-    high: Int
-    """The reference's span, as ranks: int64 (pairs,)."""
-    unit: float
-    """Seconds of a difference of 1 in `times`."""
+    high: Int  # The reference's span, as ranks: int64 (pairs,)
+    unit: float  # Seconds of a difference of 1 in `times`
     merged: Int | None
     """int64 (chords,) or None: chord number by which neighbours form runs; None: they are never merged."""
-    stretched: bool = False
-    """See `StepRows.fit`."""
+    stretched: bool = False  # See `StepRows.fit`
 
     @property
     def span(self) -> Float:
@@ -226,19 +217,16 @@ def lay_out(
 class Cut:
     """A batch of pairs, cut at the boundaries of either side."""
 
-    pairs: slice
-    """Indices of the pairs within the call."""
+    pairs: slice  # Indices of the pairs within the call
     line: Timeline
     times: Float
     seconds: Float
     """Time of each point, and the length of the segment up to the next point of its pair: float64 (points,)."""
     reference: Steps
     estimate: Steps
-    pair: Int
-    """Pair of each point, counted within the batch: int64 (points,)."""
+    pair: Int  # Pair of each point, counted within the batch: int64 (points,)
     reference_chord: Int
-    estimate_chord: Int
-    """The chord in force on each side: int64 (points,)."""
+    estimate_chord: Int  # The chord in force on each side: int64 (points,)
 
     def __len__(self) -> int:
         return len(self.line.counts)
@@ -330,14 +318,11 @@ def to_frames(axis: ChordTimelines, hop: float, start: Float) -> ChordTimelines:
 class Confusion:
     """Seconds by class of the reference and of the estimate, as a sparse matrix."""
 
-    pairs: int
-    """Number of pairs."""
+    pairs: int  # Number of pairs
     pair: Int
     reference: Int
-    estimate: Int
-    """Indices, sorted and without repetitions: int64 (n,)."""
-    seconds: Float
-    """Above 0: float64 (n,)."""
+    estimate: Int  # Indices, sorted and without repetitions: int64 (n,)
+    seconds: Float  # Above 0: float64 (n,)
 
     def sum(self, index: Int, size: int) -> tuple[Float, Float]:
         """Sum seconds by an index of the entries: those with equal classes, and all; float64 (size,) each."""
@@ -417,17 +402,14 @@ class Verdicts:
 class Totals:
     """Sums over the segments of pairs on one time axis."""
 
-    span: Float
-    """Length of the reference: float64 (pairs,), seconds."""
+    span: Float  # Length of the reference: float64 (pairs,), seconds
     seconds: Float
     """The same, summed over segments in the same way as `rules`, so that no rule exceeds it: float64 (pairs,)."""
-    rules: Mapping[str, tuple[Float, Float]]
-    """Right and comparable seconds by rule."""
+    rules: Mapping[str, tuple[Float, Float]]  # Right and comparable seconds by rule
     fragmentation: tuple[Float, ...]
     """Seconds of the runs of reference and estimate outside their largest pieces: (float64 (pairs,), float64
     (pairs,))."""
-    confusions: Mapping[str, Confusion]
-    """Confusions by vocabulary; ``25`` is the mapping of 2008."""
+    confusions: Mapping[str, Confusion]  # Confusions by vocabulary; `25` is the mapping of 2008
 
 
 def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: bool, vocabularies: set[str]) -> Totals:

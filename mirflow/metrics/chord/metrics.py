@@ -53,8 +53,7 @@ def clean(rows: Ragged, merging: bool = True, refused: Sequence[str] = NO_INTERV
     return replace(cleaned, rows=intervals_in_order(cleaned.rows)[0])
 
 
-_RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
-"""Needs of metrics: see `Totals`."""
+_RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"  # Needs of metrics: see `Totals`
 
 
 _HARTE = "section 8.3.2 of @harte2010; @mauch2010"
@@ -184,10 +183,8 @@ def overlap_2008(totals: Totals, measure: Measure) -> Scored:
 def class_recall(totals: Totals, measure: Measure) -> Scored:
     """Share of the time of each chord quality on which the estimate is right, averaged over qualities."""
     # No chord counts as a quality, and chords outside the vocabulary are left out.
-    confusion, qualities = (
-        totals.confusions[str(measure["vocabulary"])],
-        VOCABULARIES[str(measure["vocabulary"])].qualities,
-    )
+    vocabulary = str(measure["vocabulary"])
+    confusion, qualities = totals.confusions[vocabulary], VOCABULARIES[vocabulary].qualities
     kinds = len(qualities) + 1  # of 12 classes each, but for no chord; others are outside
     quality = np.append(np.repeat(np.arange(kinds), [OCTAVE] * len(qualities) + [1]), -1)[confusion.reference]
     # Chords outside the vocabulary are added to a separate row.
@@ -351,8 +348,7 @@ def sort_out(
 
 
 Evidence = dict[str, Column]
-_VERDICTS = np.array(["wrong", "right", "not comparable"])
-"""By their numbers: 0, 1 and -1."""
+_VERDICTS = np.array(["wrong", "right", "not comparable"])  # By their numbers: 0, 1 and -1
 
 
 def evidences(

@@ -24,8 +24,7 @@ from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .metrics import ERRORS_WITH_GAPS, Evidence, judge, split_pairs
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
-OUTSIDE: Final = -1
-"""The quality of chords outside the classes of a rule."""
+OUTSIDE: Final = -1  # The quality of chords outside the classes of a rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +34,7 @@ class Mapped:
     quality: npt.NDArray[np.int16]
     """int16 (labels + 1,): code of the type, and of the bass if the rule compares it; 0 for no chord; `OUTSIDE` if the
     rule has no class."""
-    chord: Int
-    """Index of the mapped chord among the distinct ones of this vocabulary: int64 (labels + 1,)."""
+    chord: Int  # Index of the mapped chord among the distinct ones of this vocabulary: int64 (labels + 1,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +86,10 @@ class SegmentSide:
     """The segments of one side, one row per pair, with ranks instead of times."""
 
     start: Int
-    end: Int
-    """Positions in the sorted distinct times of both sides: int64 (n,)."""
-    label: Int
-    """int64 (n,)"""
+    end: Int  # Positions in the sorted distinct times of both sides: int64 (n,)
+    label: Int  # int64 (n,)
     counts: Int
-    offsets: Int
-    """int64 (pairs,), int64 (pairs + 1,)"""
+    offsets: Int  # int64 (pairs,), int64 (pairs + 1,)
 
     @property
     def last_end(self) -> Int:
@@ -110,14 +105,11 @@ class SegmentSide:
 class Pieces:
     """The stretches of time between consecutive cut points of each pair, in order of time."""
 
-    pair: Int
-    """int64 (n,)"""
+    pair: Int  # int64 (n,)
     start: Float
-    end: Float
-    """float64 (n,), seconds."""
+    end: Float  # float64 (n,), seconds
     reference: Int
-    estimate: Int
-    """int64 (n,): label in force on each side; -1 for none."""
+    estimate: Int  # int64 (n,): label in force on each side; -1 for none
 
 
 def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:

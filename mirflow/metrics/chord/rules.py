@@ -22,8 +22,7 @@ class Chords:
 
     table: ChordTable
     """One row per distinct chord, without reducing extended chords, as required by the comparison rules."""
-    merged: Int
-    """Chords with equal numbers are equal once extended chords are reduced, and form runs: int64 (chords,)."""
+    merged: Int  # Chords with equal numbers are equal once extended chords are reduced, and form runs: int64 (chords,)
     reference: Int
     estimate: Int
     """int64 (intervals + 1,): chord of each flat interval of a side; the last element, for the item -1, is no chord."""
@@ -70,8 +69,7 @@ def _packed(table: ChordTable) -> Int:
     return (root << 4 | bass) << 12 | table.pitches
 
 
-_UP_TO_FIFTH = (1 << 8) - 1
-"""Semitones up to the perfect fifth, as in mir_eval's triads."""
+_UP_TO_FIFTH = (1 << 8) - 1  # Semitones up to the perfect fifth, as in mir_eval's triads
 _SEVENTHS = ("maj", "min", "maj7", "7", "min7")
 _SHARED_PITCHES = 3
 
@@ -167,10 +165,8 @@ NO_CHORD_CLASS, OTHER = "N", "other"
 class Vocabulary:
     """A finite set of classes that covers all chords."""
 
-    qualities: tuple[str, ...]
-    """Each has a class per root; the classes ``N`` and ``other`` come last."""
-    considered: int
-    """Bits of the semitones above the root that must match the quality; others are ignored."""
+    qualities: tuple[str, ...]  # Each has a class per root; the classes `N` and `other` come last
+    considered: int  # Bits of the semitones above the root that must match the quality; others are ignored
 
     @property
     def classes(self) -> tuple[str, ...]:

@@ -39,16 +39,11 @@ class Hierarchy:
     """Segments of several levels."""
 
     start: Float
-    end: Float
-    """float64 (segments,), seconds."""
-    label: Int
-    """Codes, equal for labels that differ only in case: int64 (segments,)."""
-    level: Int
-    """From 0, the top: int64 (segments,)."""
-    depth: int
-    """Number of levels."""
-    padding: tuple[int, int] = (-1, -1)
-    """Codes of `BEFORE` and `AFTER`: (int, int)."""
+    end: Float  # float64 (segments,), seconds
+    label: Int  # Codes, equal for labels that differ only in case: int64 (segments,)
+    level: Int  # From 0, the top: int64 (segments,)
+    depth: int  # Number of levels
+    padding: tuple[int, int] = (-1, -1)  # Codes of `BEFORE` and `AFTER`: (int, int)
 
     def frames(self, frame_size: float) -> tuple[Int, Int, int]:
         """Begin and end of each segment in frames, and the total number of frames."""
@@ -152,14 +147,10 @@ DIFFERENT_SHAPES = "Estimated and reference hierarchies must have the same shape
 class Ranking:
     """Definition of a ranking of frames, their window, and the compared pairs."""
 
-    labelled: bool
-    """Whether frames are related by common labels instead of common segments."""
-    transitive: bool
-    """Whether to compare pairs of any two different ranks instead of neighbouring ranks only."""
-    window: float
-    """Infinity for all frames: float, seconds."""
-    frame_size: float
-    """0 for durations instead of frames: float, seconds."""
+    labelled: bool  # Whether frames are related by common labels instead of common segments
+    transitive: bool  # Whether to compare pairs of any two different ranks instead of neighbouring ranks only
+    window: float  # Infinity for all frames: float, seconds
+    frame_size: float  # 0 for durations instead of frames: float, seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +170,7 @@ class RankSums:
         return RankSums(self.agreed + max(frames - self.frames, 0.0), frames)
 
 
-EXACT = "exact"
-"""Used instead of a frame size: durations between all boundaries of both sides."""
+EXACT = "exact"  # Used instead of a frame size: durations between all boundaries of both sides
 
 
 def read_frame_size(frame_size: float | str, window: float) -> float:
@@ -225,13 +215,11 @@ def agreements(
     return agreed
 
 
-_LIMIT = 1 << 19
-"""Entries of the largest temporary arrays."""
+_LIMIT = 1 << 19  # Entries of the largest temporary arrays
 
 Level = Int
 """Segments or labels of a level on blocks: int64 (layers, blocks), -1 for none; overlaps need several layers."""
-Times = Column
-"""Frames or seconds."""
+Times = Column  # Frames or seconds
 
 
 def meet(levels: Sequence[Level], rows: slice) -> Int:
@@ -253,10 +241,8 @@ def meet(levels: Sequence[Level], rows: slice) -> Int:
 class Tables:
     """Counts of frames around given frames, by their ranks in two hierarchies."""
 
-    counts: Float
-    """Whole numbers: float64 (ranks on the left, ranks on the right, tables)."""
-    times: Float
-    """Numbers of frames with each table: float64 (tables,)."""
+    counts: Float  # Whole numbers: float64 (ranks on the left, ranks on the right, tables)
+    times: Float  # Numbers of frames with each table: float64 (tables,)
 
     @property
     def swapped(self) -> Tables:

@@ -199,9 +199,7 @@ FRAMELESS = Convention(
     "frameless-eval: L-measure with durations instead of frames, times rounded to 5 decimals, case-sensitive labels, "
     "and moments around which nothing is ordered count as 1",
     tuple(
-        replace(
-            one.with_defaults(frame_size=EXACT), key="", literature=f"{one.literature}; @xi2025", perfect_exceptions=""
-        )
+        replace(one.with_defaults(frame_size=EXACT), key="", literature="@mcfee2017; @xi2025", perfect_exceptions="")
         for one in METRICS
         if one.needs == LABELLED
     ),

@@ -13,32 +13,23 @@ from ...kernels.ragged_ops import SortedRows, holding, nearest, sum_by
 from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 
-RESAMPLINGS = ("linear", "nearest", "hold")
-"""Methods of interpolation between samples."""
+RESAMPLINGS = ("linear", "nearest", "hold")  # Methods of interpolation between samples
 
-_DECIMALS = 10
-"""Decimals to which times are rounded before a series is resampled, as in mir_eval."""
+_DECIMALS = 10  # Decimals to which times are rounded before a series is resampled, as in mir_eval
 
-Sampled = tuple[Float, Float]
-"""Cents (0: no pitch) and degrees of voicing."""
+Sampled = tuple[Float, Float]  # Cents (0: no pitch) and degrees of voicing
 
 
 @dataclass(frozen=True)
 class Melodies:
     """Concatenated melodies of rows; each row starts at 0 s or before."""
 
-    times: Float
-    """Ascending within a row, and infinite after its last sample: float64 (samples + rows,), seconds."""
-    cents: Float
-    """float64 (samples + rows,): cents above the base frequency; 0 without pitch and after the last sample."""
-    voicing: Float
-    """Voicing from 0 (unvoiced, and after the last sample) to 1: float64 (samples + rows,)."""
-    counts: Int
-    """Numbers of samples, at least 1: int64 (rows,)."""
-    graded: Bool
-    """Whether any voicing of the row is neither 0 nor 1: bool (rows,)."""
-    gap: int = 1
-    """Number of elements after the last sample of each row: 0 if the series is not resampled."""
+    times: Float  # Ascending within a row, and infinite after its last sample: float64 (samples + rows,), seconds
+    cents: Float  # float64 (samples + rows,): cents above the base frequency; 0 without pitch and after the last sample
+    voicing: Float  # Voicing from 0 (unvoiced, and after the last sample) to 1: float64 (samples + rows,)
+    counts: Int  # Numbers of samples, at least 1: int64 (rows,)
+    graded: Bool  # Whether any voicing of the row is neither 0 nor 1: bool (rows,)
+    gap: int = 1  # Number of elements after the last sample of each row: 0 if the series is not resampled
 
     @cached_property
     def first(self) -> Int:
@@ -189,8 +180,7 @@ def resample(series: Melodies, row: Int, times: Float, counts: Int, resampling: 
 
 
 Classes = npt.NDArray[np.uint8]
-MOST_FRAMES = 2**21
-"""Allowed frames of a series with few samples: almost six hours of 10 ms."""
+MOST_FRAMES = 2**21  # Allowed frames of a series with few samples: almost six hours of 10 ms
 _FRAMES_A_SAMPLE = 16
 
 

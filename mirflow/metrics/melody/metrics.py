@@ -73,8 +73,7 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
 MELODIES = ErrorBudget(_ERROR_KINDS, _align)
 
 
-MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
-"""Bounds of valid frequencies in Hz, beyond which cents would overflow."""
+MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9  # Bounds of valid frequencies in Hz, beyond which cents would overflow
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -104,8 +103,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 _BASE = 10.0
-DECIMALS = 10
-"""Decimals to which times are rounded when melodies are compared."""
+DECIMALS = 10  # Decimals to which times are rounded when melodies are compared
 
 
 def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
@@ -150,8 +148,7 @@ def _on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
 LAST = "last"
 CURVE = GridForm(_on_grid, series_from_grid, ("frequency", "voicing"), task="melody", decimals=DECIMALS)
 """The form of melodies on a time grid."""
-_PIECE = 1 << 18
-"""Times sampled at once."""
+_PIECE = 1 << 18  # Times sampled at once
 
 
 _VOICED = Weight("voiced frames of the reference, in seconds", "s")
@@ -245,8 +242,7 @@ def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
 METRICS = metrics_in(globals())
 
 
-_BATCH = 2**17
-"""Frames processed at once: few enough for the cache, and enough to outweigh the cost of calls."""
+_BATCH = 2**17  # Frames processed at once: few enough for the cache, and enough to outweigh the cost of calls
 
 REFERENCE = "reference"
 TOO_EARLY = "the reference starts at {} s, before 0 s and before the estimate, so there is nothing to compare"
@@ -407,8 +403,7 @@ def evidence(
 
 
 GRIDS = (REFERENCE, FRAMES)
-HOP = "0.01"
-"""Seconds between the frames of MIREX; also the name of its default grid."""
+HOP = "0.01"  # Seconds between the frames of MIREX; also the name of its default grid
 
 
 MIR_EVAL = Convention(

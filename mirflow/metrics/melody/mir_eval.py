@@ -16,8 +16,7 @@ from ..util import BOUNDED, Array, are_times
 from . import kernel
 from .metrics import METRICS, ways_of
 
-KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
-"""Kinds of resampling in mir_eval and in mirflow."""
+KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}  # Kinds of resampling in mir_eval and in mirflow
 
 _NOT_UNIFORM = (
     "Non-uniform timescale passed to resample_melody_series. Pitch will be interpolated between neighbouring samples, "
@@ -310,8 +309,7 @@ def validate(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: 
         raise ValueError("All voicing and frequency arrays must have the same length.")
 
 
-_Side = tuple[Array, Array]
-"""Voicing and cents."""
+_Side = tuple[Array, Array]  # Voicing and cents
 
 
 def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> None:

@@ -15,11 +15,9 @@ from ...kernels.ragged_ops import nearest
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Pairs
 
-_AT_ONCE = 2**15
-"""Pairs of pitches compared at once."""
+_AT_ONCE = 2**15  # Pairs of pitches compared at once
 
-Way = tuple[float, bool]
-"""A window in semitones, and whether to ignore octaves."""
+Way = tuple[float, bool]  # A window in semitones, and whether to ignore octaves
 
 
 @dataclass(frozen=True)
@@ -27,11 +25,9 @@ class Pitches:
     """Frames with any number of pitches."""
 
     midi: Float
-    chroma: Float
-    """float64 (pitches,): MIDI numbers with fractions; chroma from 0 to below 12."""
+    chroma: Float  # float64 (pitches,): MIDI numbers with fractions; chroma from 0 to below 12
     first: Int
-    counts: Int
-    """Offset and number of the pitches of each frame: int64 (frames,)."""
+    counts: Int  # Offset and number of the pitches of each frame: int64 (frames,)
 
     def take(self, frames: Int) -> Pitches:
         """Select frames, sharing the pitches."""

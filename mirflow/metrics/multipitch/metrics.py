@@ -21,12 +21,9 @@ from ..frames import with_frames
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
-MAX_TIME = 30000.0
-"""Latest time in seconds; later ones are taken for a wrong unit."""
-MAX_FREQ = 5000.0
-"""Highest pitch in Hz; higher ones are taken for a wrong unit."""
-MIN_FREQ = 20.0
-"""Lowest pitch in Hz; lower ones are taken for a wrong unit."""
+MAX_TIME = 30000.0  # Latest time in seconds; later ones are taken for a wrong unit
+MAX_FREQ = 5000.0  # Highest pitch in Hz; higher ones are taken for a wrong unit
+MIN_FREQ = 20.0  # Lowest pitch in Hz; lower ones are taken for a wrong unit
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -131,8 +128,7 @@ def rates(name: str, counts: Counts, measure: Measure) -> Scored:
     return (open_share if measure.metric.surplus else share)(*parts[name])
 
 
-CHROMA = "chroma"
-"""The `needs` of metrics that ignore octaves."""
+CHROMA = "chroma"  # The `needs` of metrics that ignore octaves
 
 
 METRICS = (
@@ -151,8 +147,7 @@ METRICS = (
     ),
 )
 
-_BATCH = 2**15
-"""Frames processed at once, so that results fit into the cache."""
+_BATCH = 2**15  # Frames processed at once, so that results fit into the cache
 
 REFERENCE = "reference"
 MOST_PAIRS = 2**22

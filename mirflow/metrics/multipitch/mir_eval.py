@@ -18,8 +18,7 @@ from .metrics import MAX_FREQ, MAX_TIME, METRICS, MIN_FREQ, MIR_EVAL, count
 
 _NO_REFERENCE, _NO_ESTIMATE = "Reference frequencies are all empty.", "Estimate frequencies are all empty."
 _SIDES = ("ref_time", "ref_freqs", "est_time", "est_freqs")
-Frequencies = Sequence[Array]
-"""The frequencies of each frame."""
+Frequencies = Sequence[Array]  # The frequencies of each frame
 
 _scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
 

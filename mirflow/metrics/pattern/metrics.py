@@ -28,14 +28,10 @@ class Patterns:
     """The patterns of one track."""
 
     onset: Float
-    pitch: Float
-    """float64 (notes,)"""
-    note: Int
-    """Number of each distinct onset and pitch in the batch: int64 (notes,)."""
-    occurrences: Int
-    """int64 (patterns,): number of occurrences of each pattern; at least one."""
-    notes: Int
-    """Number of notes of each occurrence: int64 (occurrences,)."""
+    pitch: Float  # float64 (notes,)
+    note: Int  # Number of each distinct onset and pitch in the batch: int64 (notes,)
+    occurrences: Int  # int64 (patterns,): number of occurrences of each pattern; at least one
+    notes: Int  # Number of notes of each occurrence: int64 (occurrences,)
 
 
 def patterns_of(rows: Ragged, note: Int, offsets: Sequence[Int], row: int) -> Patterns:
@@ -58,8 +54,7 @@ def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
     return left_onset * pitches + left_pitch, right_onset * pitches + right_pitch
 
 
-Fraction = tuple[float, float]
-"""A score and its weight."""
+Fraction = tuple[float, float]  # A score and its weight
 
 
 class PatternComparison(Shared):

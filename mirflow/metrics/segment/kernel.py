@@ -28,12 +28,9 @@ class LabelledSpans:
     """Labelled intervals of many pairs."""
 
     start: Float
-    end: Float
-    """float64 (intervals,), seconds."""
-    code: Int
-    """Numbers of labels, in the order of the labels within each pair: int64 (intervals,)."""
-    counts: Int
-    """int64 (pairs,)"""
+    end: Float  # float64 (intervals,), seconds
+    code: Int  # Numbers of labels, in the order of the labels within each pair: int64 (intervals,)
+    counts: Int  # int64 (pairs,)
 
     def latest(self) -> Float:
         """Latest end of each pair, 0 without intervals: float64 (pairs,), seconds."""
@@ -55,8 +52,7 @@ def extreme(ufunc: np.ufunc, values: Float | Int, counts: Int, empty: float) -> 
 class Codes:
     """Numbers of labels, ignoring case; `NOTHING` is the number of frames without a label."""
 
-    of_label: Int
-    """int64 (labels + 1,): number of each label of a vocabulary; the last element is for missing labels."""
+    of_label: Int  # int64 (labels + 1,): number of each label of a vocabulary; the last element is for missing labels
     before: int
     after: int
 
@@ -124,8 +120,7 @@ def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: F
     return LabelledSpans(start, stop, code, total)
 
 
-MOST_FRAMES = 1 << 24
-"""Largest number of frames, up to which all integers are exact in single precision."""
+MOST_FRAMES = 1 << 24  # Largest number of frames, up to which all integers are exact in single precision
 
 
 def too_long(end: Float, frame_size: float) -> Bool:
@@ -146,22 +141,18 @@ def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
     return paint(first, stop, spans.code, spans.counts, frames)
 
 
-EXACT = "exact"
-"""Used instead of a frame size: durations between all boundaries of both sides."""
+EXACT = "exact"  # Used instead of a frame size: durations between all boundaries of both sides
 
 
 @dataclass(frozen=True, slots=True)
 class Stretches:
     """The stretches between the boundaries of both sides of many pairs, in order of time."""
 
-    pair: Int
-    """int64 (stretches,)"""
+    pair: Int  # int64 (stretches,)
     start: Float
-    end: Float
-    """float64 (stretches,)"""
+    end: Float  # float64 (stretches,)
     left: Int
-    right: Int
-    """int64 (stretches,): codes of both sides; `NOTHING` outside all intervals."""
+    right: Int  # int64 (stretches,): codes of both sides; `NOTHING` outside all intervals
 
 
 def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Stretches:
@@ -223,8 +214,7 @@ def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Bo
 
 
 Three = tuple[Scored, Scored, Scored]
-Given = Mapping[str, Value]
-"""Parameters of a measure."""
+Given = Mapping[str, Value]  # Parameters of a measure
 Both = tuple[Boundaries, Boundaries]
 
 
@@ -303,10 +293,8 @@ class LabelAgreement:
     def squares(self) -> tuple[Float, Float, Float]:
         """Sums of squares of the cells, of the reference's classes and of the estimate's."""
         table = self.table
-        reference, estimate = (
-            sum_by(side.pair, side.frames**2, len(table.frames)) for side in (table.left, table.right)
-        )
-        return table.sum_cells(table.count**2), reference, estimate
+        left, right = (sum_by(side.pair, side.frames**2, len(table.frames)) for side in (table.left, table.right))
+        return table.sum_cells(table.count**2), left, right
 
     @cached_property
     def pairs(self) -> tuple[Float, Float, Float, Float]:

@@ -133,16 +133,13 @@ def _of_kind(
 
 
 _MIXED = "(beta^2 * {} + {}) / (1 + beta^2)"
+_BOTH = replace(_WANTED, words=_MIXED.format("boundaries of the reference", "boundaries of the estimate"))
 _NEAREST = "median time from a boundary of the {} to the nearest of the {}"
 _ONE_LABEL = "share of the pairs of frames with one label in the {} that have one label in the {}"
 
 detection = _of_kind(
     "detection",
-    (
-        _ESTIMATED,
-        _WANTED,
-        replace(_WANTED, words=_MIXED.format("boundaries of the reference", "boundaries of the estimate")),
-    ),
+    (_ESTIMATED, _WANTED, _BOTH),
     (_WINDOW, _TRIM, _MATCHING),
     ("precision", "Precision", "share of the estimate's boundaries that match one of the reference"),
     ("recall", "Recall", "share of the reference's boundaries that match one of the estimate"),
@@ -304,8 +301,7 @@ v_measures = _of_kind(
 
 METRICS = metrics_in(globals())
 
-_AT_ONCE = 1 << 13
-"""Intervals processed at once, so that they fit into the cache."""
+_AT_ONCE = 1 << 13  # Intervals processed at once, so that they fit into the cache
 
 
 def score(
@@ -366,9 +362,8 @@ def _read_sides(
 ) -> tuple[Float, dict[int, str]]:
     """Scores and weights of fitted sides, float64 (2, pairs, measures), and the pairs that are refused."""
     values = np.zeros((2, len(end), len(measures)))
-    sizes = [
-        float(size) for size in {m["frame_size"] for m in measures if "frame_size" in m.parameters} - {kernel.EXACT}
-    ]
+    own = {measure["frame_size"] for measure in measures if "frame_size" in measure.parameters}
+    sizes = [float(size) for size in own - {kernel.EXACT}]
     for size in sizes:
         if not 0 < size < np.inf:
             raise MetricError(f"the frame size must be greater than 0, got {size!r}")

@@ -18,8 +18,7 @@ from ..base import Grid, Pairs, Scores, computed_once
 from ..measures import Measure
 from . import kernel
 
-SILENCE = ("sil", "silence", "silece", "si")
-"""Labels (case-sensitive) whose intervals have no boundaries."""
+SILENCE = ("sil", "silence", "silece", "si")  # Labels (case-sensitive) whose intervals have no boundaries
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:

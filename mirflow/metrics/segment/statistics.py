@@ -17,8 +17,7 @@ from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
 from .kernel import encode, take
 
-ONE_SIDE = "one side"
-"""The `needs` of these metrics."""
+ONE_SIDE = "one side"  # The `needs` of these metrics
 
 
 class OneSide(Shared):
