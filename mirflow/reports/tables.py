@@ -144,14 +144,17 @@ def to_text(
     """Write a table for a terminal.
 
     `width`: columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed.
-    Numbers are never cut. `bold`: whether the best values, and those that are not told apart from them, are bold, in
-    the codes of a terminal. `signed`: whether the signatures of the numbers are among the notes. `charts`: whether
-    intervals are also drawn, where 120 columns or more have room for that.
+    Numbers are never cut; names of systems and tracks are, where the table would be wider.
+    `bold`: whether the best values, and those that are not told apart from them, are bold, in the codes
+    of a terminal. `signed`: whether the signatures of the numbers are among the notes. `charts`: whether intervals are
+    also drawn, where 120 columns or more have room for that.
     """
     from .standings import bounded_values, text_charts  # needs numpy, which help does without
 
     if table.details and not details:
         table = replace(table, details=("columns and methods: --notes (details=True)",))
+    if width and full_width(table) > width:
+        table = _with_short_names(table)
     below = _signed(table)[2] if signed else (*table.notes, *table.details)
     if charts and width and width >= _WIDE:
         # The table with a chart behind each column of values with intervals, if all of that has room.
@@ -172,6 +175,27 @@ def to_text(
     ]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)] if table.columns else []
     return "".join(f"{part}\n" for part in (sentence, title, "\n\n".join(blocks), *notes) if part)
+
+
+def _with_short_names(table: Table) -> Table:
+    """The same with names of systems and tracks, in columns and in heads, as charts and lanes have them."""
+    from .drawing import short_names  # needs numpy, which help does without
+
+    columns = list(map(list, zip(*table.rows, strict=True)))
+    signed = table.signing.columns if table.signing and table.signing.rows else ()
+    behind = len(table.signing.rows[0]) if table.signing and signed else 0
+    heads = list(table.columns)
+    for kind, called in (("system", ("system", "other")), ("track", ("track",))):
+        named = [place for place, name in enumerate(table.columns) if name in called and columns]
+        across = [behind + place for place, names in enumerate(signed) if [dim for dim, _ in names] == [kind]]
+        entries = dict.fromkeys(entry for place in named for entry in columns[place] if isinstance(entry, str))
+        names = list(entries | dict.fromkeys(heads[place] for place in across))
+        short: dict[Entry, Entry] = dict(zip(names, short_names(names), strict=True))
+        for place in named:
+            columns[place] = [short.get(entry, entry) for entry in columns[place]]
+        for place in across:
+            heads[place] = str(short[heads[place]])
+    return replace(table, columns=tuple(heads), rows=tuple(zip(*columns, strict=True)))
 
 
 _WIDE = 120
