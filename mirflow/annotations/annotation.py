@@ -217,10 +217,6 @@ def absent(kind: Kind, name: str, size: int) -> Column:
     return np.full(size, "" if kind.variable(name).dtype == "str" else np.nan)
 
 
-def _is_missing(column: Column) -> bool:
-    return bool((column == "").all() if column.dtype.kind == "U" else np.isnan(column).all())
-
-
 def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int:
     """Codes of all labels; -1 for the items of an annotation without labels."""
     codes = encode((annotation.labels or () for annotation in annotations), vocabulary)
@@ -245,11 +241,11 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
     if codes is not None and "label" in optional and (codes < 0).all():
         codes = None
     labels = None if codes is None else ["" if code < 0 else rows.labels[code] for code in codes.tolist()]
-    columns = {
-        name: column
-        for name, column in single.columns.items()
-        if name != "label" and not (name in optional and len(column) and _is_missing(column))
-    }
+    columns = {name: column for name, column in single.columns.items() if name != "label"}
+    for name in optional & columns.keys():
+        column = columns[name]
+        if len(column) and ((column == "") if column.dtype.kind == "U" else np.isnan(column)).all():
+            del columns[name]
     lines = () if kind == "audio" else None
     known = dict(attrs or {})
     account = read_account(str(known.pop(ACCOUNT, "")))
@@ -261,9 +257,7 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
 
     `files` has the name of each level's file for messages; empty: all levels are in one file.
     """
-    columns: dict[str, Column] = {
-        name: np.concatenate([level.columns[name] for level in levels]) for name in ("start", "end")
-    }
+    start, end = (np.concatenate([level.columns[name] for level in levels]) for name in ("start", "end"))
     labels = [label for level in levels for label in level.labels or ()]
     counts = np.array([len(level) for level in levels], dtype=np.int64)
     lines = [line for level in levels for line in level.lines or range(1, len(level) + 1)]
@@ -271,11 +265,10 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
         counts = counts[:0]
     account = tuple(remark for level in levels for remark in level.account)
     if files:
-        account = tuple(
-            replace(remark, message=f"{place_of(file, remark.line)}: {remark.message}", line=None)
-            for level, file in zip(levels, files, strict=True)
-            for remark in level.account
-        )
+        told = [(file, remark) for level, file in zip(levels, files, strict=True) for remark in level.account]
+        messages = [f"{place_of(file, remark.line)}: {remark.message}" for file, remark in told]
+        account = tuple(replace(one, message=text, line=None) for (_, one), text in zip(told, messages, strict=True))
+    columns = {"start": start, "end": end}
     return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files), account)
 
 

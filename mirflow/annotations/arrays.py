@@ -103,9 +103,7 @@ def as_array(name: str, value: Any) -> Column:
     [[0.0, 1.5], [1.5, 2.0]]
     """
     array = as_column(name, value)
-    if array.dtype == object and is_nested(array):
-        return as_column(name, unnested(array))
-    return array
+    return as_column(name, unnested(array)) if array.dtype == object and is_nested(array) else array
 
 
 def is_nested(array: Column) -> bool:
@@ -373,11 +371,8 @@ def _patterns(kind: Kind, given: Mapping[str, Any]) -> Laid:
         return _nested(kind, given)
     _demand_alone("patterns", given, [name for name in given if name != "patterns"])
     patterns = [list(_parts("patterns", pattern)) for pattern in _parts("patterns", given["patterns"])]
-    occurrences = [
-        numbers("patterns", list(one) if isinstance(one, Sequence) else one, (None, 2))
-        for pattern in patterns
-        for one in pattern
-    ]
+    every = [list(one) if isinstance(one, Sequence) else one for pattern in patterns for one in pattern]
+    occurrences = [numbers("patterns", one, (None, 2)) for one in every]
     notes = np.concatenate([np.zeros((0, 2)), *occurrences])
     counts = (list(map(len, patterns)), list(map(len, occurrences)))
     columns = {"onset": notes[:, 0].copy(), "pitch": notes[:, 1].copy()}
@@ -440,9 +435,8 @@ def _audio(given: Mapping[str, Any]) -> Annotation:
     if array.dtype.kind != "f":
         raise InvalidAnnotationError(f"sources must be floating point, from -1 to 1, not {array.dtype}")
     if array.ndim not in (1, 2, 3):
-        raise InvalidAnnotationError(
-            f"sources have the shape {array.shape}, not (n, samples) or (n, samples, channels)"
-        )
+        message = f"sources have the shape {array.shape}, not (n, samples) or (n, samples, channels)"
+        raise InvalidAnnotationError(message)
     if not (math.isfinite(rate) and rate > 0):
         raise InvalidAnnotationError(f"rate must be the sampling rate in Hz, not {rate}")
     array = np.atleast_2d(array)

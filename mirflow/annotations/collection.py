@@ -183,14 +183,10 @@ class Collection(TrackMapping):
     def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> Collection:
         """Select tracks by position, or by a mask with one value per track."""
         index = self._positions(track)
-        return Collection(
-            self.kind,
-            tuple(self.tracks[row] for row in index),
-            self.rows.take(index),
-            {name: values[index] for name, values in self.metadata.items()},
-            self.attrs,
-            {place: self.originals[row] for place, row in enumerate(index.tolist()) if row in self.originals},
-        )
+        tracks = tuple(self.tracks[row] for row in index)
+        metadata = {name: values[index] for name, values in self.metadata.items()}
+        originals = {at: self.originals[row] for at, row in enumerate(index.tolist()) if row in self.originals}
+        return Collection(self.kind, tracks, self.rows.take(index), metadata, self.attrs, originals)
 
     @cached_property
     def accounts(self) -> dict[int, tuple[Remark, ...]]:
@@ -407,11 +403,8 @@ def from_dataset(dataset: xr.Dataset) -> Collection:
     # A variable with the name of its dim, such as tempo, is a coordinate.
     rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.variables.items()})
     known = {*to_variables(KINDS[name], rows)}
-    metadata = {
-        str(key): value.values
-        for key, value in dataset.data_vars.items()
-        if key not in known and value.dims == ("track",)
-    }
+    others = {key: value for key, value in dataset.data_vars.items() if key not in known}
+    metadata = {str(key): value.values for key, value in others.items() if value.dims == ("track",)}
     tracks = tuple(str(track) for track in dataset["track"].values)
     if dataset.attrs.get(ORDER, _order(tracks, rows)) != _order(tracks, rows):
         raise AnnotationError(

@@ -166,16 +166,14 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
         if wrong.any():
             where = f"number {int(wrong.argmax())} is {times[wrong.argmax()]} s"
             raise AnnotationError(f"times of a grid must be finite and ascending, but {where}")
-        return TimeGrid(
-            "times", times, float(2 * times[-1] - times[-2])
-        )  # the last stretch is as long as the one before
+            # The last stretch is as long as the one before.
+        return TimeGrid("times", times, float(2 * times[-1] - times[-2]))
     hop = hop_of(spec)
     if hop is not None:
         return frame_grid(kind, float(extents(kind, rows).max(initial=0.0)), hop)
     if spec == "reference" and kind.gridded_as == "events":
-        raise AnnotationError(
-            "use the grid union or {hop: seconds} for events; the reference's times contain only its own events"
-        )
+        message = "use the grid union or {hop: seconds} for events; the reference's times contain only its own events"
+        raise AnnotationError(message)
     if spec == "reference":
         rows = rows.take([0])
     times = np.concatenate([rows.columns[name] for name in kind.times])

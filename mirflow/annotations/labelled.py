@@ -61,10 +61,9 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
     if missing:
         raise AnnotationError(f"an annotation of kind {name!r} needs the variables {', '.join(missing)}")
+    held = {v.name: v.dtype for v in kind.variables if v.name != "label" and v.name in dataset.variables}
     columns: dict[str, Column] = {
-        v.name: np.asarray(dataset[v.name].values, dtype=DTYPES[v.dtype])
-        for v in kind.variables
-        if v.name != "label" and v.name in dataset.variables
+        name: np.asarray(dataset[name].values, dtype=DTYPES[dtype]) for name, dtype in held.items()
     }
     labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
     inner = tuple(_counts(size, dataset[size].values) for size in sizes)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import AnnotationError, PluginError, UnknownNameError
 from ..plugins import TASKS, declared, find
@@ -100,7 +100,7 @@ class Kind:
     needed: tuple[tuple[str, ...], ...] = ()
     """Alternative sets of columns that a header must contain."""
     usual_order: tuple[str, ...] = ()
-    """Columns of files without header, in order."""
+    """Columns of files without header, in order; empty: `columns`."""
     narrow_order: tuple[str, ...] = ()
     """Columns of rows with exactly this many columns; empty: as usual."""
     headings: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
@@ -125,7 +125,11 @@ class Kind:
     """Task -> columns of its rows in messages, if they differ from `usual_order`."""
     arguments: tuple[str, ...] = ()
     """Arguments of mir_eval's functions for one side, in order, for :mod:`mirflow.annotations.arrays`: names of
-    variables, or of arrays that contain several."""
+    variables, or of arrays that contain several; empty: all variables."""
+
+    def __post_init__(self) -> None:
+        for name, usual in (("arguments", tuple(v.name for v in self.variables)), ("usual_order", self.columns)):
+            object.__setattr__(self, name, getattr(self, name) or usual)
 
     def variable(self, name: str) -> Variable:
         """Return a variable by name."""
@@ -216,8 +220,17 @@ HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _START = Variable("start", "float64", "start of the interval", "s")
 _END = Variable("end", "float64", "end of the interval", "s")
 _LABEL = Variable("label", "str", "label", optional=True)
-_INTERVAL_COLUMNS = ("start", "end", "duration", "label")
-_INTERVAL_NEEDED = (("start", "end"), ("start", "duration"))
+_SPANS: Mapping[str, Any] = MappingProxyType(
+    {
+        "columns": ("start", "end", "duration", "label"),
+        "needed": (("start", "end"), ("start", "duration")),
+        "usual_order": ("start", "end", "label"),
+        "numbers": 2,
+        "followed_by": "label",
+        "arguments": ("intervals", "label"),
+    }
+)
+"""What kinds of labelled stretches of time have in common."""
 
 KINDS = MappingProxyType(
     {
@@ -241,38 +254,27 @@ KINDS = MappingProxyType(
                 rows=dict.fromkeys(("beat", "downbeat"), ("time", "position", "bar")),
                 drawn_as="ticks",
                 gridded_as="events",
-                arguments=("time", "label"),
             ),
             Kind(
                 "intervals",
                 ("segment",),
                 (_START, _END, Variable("label", "str", "label")),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
-                columns=_INTERVAL_COLUMNS,
-                needed=_INTERVAL_NEEDED,
-                usual_order=("start", "end", "label"),
+                **_SPANS,
                 recognised=True,
-                numbers=2,
-                followed_by="label",
                 drawn_as="segments",
                 gridded_as="labels",
-                arguments=("intervals", "label"),
             ),
             Kind(
                 "hierarchy",
                 ("level", "segment"),
                 (_START, _END, Variable("label", "str", "label")),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
-                columns=_INTERVAL_COLUMNS,
-                needed=_INTERVAL_NEEDED,
-                usual_order=("start", "end", "label"),
-                numbers=2,
-                followed_by="label",
+                **_SPANS,
                 drawn_as="levels",
                 gridded_as="levels",
                 level="intervals",
                 part="level",
-                arguments=("intervals", "label"),
             ),
             Kind(
                 "notes",
@@ -320,23 +322,17 @@ KINDS = MappingProxyType(
                 followed_by="label",
                 alike=("beat", "melody", "segment", "transcription", "tempo"),  # a time and a number, or two
                 drawn_as="drums",
-                arguments=("time", "label", "velocity"),
             ),
             Kind(
                 "pedals",
                 ("stretch",),
                 (_START, _END, Variable("label", "str", "pedal: sustain, sostenuto or soft, or its controller")),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
-                columns=_INTERVAL_COLUMNS,
-                needed=_INTERVAL_NEEDED,
-                usual_order=("start", "end", "label"),
+                **_SPANS,
                 headings={"label": _words("pedal controller control cc number label name")},
-                numbers=2,
-                followed_by="label",
                 alike=("segment", "chord", "transcription"),
                 drawn_as="segments",
                 gridded_as="pedals",
-                arguments=("intervals", "label"),
             ),
             Kind(
                 "series",
@@ -355,7 +351,6 @@ KINDS = MappingProxyType(
                 drawn_as="curve",
                 gridded_as="curve",
                 height="frequency",
-                arguments=("time", "frequency", "voicing"),
             ),
             Kind(
                 "multipitch",
@@ -372,7 +367,6 @@ KINDS = MappingProxyType(
                 drawn_as="frames",
                 gridded_as="pitches",
                 height="frequency",
-                arguments=("time", "frequency"),
             ),
             Kind(
                 "patterns",
@@ -406,7 +400,6 @@ KINDS = MappingProxyType(
                 rows={"key": ("tonic", "mode")},
                 drawn_as="text",
                 written=True,
-                arguments=("label",),
             ),
             Kind(
                 "labels",
@@ -414,7 +407,6 @@ KINDS = MappingProxyType(
                 (Variable("label", "str", "class or tag"), Variable("value", "float64", "affinity", optional=True)),
                 columns=("label", "value"),
                 needed=(("label",),),
-                usual_order=("label", "value"),
                 listed=True,
                 headings={
                     "label": _words(
@@ -431,7 +423,6 @@ KINDS = MappingProxyType(
                 rows={"classification": ("label",)},
                 drawn_as="text",
                 written=True,
-                arguments=("label", "value"),
             ),
             Kind(
                 "text",
@@ -448,7 +439,6 @@ KINDS = MappingProxyType(
                 rows={"lyrics": ("text",)},
                 drawn_as="list",
                 written=True,
-                arguments=("label", "start", "end", "line", "language"),
             ),
             Kind(
                 "ranking",
@@ -527,7 +517,6 @@ KINDS = MappingProxyType(
                 ("finite", "in_seconds", "not_negative"),
                 columns=("time", "detected", "position", "pitch"),
                 needed=(("time", "position"),),
-                usual_order=("time", "detected", "position", "pitch"),
                 narrow_order=("time", "position", "pitch"),  # alignments without times of detection
                 headings={
                     "time": _words("time onset onset_time estimated estimated_onset performance"),
@@ -550,7 +539,6 @@ KINDS = MappingProxyType(
                 ),
                 columns=("score_id", "performance_id", "label"),
                 needed=(("score_id", "performance_id"),),
-                usual_order=("score_id", "performance_id", "label"),
                 narrow_order=("score_id", "performance_id"),
                 headings={
                     # Of partitura, of ASAP, and of Parangonada, whose numbers of types are 0, 1 and 2.
@@ -575,7 +563,6 @@ KINDS = MappingProxyType(
                 ("finite", "in_seconds"),
                 drawn_as="sheet",
                 height="pitch",
-                arguments=("time", "notated_start", "notated_end", "pitch", "voice", "label"),
             ),
             Kind(
                 "audio",

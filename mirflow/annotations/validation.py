@@ -141,49 +141,31 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
     return findings
 
 
-SLOWEST = MappingProxyType(
+USUAL = MappingProxyType(
     {
-        "beat": 60.0,
-        "downbeat": 100.0,
-        "onset": 100.0,
-        "alignment": 100.0,
-        "drums": 100.0,
-        "transcription": 30.0,
-        "melody": 1.0,
-        "multipitch": 1.0,
-        "score_following": 30.0,
-        "pedal": 300.0,
-        "chord": 300.0,
-        "local_key": 1200.0,
-        "segment": 1200.0,
-        "hierarchy": 1200.0,
+        "beat": (0.2, 2.0, 60.0),
+        "downbeat": (0.8, 12.0, 100.0),
+        "onset": (0.03, 10.0, 100.0),
+        "alignment": (0.03, 10.0, 100.0),
+        "drums": (0.02, 5.0, 100.0),
+        "transcription": (0.01, 5.0, 30.0),
+        "melody": (0.0005, 0.2, 1.0),
+        "multipitch": (0.0005, 0.2, 1.0),
+        "score_following": (0.01, 5.0, 30.0),
+        "pedal": (0.2, 60.0, 300.0),
+        "chord": (0.2, 30.0, 300.0),
+        "local_key": (2.0, 300.0, 1200.0),
+        "segment": (2.0, 120.0, 1200.0),
+        "hierarchy": (0.5, 120.0, 1200.0),
     }
 )
-"""Seconds between two items of a task above which their times are reported: in ms they are as far apart."""
+"""Seconds between two items of a task: the least and the most with which another unit of times is proposed, and those
+above which times are reported, as in ms they are as far apart."""
 SPACED = 4
 """Items by which that is judged."""
 FASTEST, MANY = MappingProxyType({"beat": 0.1, "downbeat": 0.2}), 50
 """Mean seconds between so many items or more of a task below which they are reported as frames: 600 beats a minute."""
 
-USUAL = MappingProxyType(
-    {
-        "beat": (0.2, 2.0),
-        "downbeat": (0.8, 12.0),
-        "onset": (0.03, 10.0),
-        "alignment": (0.03, 10.0),
-        "drums": (0.02, 5.0),
-        "transcription": (0.01, 5.0),
-        "melody": (0.0005, 0.2),
-        "multipitch": (0.0005, 0.2),
-        "score_following": (0.01, 5.0),
-        "pedal": (0.2, 60.0),
-        "chord": (0.2, 30.0),
-        "local_key": (2.0, 300.0),
-        "segment": (2.0, 120.0),
-        "hierarchy": (0.5, 120.0),
-    }
-)
-"""Seconds between two items of a task, at least and at most, with which another unit of times is proposed."""
 _DENSEST = 1 / 30
 """Share of the least usual time between items below which they lie too close for seconds."""
 _UNITS = MappingProxyType({"ms": 1e-3, "frames@0.01": 1e-2, "samples@44100": 1 / 44100})
@@ -228,8 +210,8 @@ def odd_spacing(task: str, spans: Float) -> dict[int, str]:
     first, last, count = spans.T
     spacing = divide(last - first, count - 1, where=count >= SPACED)
     close = (count >= MANY) & (spacing < FASTEST.get(task, 0.0))
-    far = spacing > SLOWEST.get(task, np.inf)
-    least, most = USUAL.get(task, (0.0, np.inf))
+    least, most, slowest = USUAL.get(task, (0.0, np.inf, np.inf))
+    far = spacing > slowest
     tiny = (spacing > 0) & (spacing < least * _DENSEST) & (count >= SPACED)
     found: dict[int, str] = {}
     for row in np.flatnonzero(close | far | tiny).tolist():
@@ -253,5 +235,5 @@ def is_usual(task: str, span: Float) -> bool:
     first, last, count = span.tolist()
     if task not in USUAL or not count >= SPACED:  # which NaN is not
         return True
-    least, most = USUAL[task]
+    least, most, _ = USUAL[task]
     return bool(least <= (last - first) / (count - 1) <= most)

@@ -15,7 +15,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
 from ..annotations.schema import Kind, kind_of
-from ..annotations.validation import FASTEST, MANY, SLOWEST, extents, odd_spacing
+from ..annotations.validation import FASTEST, MANY, USUAL, extents, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
 from ..ragged import Bool, Float, Int
@@ -255,8 +255,8 @@ _SCALE = Doubt(
 SPACING = Doubt(
     "time_unit",
     "the items of a side, or of both, are too far apart for seconds: more than "
-    f"{SLOWEST['melody']:.0f} s between frames of pitches, {SLOWEST['beat']:.0f} s between beats, "
-    f"{SLOWEST['transcription']:.0f} s between notes, {SLOWEST['segment'] / 60:.0f} minutes between sections. They "
+    f"{USUAL['melody'][2]:.0f} s between frames of pitches, {USUAL['beat'][2]:.0f} s between beats, "
+    f"{USUAL['transcription'][2]:.0f} s between notes, {USUAL['segment'][2] / 60:.0f} minutes between sections. They "
     f"are milliseconds, frames or samples. Or {MANY} beats or more are less than {FASTEST['beat']:g} s apart, as "
     "frames of an activation curve; or items lie so close that seconds were read in another unit",
 )

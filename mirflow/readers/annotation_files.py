@@ -116,15 +116,8 @@ def _opened(source: Any, options: Mapping[str, Any]) -> JamsFile:
 
 def tasks_meant(sources: Iterable[Any], options: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
     """The tasks that JAMS files or objects all may mean; a namespace with the name of a task means this one."""
-    meant = [
-        dict.fromkeys(
-            task
-            for choice in _opened(source, options).choices
-            if choice.namespace in NAMESPACES
-            for task in NAMESPACES[choice.namespace].meant
-        )
-        for source in sources
-    ]
+    held = [[NAMESPACES.get(one.namespace) for one in _opened(source, options).choices] for source in sources]
+    meant = [dict.fromkeys(task for one in own if one is not None for task in one.meant) for own in held]
     return [task for task in meant[0] if all(task in other for other in meant)] if meant else []
 
 

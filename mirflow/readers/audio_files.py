@@ -127,9 +127,8 @@ class FileSignal:
             # Some programs include the 8 bytes of the container's header, or a padding byte.
             slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
             if slack < promised - held and promised < _LENGTH_UNKNOWN:
-                raise UnreadableError(
-                    f"is truncated: its header says {promised} bytes, the file has {held}", path=self.name
-                )
+                message = f"is truncated: its header says {promised} bytes, the file has {held}"
+                raise UnreadableError(message, path=self.name)
         from soundfile import SoundFileError
 
         try:

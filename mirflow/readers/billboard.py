@@ -154,9 +154,8 @@ class _Lines:
                 if len(phrases) > 1 and phrases[-1].time < phrases[-2].time:
                     raise self._error(f"is at {phrases[-1].time:g} s, before the line above it", line)
         if phrases and not phrases[-1].name:
-            raise self._error(
-                "the last line must be 'end' or 'silence'; its end is unknown otherwise", phrases[-1].line
-            )
+            message = "the last line must be 'end' or 'silence'; its end is unknown otherwise"
+            raise self._error(message, phrases[-1].line)
         return phrases
 
     def _error(self, message: str, line: int) -> InvalidAnnotationError:
@@ -212,11 +211,9 @@ class _Lines:
             return WrittenBar(metre, (X_CHORD,))
         halves = [2] if metre.beats % 2 == 0 else []
         if len(chords) not in (1, metre.beats, metre.number, *halves):
-            raise self._error(
-                f"a bar of {metre.number}/{metre.unit} has {len(chords)} chords and periods: {' '.join(tokens)!r}; "
-                f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}",
-                line,
-            )
+            held = f"{len(chords)} chords and periods: {' '.join(tokens)!r}"
+            wanted = f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}"
+            raise self._error(f"a bar of {metre.number}/{metre.unit} has {held}; {wanted}", line)
         return WrittenBar(metre, tuple(chords), pauses)
 
 
@@ -253,9 +250,8 @@ def _beats(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
     for phrase, after in pairwise(phrases):
         for bar, start, whole in phrase.bar_times(after.time):
             step = bar.metre.length / bar.metre.beats
-            rows += [
-                (start + whole * float(step * beat), str(beat + 1), phrase.line) for beat in range(bar.metre.beats)
-            ]
+            times = (start + whole * float(step * beat) for beat in range(bar.metre.beats))
+            rows += [(time, str(number), phrase.line) for number, time in enumerate(times, 1)]
     return _annotation("events", rows, phrases, name)
 
 

@@ -122,10 +122,8 @@ def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[b
 def demand_no_json(data: bytes, name: str | Path) -> None:
     """Raise if a file to be read as text is JSON, such as a JAMS file with another suffix."""
     if _JSON.match(data):
-        message = (
-            "is JSON (JAMS files end in .jams), not text; if it is JAMS, declare format: jams (--input-format jams)"
-        )
-        raise UnreadableError(message, path=name)
+        remedy = "if it is JAMS, declare format: jams (--input-format jams)"
+        raise UnreadableError(f"is JSON (JAMS files end in .jams), not text; {remedy}", path=name)
 
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:

@@ -376,9 +376,8 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
     if width and any((row.count(separator) + 1 if separator else len(row.split())) != width for row in rows):
         raise ValueError
     places = [layout.places[name] for name in names]
-    table = np.loadtxt(
-        StringIO("\n".join(rows)), comments=None, delimiter=separator, usecols=None if layout.usual else places, ndmin=2
-    )
+    text, usecols = StringIO("\n".join(rows)), None if layout.usual else places
+    table = np.loadtxt(text, comments=None, delimiter=separator, usecols=usecols, ndmin=2)
     if not layout.usual:
         places = list(range(len(names)))
     elif not are_numbers_of(table, layout.kind, split_line(rows[0], layout.separator)):

@@ -181,9 +181,8 @@ class _RegularFiles:
 
     def ragged(self) -> Ragged:
         """The annotations as rows, if the rows of the files are the items of the annotations."""
-        columns = {
-            name: np.ascontiguousarray(self.numbers[:, at]) for at, name in enumerate(_number_columns(self.layout))
-        }
+        names = _number_columns(self.layout)
+        columns = {name: np.ascontiguousarray(self.numbers[:, at]) for at, name in enumerate(names)}
         assert self.labels is not None
         every = annotation_of(self.layout, columns, self.labels, range(1, len(self.numbers) + 1), {})
         return Ragged({**every.columns, "label": self.labels.codes}, (self.counts,), self.labels.vocabulary)
@@ -399,9 +398,8 @@ class Words:
             self.eights[start + (_BEFORE + 8 * part)] & _FIRST[np.clip(length - 8 * part, 0, 8)]
             for part in range(parts)
         ]
-        number = (
-            texts[0] if parts == 1 else np.sum([one * by for one, by in zip(texts, _FACTORS, strict=False)], axis=0)
-        )
+        mixed = [one * by for one, by in zip(texts, _FACTORS, strict=False)]
+        number = texts[0] if parts == 1 else np.sum(mixed, axis=0)
         first = _first_equal(number)
         # Texts of one number are mostly equal, which is checked, as two of a part may get the same.
         if not all(np.array_equal(one, one[first]) for one in texts):

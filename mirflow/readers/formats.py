@@ -242,9 +242,7 @@ TABLES: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.tab
 """Formats whose files always hold many tracks: rankings and relevance judgements."""
 WHOLE: tuple[str, ...] = tuple(name for name, one in FORMATS.items() if one.whole)
 """Formats with rows of all items of a collection; only those on the other side are scored."""
-_BY_SUFFIX = {
-    suffix[1:]: name for name, one in FORMATS.items() for suffix in (f".{name}", *one.suffixes, *one.unlisted)
-}
+_BY_SUFFIX = {end[1:]: name for name, one in FORMATS.items() for end in (f".{name}", *one.suffixes, *one.unlisted)}
 _BY_ENDING = tuple((one.ending, name) for name, one in FORMATS.items() if one.ending)
 
 

@@ -628,18 +628,15 @@ def is_jams(thing: object) -> bool:
     >>> is_jams("a.jams")
     False
     """
-    return any(
-        kind.__module__ == "jams.core" and kind.__name__ in ("JAMS", "Annotation") for kind in type(thing).__mro__
-    )
+    names = [(kind.__module__, kind.__name__) for kind in type(thing).__mro__]
+    return ("jams.core", "JAMS") in names or ("jams.core", "Annotation") in names
 
 
 def open_objects(thing: Any) -> JamsFile:
     """The annotations of a ``jams.JAMS`` object, or of a ``jams.Annotation``."""
     held = [thing] if hasattr(thing, "namespace") else list(thing.annotations)
     annotators = [one.annotation_metadata.annotator for one in held]
-    metadata = [
-        {"annotator": {key: annotator[key] for key in ("id", "name") if key in annotator}} for annotator in annotators
-    ]
+    metadata = [{"annotator": {key: who[key] for key in ("id", "name") if key in who}} for who in annotators]
     choices = name_annotators([one.namespace for one in held], metadata)
     about = getattr(thing, "file_metadata", None)
     attrs = {} if about is None else _file_attrs(vars(about))

@@ -359,22 +359,18 @@ def demand_read(
     place = next((place for place in left if place in numbered), None)
     if place is not None:
         named = {column: header[where] for column, where in places.items() if where < len(header)}
-        message = f"the column {header[place]!r} holds numbers and would not be read: "
-        raise InvalidAnnotationError(message + _remedy(header[place], named, kind), path=name, line=line)
-
-
-def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
-    """Remedy for a column that may have to be read."""
-    without = {column: name for column, name in named.items() if column != "value"}
-    own, bare = declare_columns({**without, "value": unread}), declare_columns(without)
-    if "value" in named:
-        others = f"if they are those of {named['value']!r}, declare {declare_columns(named)}"
-        return f"if these are the {kind.values.removeprefix('the ')}, declare {own}; {others}"
-    if heading(unread) in _LARGER_IS_FARTHER:
-        turned = "-x, or a column of ranks," if "rank" in kind.ordered_by else "1 - x"
-        reversed_ = f"smaller numbers are better there, unlike in {kind.values}: write {turned} under another name"
-        return f"{reversed_}; or, to ignore them, declare {bare}"
-    return f"if they are {kind.values}, declare {own}; if not, declare {bare}"
+        without = {column: one for column, one in named.items() if column != "value"}
+        own, bare = declare_columns({**without, "value": header[place]}), declare_columns(without)
+        remedy = f"if they are {kind.values}, declare {own}; if not, declare {bare}"
+        if "value" in named:
+            others = f"if they are those of {named['value']!r}, declare {declare_columns(named)}"
+            remedy = f"if these are the {kind.values.removeprefix('the ')}, declare {own}; {others}"
+        elif heading(header[place]) in _LARGER_IS_FARTHER:
+            turned = "-x, or a column of ranks," if "rank" in kind.ordered_by else "1 - x"
+            remedy = f"smaller numbers are better there, unlike in {kind.values}: write {turned} under another name; "
+            remedy += f"or, to ignore them, declare {bare}"
+        message = f"the column {header[place]!r} holds numbers and would not be read: {remedy}"
+        raise InvalidAnnotationError(message, path=name, line=line)
 
 
 def is_beside(name: str, *, tracks: bool = False) -> bool:
@@ -385,10 +381,8 @@ def is_beside(name: str, *, tracks: bool = False) -> bool:
 
 def declare_columns(columns: Mapping[str, Any]) -> str:
     """The option that declares columns."""
-    named = (
-        f"{column}: {name if _PLAIN_NAME.fullmatch(str(name)) else repr(name)}" for column, name in columns.items()
-    )
-    return f"columns: {{{', '.join(named)}}}"
+    names = {column: name if _PLAIN_NAME.fullmatch(str(name)) else repr(name) for column, name in columns.items()}
+    return f"columns: {{{', '.join(f'{column}: {name}' for column, name in names.items())}}}"
 
 
 def demand_columns(rows: Rows, kind: Kind, task: str | None, width: int, name: str | Path) -> None:
@@ -435,13 +429,11 @@ def odd_velocities(table: Float) -> str:
     """
     third, fourth = table[:, 2], table[:, 3]
     low = bool((third == third.round()).all()) and 0 <= third.min() <= third.max() <= HIGHEST_MIDI
-    whole = len(table) >= _NOTES and low
     varied = fourth.min() >= 0 and len(np.unique(fourth)) >= _NOTES
-    if not whole or not varied or (fourth.max() <= HIGHEST_MIDI and third.min() < third.max()):
+    same = third.min() == third.max()
+    if len(table) < _NOTES or not low or not varied or (fourth.max() <= HIGHEST_MIDI and not same):
         return ""
-    what = f"whole numbers from {third.min():.0f} to {third.max():.0f}"
-    if third.min() == third.max():
-        what = f"only {third.min():.0f}"
+    what = f"only {third.min():.0f}" if same else f"whole numbers from {third.min():.0f} to {third.max():.0f}"
     return (
         f"the third column has {what}, the fourth numbers up to {fourth.max():g}: the columns may be start, end, "
         "velocity, pitch; then declare columns: {start: 0, end: 1, velocity: 2, pitch: 3} (--columns "
@@ -590,9 +582,8 @@ def guess_task(rows: Sequence[Sequence[str]]) -> str:
         return ""
     numbers = list(map(_leading, words))
     texts = [" ".join(row[len(head) :]) for row, head in zip(words, numbers, strict=True)]
-    (width, labelled), _ = Counter(
-        (len(head), bool(text)) for head, text in zip(numbers, texts, strict=True)
-    ).most_common(1)[0]
+    forms = Counter((len(head), bool(text)) for head, text in zip(numbers, texts, strict=True))
+    (width, labelled), _ = forms.most_common(1)[0]
     if labelled:
         labels = {text for head, text in zip(numbers, texts, strict=True) if len(head) == width and text}
         return _guess_from_labels(width, labels, len(rows))

@@ -95,10 +95,8 @@ def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
 def pieces_of(texts: Sequence[str], start: Column, end: Column) -> list[Piece]:
     """Texts with times as pieces: words of one line if none contains a blank, otherwise lines."""
     words = all(len(text.split()) < 2 for text in texts)
-    return [
-        (text, first, last, 1 if words else None)
-        for text, first, last in zip(texts, start.tolist(), end.tolist(), strict=True)
-    ]
+    times = zip(texts, start.tolist(), end.tolist(), strict=True)
+    return [(text, first, last, 1 if words else None) for text, first, last in times]
 
 
 def columns_of(pieces: Sequence[Piece]) -> dict[str, Column]:
@@ -188,11 +186,8 @@ def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
     stamps = zip(parts[1::3], parts[2::3], strict=True)
     times = [start, *(_seconds(*stamp) for stamp in stamps)]
     ends = [*times[1:], end]
-    return [
-        (text.strip(), first, last, line)
-        for text, first, last in zip(parts[::3], times, ends, strict=True)
-        if text.strip()
-    ]
+    words = zip(map(str.strip, parts[::3]), times, ends, strict=True)
+    return [(text, first, last, line) for text, first, last in words if text]
 
 
 def _seconds(minutes: str, seconds: str) -> float:
@@ -249,13 +244,10 @@ def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
         if named in names:
             what = f"has {names.count(named)} tiers of intervals {named!r}; names must be unique"
         raise InvalidAnnotationError(f"{what}; it holds {', '.join(names) or 'none'}", path=name)
-    rows = [
-        (re.sub(r"\s*\n\s*", " ", one[2].strip()), float(one[0]), float(one[1]))
-        for one in tiers[names.index(named)][1]
-        if one[2].strip()
-    ]
-    start, end = (np.array([row[place] for row in rows], dtype=np.float64) for place in (1, 2))
-    return pieces_of([row[0] for row in rows], start, end), list(range(1, len(rows) + 1))
+    rows = [one for one in tiers[names.index(named)][1] if one[2].strip()]
+    start, end = (np.array([float(row[place]) for row in rows], dtype=np.float64) for place in (0, 1))
+    texts = [re.sub(r"\s*\n\s*", " ", row[2].strip()) for row in rows]
+    return pieces_of(texts, start, end), list(range(1, len(rows) + 1))
 
 
 def _package(module: str, name: str | Path) -> Any:

@@ -71,10 +71,8 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
     found = pitched_notes(file, reading, clock, account, in_order=extend)
     if extend:
-        starts, given, channels, keys = (
-            np.array([getattr(note, name) for note in found], dtype=np.int64)
-            for name in ("start", "end", "channel", "pitch")
-        )
+        table = np.array([(note.start, note.end, note.channel, note.pitch) for note in found], dtype=np.int64)
+        starts, given, channels, keys = table.reshape(-1, 4).T
         voices, until = channels * 128 + keys, float(_last(file))
         ends = extend_ends(starts.astype(float), given.astype(float), voices, channels, presses, until)
         for tick, muted, _ in controls(file, _SOUND_OFF):  # ends them under the pedal, too
@@ -82,14 +80,11 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
         found = [note._replace(end=int(tick)) for note, tick in zip(found, ends.tolist(), strict=True)]
     found.sort(key=itemgetter(0, 2))  # start and pitch
     start, end, pitch, velocity, program, channel, *_ = zip(*found, strict=True) if found else [()] * 6
-    columns = {
-        "start": clock.seconds(np.array(start, dtype=np.int64)),
-        "end": clock.seconds(np.array(end, dtype=np.int64)),
-        "pitch": to_hertz(np.array(pitch, dtype=np.float64), "notes", "MIDI"),
-        "velocity": np.array(velocity, dtype=np.float64),
-        "program": np.array(program, dtype=np.float64),
-        "drum": (np.array(channel, dtype=np.int64) == _DRUM_CHANNEL).astype(np.float64),
-    }
+    times = {"start": clock.seconds(np.array(start, np.int64)), "end": clock.seconds(np.array(end, np.int64))}
+    drum = np.array(channel) == _DRUM_CHANNEL
+    numbers: dict[str, Any] = {"pitch": pitch, "velocity": velocity, "program": program, "drum": drum}
+    columns = times | {name: np.array(values, dtype=np.float64) for name, values in numbers.items()}
+    columns["pitch"] = to_hertz(columns["pitch"], "notes", "MIDI")
     treated, remarks = told_pedal(presses, extended=extend)
     # MIDI files have no lines that errors could name.
     names: dict[tuple[int, int, str], str] = {}
@@ -112,10 +107,8 @@ def _pedals(file: mido.MidiFile, name: str | Path, clock: Clock, account: Accoun
         final = {channel: (tick, value) for tick, channel, value in sorted(events, key=itemgetter(0))}
         if held := [tick for tick, value in final.values() if value >= DOWN]:
             since = clock.seconds(np.array(held)).max()
-            account.add(
-                "unended",
-                f"the {pedal} pedal that is down from {since:.6g} s on is not released: it ends with the file",
-            )
+            message = f"the {pedal} pedal that is down from {since:.6g} s on is not released: it ends with the file"
+            account.add("unended", message)
     columns = {"start": clock.seconds(ticks[:, 0]), "end": clock.seconds(ticks[:, 1])}
     labels, attrs = [pedal for *_, pedal in found], {"source": str(name)}
     return Annotation("pedals", columns, labels, lines=(), attrs=attrs, account=account.remarks)
@@ -315,9 +308,8 @@ def pitched_notes(
     if bends:
         most = max(bends, key=abs) / WHEEL
         starts = "starts" if len(bends) == 1 else "start"
-        message = (
-            f"{counted(len(bends), 'note')} that {starts} bent by up to {most:+.3g} semitones; bends are not applied"
-        )
+        bent = f"{counted(len(bends), 'note')} that {starts} bent by up to {most:+.3g} semitones"
+        message = f"{bent}; bends are not applied"
         account.add("bends", message, count=len(bends))
     if struck and not notes:
         message = f"{counted(struck, 'note')} of percussion (channel 10) left out; drums: true (--drums) reads them"

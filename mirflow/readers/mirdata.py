@@ -30,20 +30,6 @@ Entry = str | int | float | bool | None
 """A value of a track's metadata."""
 PACKAGE = "mirdata"
 _PITCH_UNITS = MappingProxyType({"hz": "Hz", "midi": "MIDI"})
-_TASKS: Mapping[str, str] = MappingProxyType(
-    {
-        "BeatData": "beat",
-        "ChordData": "chord",
-        "SectionData": "segment",
-        "KeyData": "key",
-        "NoteData": "transcription",
-        "F0Data": "melody",
-        "MultiF0Data": "multipitch",
-        "TempoData": "tempo",
-        "LyricData": "alignment",
-    }
-)
-"""Default task of each annotation class. Events have none, as they may belong to any task."""
 
 
 def is_mirdata(thing: object) -> bool:
@@ -56,7 +42,7 @@ def task_of_value(value: object) -> str | None:
     if type(value).__name__ == "MultiAnnotator":
         held = [annotation for annotation in value.annotations if annotation is not None]  # type: ignore[attr-defined]
         return task_of_value(held[0]) if held else None
-    return next((_TASKS[one.__name__] for one in type(value).__mro__ if one.__name__ in _TASKS), None)
+    return next((_CLASSES[one.__name__][0] for one in type(value).__mro__ if one.__name__ in _CLASSES), None)
 
 
 def convert(value: Any, reading: Reading, annotator: str | int | None = None) -> Annotation:
@@ -83,7 +69,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     if isinstance(value, str | int | float | list | tuple):
         return reading.with_labels(_from_plain(value, reading.kind))
     names = [one.__name__ for one in type(value).__mro__]
-    made = next((_CLASSES[name] for name in names if name in _CLASSES), None)
+    made = next((_CLASSES[name][1] for name in names if name in _CLASSES), None)
     if made is None:
         known = ", ".join(_CLASSES)
         raise InvalidAnnotationError(f"{names[0]} cannot be scored; supported annotations of mirdata are {known}")
@@ -142,8 +128,12 @@ def _intervals(value: Any, labels: str) -> Annotation:
     return Annotation("intervals", _spans(value), list(map(str, texts)), lines=())
 
 
-def _starts(value: Any, labels: str) -> Annotation:
-    return Annotation("events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=())
+def _labelled(labels: str) -> dict[str, Callable[[Any], Annotation]]:
+    def starts(value: Any) -> Annotation:
+        texts = list(map(str, getattr(value, labels)))
+        return Annotation("events", {"time": _spans(value)["start"]}, texts, lines=())
+
+    return {"events": starts, "intervals": partial(_intervals, labels=labels)}
 
 
 def _lyrics(value: Any) -> Annotation:
@@ -206,28 +196,27 @@ def _tempi(value: Any) -> Annotation:
     return Annotation("tempo", columns, lines=())
 
 
-_CLASSES: Mapping[str, Mapping[str, Callable[[Any], Annotation]]] = MappingProxyType(
+_CLASSES: Mapping[str, tuple[str | None, Mapping[str, Callable[[Any], Annotation]]]] = MappingProxyType(
     {
-        "BeatData": {"events": _beats},
-        "ChordData": {"intervals": partial(_intervals, labels="labels")},
-        "SectionData": {"intervals": partial(_intervals, labels="labels")},
-        "KeyData": {
-            "key": lambda value: Annotation("key", {}, list(map(str, value.keys)), lines=()),
-            "intervals": partial(_intervals, labels="keys"),
-        },
-        "NoteData": {"notes": _notes},
-        "F0Data": {"series": _melody, "multipitch": _voiced_pitches},
-        "MultiF0Data": {"multipitch": _pitches},
-        "TempoData": {"tempo": _tempi},
-        "LyricData": {
-            "events": partial(_starts, labels="lyrics"),
-            "intervals": partial(_intervals, labels="lyrics"),
-            "text": _lyrics,
-        },
-        "EventData": {"events": partial(_starts, labels="events"), "intervals": partial(_intervals, labels="events")},
+        "BeatData": ("beat", {"events": _beats}),
+        "ChordData": ("chord", {"intervals": partial(_intervals, labels="labels")}),
+        "SectionData": ("segment", {"intervals": partial(_intervals, labels="labels")}),
+        "KeyData": (
+            "key",
+            {
+                "key": lambda value: Annotation("key", {}, list(map(str, value.keys)), lines=()),
+                "intervals": partial(_intervals, labels="keys"),
+            },
+        ),
+        "NoteData": ("transcription", {"notes": _notes}),
+        "F0Data": ("melody", {"series": _melody, "multipitch": _voiced_pitches}),
+        "MultiF0Data": ("multipitch", {"multipitch": _pitches}),
+        "TempoData": ("tempo", {"tempo": _tempi}),
+        "LyricData": ("alignment", {**_labelled("lyrics"), "text": _lyrics}),
+        "EventData": (None, _labelled("events")),  # which may belong to any task
     }
 )
-"""Classes of `mirdata.annotations`, and the kinds that each can be converted to."""
+"""Classes of `mirdata.annotations`, with their default task and the kinds that each can be converted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +245,13 @@ class MirdataDataset:
         if isinstance(dataset, str):
             dataset = _class_of(dataset, version)(data_home=data_home, version=version)
         elif not is_mirdata(dataset) or not hasattr(type(dataset), "track_ids"):
-            raise AnnotationError(
-                f"expected the name of a mirdata data set or an initialized one, not {type(dataset).__name__}"
-            )
+            message = f"expected the name of a mirdata data set or an initialized one, not {type(dataset).__name__}"
+            raise AnnotationError(message)
         elif data_home is not None or version != "default" or index is not None:
             raise AnnotationError("the data set is already initialized: omit data_home, version and index")
         own = type(dataset)
-        found = cls(
-            f"{own.__module__}:{own.__qualname__}",
-            str(dataset.name),
-            str(dataset.data_home),
-            str(dataset.version),
-            str(dataset.index_path if index is None else index),
-        )
+        loader, index = f"{own.__module__}:{own.__qualname__}", dataset.index_path if index is None else index
+        found = cls(loader, str(dataset.name), str(dataset.data_home), str(dataset.version), str(index))
         dataset.index_path = found.index
         _keep(found, dataset)
         return found
@@ -399,9 +382,8 @@ def _class_of(name: str, version: str) -> Any:
     try:
         import mirdata
     except ImportError:
-        raise AnnotationError(
-            "data sets of mirdata need mirdata: pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
-        ) from None
+        message = "data sets of mirdata need mirdata: pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
+        raise AnnotationError(message) from None
     if name not in mirdata.list_datasets():
         raise UnknownNameError("data set of mirdata", name, mirdata.list_datasets())
     try:

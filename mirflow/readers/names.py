@@ -263,12 +263,8 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
         near = _nearest(name, others)
         core, one, other = _common(name, near)
         # The text around a name is replaced with that of the other side.
-        met = sum(
-            track.startswith(one[0])
-            and track.endswith(one[1])
-            and other[0] + track[len(one[0]) : len(track) - len(one[1])] + other[1] in known
-            for track in own
-        )
+        alike = [track for track in own if track.startswith(one[0]) and track.endswith(one[1])]
+        met = sum(other[0] + track[len(one[0]) : len(track) - len(one[1])] + other[1] in known for track in alike)
         # A single match among several names, or of a short part of both, may be due to chance.
         alone = min(len(own), len(others)) == 1 and 2 * len(core) >= len(name)
         sure = bool(core) and 2 * met >= min(len(own), len(others)) and (met > 1 or alone)

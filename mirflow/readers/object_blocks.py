@@ -38,11 +38,8 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
     Returns `rows` (list of (int64 (rows,), Ragged)): places of sources, and their annotations as rows of common
     columns. `single`: other annotations by the place of their source. Equal texts are the same annotation.
     """
-    objects = [
-        (place, source)
-        for place, source in enumerate(sources)
-        if type(source) is ObjectSource and not (source.options and source.options.keys() & VOCABULARY)
-    ]
+    every = [(place, source) for place, source in enumerate(sources) if type(source) is ObjectSource]
+    objects = [(place, one) for place, one in every if not (one.options and one.options.keys() & VOCABULARY)]
     if not objects or objects[0][1].task not in TASK_KINDS:
         return [], {}
     kind = kind_named(objects[0][1].task)

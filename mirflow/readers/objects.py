@@ -78,10 +78,7 @@ def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
 
 def is_type(thing: object, module: str, *names: str) -> bool:
     """True for an instance of a named class of a module, or of a subclass; nothing is imported."""
-    return any(
-        one.__name__ in names and (one.__module__ == module or one.__module__.startswith(f"{module}."))
-        for one in type(thing).__mro__
-    )
+    return any(one.__name__ in names and f"{one.__module__}.".startswith(f"{module}.") for one in type(thing).__mro__)
 
 
 def kind_named(task: str) -> Kind:
@@ -93,9 +90,8 @@ def kind_named(task: str) -> Kind:
     ('intervals', 'notes')
     """
     if not isinstance(task, str):
-        raise AnnotationError(
-            f"the first argument must be the name of a task, such as 'beat', not {type(task).__name__}"
-        )
+        message = f"the first argument must be the name of a task, such as 'beat', not {type(task).__name__}"
+        raise AnnotationError(message)
     if task not in TASK_KINDS and task not in KINDS:
         raise UnknownNameError("task or kind", task, {*TASK_KINDS, *KINDS})
     return KINDS[TASK_KINDS.get(task, task)]
@@ -281,17 +277,12 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
         account.add("percussion", f"{counted(len(struck), 'note')} of percussion left out", count=len(struck))
     played = [(note, place) for place, one in enumerate(thing.instruments) if not one.is_drum for note in one.notes]
     played.sort(key=lambda one: (one[0].start, one[0].pitch))
-    names = ("start", "end", "pitch", "velocity")
-    columns: dict[str, Column] = {
-        name: np.array([getattr(note, name) for note, _ in played], dtype=np.float64) for name in names
-    }
+    columns: dict[str, Column] = {}
+    for name in ("start", "end", "pitch", "velocity"):
+        columns[name] = np.array([getattr(note, name) for note, _ in played], dtype=np.float64)
     channel = np.array([place for _, place in played], dtype=np.int64)
-    presses = [
-        (float(change.time), index, int(change.value))
-        for index, instrument in enumerate(thing.instruments)
-        for change in instrument.control_changes
-        if change.number == SUSTAIN
-    ]
+    changes = [(index, one) for index, played in enumerate(thing.instruments) for one in played.control_changes]
+    presses = [(float(one.time), index, int(one.value)) for index, one in changes if one.number == SUSTAIN]
     if reading.pedal == "extend":
         voice, last = channel * 128 + columns["pitch"].astype(np.int64), float(thing.get_end_time())
         columns["end"] = extend_ends(columns["start"], columns["end"], voice, channel, presses, last)
@@ -380,9 +371,8 @@ def _known_columns(kind: Kind, columns: Mapping[str, Column], account: Account) 
     known = {name: column for name, column in columns.items() if name in kind.given_as}
     others = [name for name in columns if name not in known]
     if TRACK in others:
-        raise InvalidAnnotationError(
-            f"the table has a column {TRACK!r}: select one track, or pass many tracks to mirflow.score"
-        )
+        message = f"the table has a column {TRACK!r}: select one track, or pass many tracks to mirflow.score"
+        raise InvalidAnnotationError(message)
     whole = {variable.name for variable in kind.variables}
     complete = kind.name == "note_alignment" and any(set(way) <= known.keys() for way in kind.needed)  # types follow
     missing = [name for name in kind.required if name not in known and not complete]
@@ -390,9 +380,8 @@ def _known_columns(kind: Kind, columns: Mapping[str, Column], account: Account) 
         listed = f"; rename one of {', '.join(others)}" if others else ""
         if missing == ["end"] and "duration" in others:
             listed = "; it has a 'duration': add a column 'end', which is start + duration"
-        raise InvalidAnnotationError(
-            f"the table has no column {' or '.join(map(repr, missing))}, which {kind.name} need{listed}"
-        )
+        message = f"the table has no column {' or '.join(map(repr, missing))}, which {kind.name} need{listed}"
+        raise InvalidAnnotationError(message)
     absent = [name for name in kind.given_as if name not in known]
     for name in others:
         near = difflib.get_close_matches(name, absent, 1, _ALIKE)
@@ -476,9 +465,8 @@ class LongTable:
         nested = _holds_lists(own)
         twice = next((key[1] for key, places in rows.items() if len(places) > 1), None) if nested else None
         if twice is not None:
-            raise InvalidAnnotationError(
-                f"track {twice!r} has several rows of lists: use one row per track, or one row per item"
-            )
+            message = f"track {twice!r} has several rows of lists: use one row per track, or one row per item"
+            raise InvalidAnnotationError(message)
         return cls(kind, own, {(key[0], key[1]): row for key, row in rows.items()}, tuple(systems), nested)
 
     def tracks(self, system: str = "") -> Iterator[tuple[str, dict[str, Column]]]:
@@ -486,11 +474,9 @@ class LongTable:
         optional = [variable.name for variable in self.kind.variables if variable.optional]
         for (name, track), rows in self.rows.items():
             if name == system and self.nested:
-                each = ((column, unnested(values[rows[0]])) for column, values in self.columns.items())
-                yield (
-                    track,
-                    {name: cell for name, cell in each if isinstance(cell, list | np.ndarray) or _is_given(cell)},
-                )
+                cells = {column: unnested(values[rows[0]]) for column, values in self.columns.items()}
+                several = {column for column, cell in cells.items() if isinstance(cell, list | np.ndarray)}
+                yield track, {name: cell for name, cell in cells.items() if name in several or _is_given(cell)}
             elif name == system:
                 columns = {column: values[rows] for column, values in self.columns.items()}
                 empty = [one for one in optional if one in columns and not any(map(_is_given, columns[one].tolist()))]

@@ -144,15 +144,9 @@ def option(
 
 def _declared(of: type) -> dict[str, Option]:
     types = get_type_hints(of)
-    return {
-        one.name: replace(
-            one.metadata["option"],
-            name=one.name,
-            type=str | None if one.metadata["option"].made_by else types[one.name],
-        )
-        for one in fields(of)
-        if "option" in one.metadata
-    }
+    declared = {one.name: one.metadata["option"] for one in fields(of) if "option" in one.metadata}
+    types |= {name: str | None for name, one in declared.items() if one.made_by}
+    return {name: replace(one, name=name, type=types[name]) for name, one in declared.items()}
 
 
 class _Signed:
@@ -161,14 +155,13 @@ class _Signed:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        named = [
-            f"{one.name}={getattr(self, one.name)!r}"
-            for one in fields(self)  # type: ignore[arg-type]
-            if "option" not in one.metadata
-            or one.metadata["option"].places != _LAST
-            or getattr(self, one.name) != one.default
+        values = [(one, getattr(self, one.name)) for one in fields(self)]  # type: ignore[arg-type]
+        signed = [
+            f"{one.name}={value!r}"
+            for one, value in values
+            if "option" not in one.metadata or one.metadata["option"].places != _LAST or value != one.default
         ]
-        return f"{type(self).__name__}({', '.join(named)})"
+        return f"{type(self).__name__}({', '.join(signed)})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -269,9 +262,7 @@ class DelimitedOptions(_Signed):
     def divisor(self) -> float:
         """Divisor that converts numbers in the file to seconds."""
         samples = _SAMPLES.fullmatch(self.time_unit)
-        if samples:
-            return float(samples[1])
-        return 1000.0 if self.time_unit == "ms" else 1.0
+        return float(samples[1]) if samples else 1000.0 if self.time_unit == "ms" else 1.0
 
     @property
     def hop(self) -> float:
@@ -460,14 +451,11 @@ class Reading(_Signed):
             raise UnknownNameError("format", self.format, [*FORMATS, *declared(READERS)])
         holds = self.kind if self.namespace is None else namespace_kind(self.namespace)
         if self.task is not None and self.namespace is not None and self.namespace in OTHERS:
-            raise AnnotationError(
-                f"no task reads the namespace {self.namespace!r}, which holds {OTHERS[self.namespace]}: read it "
-                "without a task"
-            )
+            what = f"{self.namespace!r}, which holds {OTHERS[self.namespace]}: read it without a task"
+            raise AnnotationError(f"no task reads the namespace {what}")
         if self.namespace is not None and self.kind not in NAMESPACES[self.namespace].kinds:
-            raise AnnotationError(
-                f"namespace {self.namespace!r} holds {holds}, but {self.task or self.kind} needs {self.kind}"
-            )
+            message = f"namespace {self.namespace!r} holds {holds}, but {self.task or self.kind} needs {self.kind}"
+            raise AnnotationError(message)
         if self.kind == "following" and self.delimited.time_unit == AUTO:
             object.__setattr__(self, "delimited", replace(self.delimited, time_unit="ms"))
         task = self.task or self.kind
@@ -486,9 +474,9 @@ class Reading(_Signed):
             raise AnnotationError(f"pitch_unit applies to {', '.join(PITCHED)}; {self.kind} have no pitch")
         if self.exclude_same is not None and self.format != "groups":
             raise AnnotationError("exclude_same needs a column of groups: declare format: groups")
-        for name, what, choices in _CHOICES:
-            if getattr(self, name) is not None and getattr(self, name) not in choices:
-                raise UnknownNameError(what, getattr(self, name), choices)
+        for name, what in _CHOICES.items():
+            if (value := getattr(self, name)) is not None and value not in OPTIONS[name].choices:
+                raise UnknownNameError(what, value, OPTIONS[name].choices)
         if self.score_tempo is not None and not 0 < self.score_tempo < LATEST:
             raise AnnotationError(f"invalid score_tempo {self.score_tempo:g}: expected quarter notes per minute")
         if self.notation != "harte" and self.task not in (None, "chord"):
@@ -557,15 +545,18 @@ class Reading(_Signed):
         return "txt" if found in TABLES and self.kind != "ranking" else found
 
 
-_CHOICES = (
-    ("normalize", "normalization of lyrics", get_args(Normalize)),
-    ("exclude", "value of exclude", get_args(Exclude)),
-    ("instrument", "instrument", get_args(Instrument)),
-    ("notation", "notation", get_args(Notation)),
-    ("pedal", "value of pedal", get_args(Pedal)),
-    ("score_library", "library of scores", get_args(ScoreLibrary)),
-    ("select", "selection", SELECTIONS),
+_CHOICES = MappingProxyType(
+    {
+        "normalize": "normalization of lyrics",
+        "exclude": "value of exclude",
+        "instrument": "instrument",
+        "notation": "notation",
+        "pedal": "value of pedal",
+        "score_library": "library of scores",
+        "select": "selection",
+    }
 )
+"""Options with a fixed set of values, and what a value is in messages."""
 _OF_ONE_KIND = (
     ("exclude", "ranking", "exclude applies to rankings, which {task} does not have"),
     ("drums", "notes multipitch", "drums and instrument apply to notes of MIDI files, not to {kind}"),

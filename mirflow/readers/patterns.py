@@ -118,9 +118,8 @@ class Pattern:
         rest = self.text
         for inner in _PLACEHOLDER.findall(self.text):
             if not _NAME.fullmatch(inner):
-                raise AnnotationError(
-                    f"invalid placeholder {{{inner}}} in {self.text!r}: write {{name}} or {{name:path}}"
-                )
+                message = f"invalid placeholder {{{inner}}} in {self.text!r}: write {{name}} or {{name:path}}"
+                raise AnnotationError(message)
             rest = rest.replace(f"{{{inner}}}", "", 1)
         if "{" in rest or "}" in rest:
             raise AnnotationError(f"unbalanced braces in {self.text!r}")

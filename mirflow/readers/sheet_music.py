@@ -317,9 +317,8 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
     one, the last one until the end.
     """
     if reading.task not in ("chord", "key", "local_key"):
-        raise InvalidAnnotationError(
-            f"scores can be read as chords or keys, not as {reading.task or reading.kind}", path=name
-        )
+        message = f"scores can be read as chords or keys, not as {reading.task or reading.kind}"
+        raise InvalidAnnotationError(message, path=name)
     spines, own = 0, reading
     if format == "kern":
         text = decode(data, name, reading.delimited.encoding)
@@ -340,9 +339,8 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
         score = load_score(data, own, format, name)
         found = _chords(score, name) if reading.task == "chord" else _key_spans(score, name)
         if format == "kern" and reading.task == "chord" and len(found) != spines:
-            message = (
-                f"{len(found)} of {spines} harmonies in **harm are aligned with a note; the others cannot be timed"
-            )
+            message = f"{len(found)} of {spines} harmonies in **harm are aligned with a note"
+            message += "; the others cannot be timed"
             raise InvalidAnnotationError(message, path=name)
         attrs, labels = {"source": str(name)}, [label for _, label in found]
         if reading.kind == "key":
@@ -427,9 +425,8 @@ def _of_symbol(symbol: Any) -> str:
         raise ValueError(f"unsupported chord kind {kind!r} ({symbol.figure!r})")
     degrees = KINDS_OF_HARMONY[kind].split()
     for change in symbol.getChordStepModifications():
-        _change(
-            degrees, str(change.modType), int(change.degree), round(change.interval.semitones) if change.interval else 0
-        )
+        alter = round(change.interval.semitones) if change.interval else 0
+        _change(degrees, str(change.modType), int(change.degree), alter)
     root, bass = spelled(symbol.root()), spelled(symbol.bass())
     return label_of_degrees(root, degrees, degree_of_note(root, bass))
 
@@ -490,11 +487,8 @@ def _key_spans(score: ParsedScore, name: str | Path) -> Found:
 def _clock(score: ParsedScore, tempo: float | None, name: str | Path) -> Callable[[Float], Float]:
     marks = dict(mark for part in score.parts for mark in part.tempi()) if tempo is None else {0.0: tempo}
     if 0.0 not in marks:
-        raise InvalidAnnotationError(
-            "the score does not begin with a tempo mark, so times in seconds are unknown; declare score_tempo: 60 for "
-            "times in quarter notes",
-            path=name,
-        )
+        message = "the score does not begin with a tempo mark, so times in seconds are unknown; declare score_tempo: "
+        raise InvalidAnnotationError(f"{message}60 for times in quarter notes", path=name)
     offsets = np.array(sorted(marks))
     rates = np.array([60.0 / marks[offset] for offset in offsets.tolist()])
     begin = np.concatenate(

@@ -88,11 +88,8 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
     if options.has_decimal_commas(separator or ""):
         text = text.replace(",", ".")
     words = _ROW_OF_TEMPO.fullmatch(text)
-    fields = (
-        [words["tempo"]]
-        if words
-        else text.replace("," if separator in (None, "whitespace") else separator, " ").split()
-    )
+    comma = "," if separator in (None, "whitespace") else separator
+    fields = [words["tempo"]] if words else text.replace(comma, " ").split()
     if len(fields) > 3 or not all(is_number(field) or field.lower() in NOTHING for field in fields):
         message = f"expected one or two tempi and a strength, not {text!r}"
         raise InvalidAnnotationError(message, path=name, line=line)
@@ -357,9 +354,8 @@ def find_single_row(
     options, kind = reading.delimited, reading.kind
     head = split_line(first, separator)
     declared = dict(options.columns)
-    named = [
-        column for column in SINGLE_ROWS[kind] if any(heading(field) in ROW_HEADINGS.get(column, ()) for field in head)
-    ]
+    headings = [heading(field) for field in head]
+    named = [column for column in SINGLE_ROWS[kind] if not {*headings}.isdisjoint(ROW_HEADINGS.get(column, ()))]
     has_header = options.header
     if has_header is None:
         by_name = any(isinstance(where, str) for where in declared.values())
@@ -368,25 +364,18 @@ def find_single_row(
     if declared:
         places = {column: find_place(column, where, header, name, line) for column, where in declared.items()}
     elif has_header:
-        headings = [heading(field) for field in head]
-        places = {
-            column: next(headings.index(one) for one in ROW_HEADINGS[column] if one in headings) for column in named
-        }
-        if keyed:
-            track = next((one for one in TRACK_NAMES if one in headings), None)
-            places |= {"track": headings.index(track)} if track else {}
+        usual = {**ROW_HEADINGS, "track": TRACK_NAMES}
+        if keyed and not {*headings}.isdisjoint(TRACK_NAMES):
+            named.append("track")
+        places = {column: headings.index(next(one for one in usual[column] if one in headings)) for column in named}
     else:
         return None
     if not {"key", "label", "tempo"} & places.keys():
         message = f"no column holds the {kind}; declare it in columns, such as columns: {{{kind}: 0}}"
         raise InvalidAnnotationError(message, path=name, line=line)
-    unread = (
-        ()
-        if declared or header is None
-        else tuple(
-            place
-            for place, text in enumerate(map(heading, header))
-            if place not in places.values() and not is_beside(text, tracks=True) and text not in (*_ABOUT_KEYS, *KEYS)
-        )
+    unread = tuple(
+        place
+        for place, text in enumerate(headings if header is not None and not declared else ())
+        if place not in places.values() and not is_beside(text, tracks=True) and text not in (*_ABOUT_KEYS, *KEYS)
     )
     return SingleRow(KINDS[kind], reading, name, separator, places, -1, header, len(head), unread)

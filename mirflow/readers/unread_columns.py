@@ -57,18 +57,11 @@ def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], 
     of tracks, what describes the track.
     """
     usual = {**HEADINGS, **kind.headings}
-    lacks_voicing = "voicing" in kind.columns and "voicing" not in places
     silent = {name for column in (*kind.columns, *kind.row(task)) for name in usual.get(column, ())} | _USUAL
-    return tuple(
-        place
-        for place, name in enumerate(map(heading, header))
-        if place not in places.values()
-        and (
-            name in SEPARATING
-            or (lacks_voicing and name in CONFIDENCES)
-            or not (is_beside(name, tracks="track" in places) or name in silent)
-        )
-    )
+    told = {*SEPARATING, *(CONFIDENCES if "voicing" in kind.columns and "voicing" not in places else ())}
+    others = [(place, name) for place, name in enumerate(map(heading, header)) if place not in places.values()]
+    beside = {name for _, name in others if is_beside(name, tracks="track" in places)}
+    return tuple(place for place, name in others if name in told or name not in beside | silent)
 
 
 def report_header(
@@ -88,9 +81,8 @@ def report_header(
     """
     for place in unread:
         if separates(header[place], kind):
-            demand_one_subject(
-                header[place], [(line, fields[place]) for line, fields in rows if place < len(fields)], account.path
-            )
+            values = [(line, fields[place]) for line, fields in rows if place < len(fields)]
+            demand_one_subject(header[place], values, account.path)
     unread = [place for place in unread if not separates(header[place], kind)]
     filled = [place for place in unread if any(place < len(fields) and fields[place] for _, fields in rows)]
     if not filled:

@@ -74,9 +74,8 @@ def parse_user_format(data: bytes, reading: Any, name: str | Path) -> Annotation
         elif not isinstance(found, Annotation):
             found = from_arguments(KINDS[reading.kind], found if isinstance(found, tuple) else (found,))
     except AnnotationError as error:
-        raise InvalidAnnotationError(
-            shorten(error.message, LONGEST), path=error.path or name, line=error.line
-        ) from error
+        message = shorten(error.message, LONGEST)
+        raise InvalidAnnotationError(message, path=error.path or name, line=error.line) from error
     except MemoryError:  # the file is too large, not invalid
         raise
     except BaseException as error:  # an error in the user's code affects the file, not the run

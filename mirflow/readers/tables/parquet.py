@@ -103,9 +103,8 @@ class ParquetTable(TrackTable):
     def _annotation(self, key: RowKey) -> Annotation:
         reading, kind = self.reading, row_kind(self.reading)
         self._demand_one_row(key)
-        values = {
-            name: held for name, held in self._values(key).items() if held.null_count < len(held) or not len(held)
-        }
+        values = self._values(key)
+        values = {name: held for name, held in values.items() if held.null_count < len(held) or not len(held)}
         needed = {*chain.from_iterable(kind.needed)} or {kind.arguments[0]}
         absent = next((leaf for name, leaf in self.leaves.items() if name in needed and name not in values), None)
         if absent is not None:
@@ -177,9 +176,8 @@ class ShardedTable(ParquetTable):
         try:
             table = {name: arrow.concat_arrays([one[name] for one in found]) for name in self.leaves}
         except (KeyError, arrow.ArrowException):
-            listed = "; ".join(
-                ", ".join(f"{leaf.path} ({leaf.type})" for leaf in part.leaves.values()) for part in self.parts
-            )
+            every = ([f"{leaf.path} ({leaf.type})" for leaf in part.leaves.values()] for part in self.parts)
+            listed = "; ".join(map(", ".join, every))
             raise InvalidAnnotationError(f"the columns of the files differ: {listed}", path=self.name) from None
         return table
 
@@ -293,10 +291,8 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
             if leaf.depth:
                 raise InvalidAnnotationError(f"the column {leaf.path!r} of the {column} holds lists")
         read = file.read([leaf.path for leaf in keys.values()], range(len(file.starts) - 1))
-        texts = {
-            column: [normal_form(_text(value)) for value in read[leaf.path].to_pylist()]
-            for column, leaf in keys.items()
-        }
+        held = {column: read[leaf.path].to_pylist() for column, leaf in keys.items()}
+        texts = {column: [normal_form(_text(value)) for value in values] for column, values in held.items()}
         if "" in texts["track"]:
             raise InvalidAnnotationError("the row has no track", line=texts["track"].index("") + 1)
         if any("/" in track or "\\" in track for track in texts["track"]):  # paths, which become names
@@ -336,12 +332,9 @@ def _report_unread(reading: Reading, file: ParquetRows, chosen: Mapping[str, Lea
     names, account = [leaf.name for leaf in beside], Account(file.name)
     places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
     apart = "track" not in chosen and not first.depth  # other rows are compared by track
-    unread = [
-        place
-        for place in unread_places(row_kind(reading), names, places, reading.task)
-        if apart or heading(names[place]) not in SEPARATING
-    ]
     kind = row_kind(reading)
+    left = unread_places(kind, names, places, reading.task)
+    unread = [place for place in left if apart or heading(names[place]) not in SEPARATING]
     wanted = {place for place in unread if heading(names[place]) in CONTENT or separates(names[place], kind)}
     wanted |= {places["label"]} if wanted and "label" in places else set()
     columns = [["x"] * (1 if not wanted else 0) for _ in names]
@@ -427,9 +420,8 @@ def _demand_keys_declared(file: ParquetRows, columns: Mapping[str, Leaf], of_key
     """Raise if a column that separates annotations, such as systems, is not declared, and a track has several."""
     for leaf in file.leaves:
         if heading(leaf.path) in SEPARATING and not leaf.depth and leaf not in columns.values():
-            texts = [
-                _text(value) for value in file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].to_pylist()
-            ]
+            held = file.read([leaf.path], range(len(file.starts) - 1))[leaf.path]
+            texts = [_text(value) for value in held.to_pylist()]
             rows = {key: [(row + 1, texts[row]) for row in own.tolist()] for key, own in of_key.items()}
             demand_one_key(leaf.path, rows, {name: one.path for name, one in columns.items()}, file.name)
 

@@ -99,9 +99,8 @@ class TrackTable:
     def joined(self, others: Sequence[TrackTable], key: RowKey) -> TrackTable:
         """The table of the rows of a key in this and other files, in order; raise if the format has no such tables."""
         files = ", ".join(one.name for one in (self, *others))
-        raise InvalidAnnotationError(
-            f"all rows of track {key.track!r} must be in the same file, not in several: {files}"
-        )
+        message = f"all rows of track {key.track!r} must be in the same file, not in several: {files}"
+        raise InvalidAnnotationError(message)
 
     def demand(self, key: RowKey) -> None:
         """Raise unless the file has a key; it may have changed since it was listed."""
