@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import timedelta
 from importlib.util import find_spec
@@ -130,6 +130,13 @@ def start_command(
 campaign_argument = click.argument("campaign", type=LocalPath(exists=True, dir_okay=False))
 
 
+def _open(campaign: Path, *, any_revision: bool = False) -> Service:
+    demand_packages()
+    from ..server.service import open_service
+
+    return open_service([campaign], any_revision=any_revision)
+
+
 @serve_command.command("worker", cls=Command)
 @campaign_argument
 @click.option("--attached", is_flag=True, hidden=True)
@@ -139,15 +146,14 @@ def worker_command(campaign: Path, attached: bool) -> None:
     A worker on another host needs the campaign file, its folder, its database and the references; the server needs no
     references.
     """
-    demand_packages()
+    service = _open(campaign)
     import logging
 
-    from ..server.service import open_service
     from ..server.submissions.worker import work
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("alembic").setLevel(logging.WARNING)
-    work(open_service([campaign]), attached=attached)
+    work(service, attached=attached)
 
 
 _role = default_option(
@@ -169,9 +175,12 @@ def users_command() -> None:
     """Manage accounts of a campaign: add, list and revoke them, and make links and tokens."""
 
 
-@users_command.command("add")
-@campaign_argument
-@click.argument("name")
+def _of_account(command: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Declare a command about an account: of a campaign, with the account's name."""
+    return lambda run: users_command.command(command)(campaign_argument(click.argument("name")(run)))
+
+
+@_of_account("add")
 @_role
 @click.option("--lab", default="", help="Lab or team, whose members share quota, ladder and systems. Default: none.")
 @click.option("--token", is_flag=True, help="Also make a token for programs.")
@@ -197,9 +206,7 @@ def add_command(
             service.audit.record(operator(), "add account", account=account, role=role)
 
 
-@users_command.command("link")
-@campaign_argument
-@click.argument("name")
+@_of_account("link")
 @click.option("--token", is_flag=True, help="Make a token for programs instead, without revoking anything.")
 @_days
 @_base_url
@@ -213,9 +220,7 @@ def link_command(campaign: Path, name: str, token: bool, days: int, base_url: st
         service.audit.record(operator(), "make token" if token else "renew link", account=name)
 
 
-@users_command.command("lab")
-@campaign_argument
-@click.argument("name")
+@_of_account("lab")
 @click.argument("lab")
 def lab_command(campaign: Path, name: str, lab: str) -> None:
     """Set the LAB of an account ("" for none); earlier submissions stay with the lab that it had then."""
@@ -226,9 +231,7 @@ def lab_command(campaign: Path, name: str, lab: str) -> None:
         service.audit.record(operator(), "name lab", account=name, lab=lab_named(lab))
 
 
-@users_command.command("mail")
-@campaign_argument
-@click.argument("name")
+@_of_account("mail")
 @click.argument("address")
 def mail_command(campaign: Path, name: str, address: str) -> None:
     """Set the ADDRESS for mail about an account's submissions ("" for none)."""
@@ -260,9 +263,7 @@ def list_command(campaign: Path, style: str | None, output: Path | None) -> None
     emit([Table(columns, tuple(rows))], choose_format(style, output), output)
 
 
-@users_command.command("revoke")
-@campaign_argument
-@click.argument("name")
+@_of_account("revoke")
 def revoke_command(campaign: Path, name: str) -> None:
     """Revoke an account with all its links, sessions and tokens; its submissions and judgements stay."""
     from ..server.accounts import find_user, revoke
@@ -273,9 +274,7 @@ def revoke_command(campaign: Path, name: str) -> None:
     echo(f"{name}: revoked", err=True)
 
 
-@users_command.command("delete")
-@campaign_argument
-@click.argument("name")
+@_of_account("delete")
 @click.confirmation_option(prompt="Delete the account and its personal data?")
 def delete_command(campaign: Path, name: str) -> None:
     """Delete an account and its personal data; scored submissions that others can see stay, without its name."""
@@ -292,11 +291,9 @@ def delete_command(campaign: Path, name: str) -> None:
 @click.option("--mail", default="", metavar="ADDRESS", help="Send mail to this address as well.")
 def notify_command(campaign: Path, mail: str) -> None:
     """Send a test message to the webhook of CAMPAIGN, with the secrets of this environment."""
-    demand_packages()
-    from ..server.service import open_service
+    service = _open(campaign)
     from ..server.submissions.notifications import send_test
 
-    service = open_service([campaign])
     settings = None if service.campaign is None else service.campaign.notifications
     if settings is None:
         raise click.UsageError(f"{campaign}: no notifications are configured")
@@ -316,15 +313,12 @@ def notify_command(campaign: Path, mail: str) -> None:
 @click.option("--output", "-o", type=LocalPath(dir_okay=False), required=True, help="A .tar.gz file.")
 def backup_command(campaign: Path, output: Path) -> None:
     """Back up accounts, submissions, judgements and stores, even while the server is running."""
-    demand_packages()
+    service = _open(campaign)
     from ..server.backup import make_backup
-    from ..server.service import open_service
 
-    service = open_service([campaign])
     backup = make_backup(service, output)
     service.audit.record(operator(), "back up", file=str(output))
-    counts = (backup.users, "account"), (backup.submissions, "submission"), (len(backup.stores), "store")
-    echo(f"{output}: {', '.join(counted(number, kind) for number, kind in counts)}", err=True)
+    echo(f"{output}: {', '.join(counted(number, kind) for kind, number in backup.items())}", err=True)
 
 
 @serve_command.command("restore")
@@ -358,12 +352,10 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
 
     A failed upgrade changes nothing.
     """
-    demand_packages()
+    service = _open(campaign, any_revision=True)
     from ..server.backup import make_backup
     from ..server.database import revisions
-    from ..server.service import open_service
 
-    service = open_service([campaign], any_revision=True)
     if service.database is None:
         raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no database")
     before, after = service.database.revision(), revisions()[-1]
@@ -387,10 +379,7 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
 
 @contextmanager
 def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
-    demand_packages()
-    from ..server.service import open_service
-
-    service = open_service([campaign])
+    service = _open(campaign)
     if service.database is None:
         raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no accounts")
     with service.database.write() as session:

@@ -17,7 +17,6 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,23 +38,12 @@ class BackupError(MirflowError):
     """A backup cannot be made or restored."""
 
 
-@dataclass(frozen=True)
-class Backup:
-    """Contents of a backup: numbers of accounts, submissions and files, and generations of stores by path."""
-
-    date: str
-    users: int
-    submissions: int
-    files: int
-    stores: Mapping[str, str]
-
-
 class _GoneError(Exception):
     """A file was removed while it was copied."""
 
 
-def make_backup(service: Service, out: Path) -> Backup:
-    """Back up a campaign, whether or not its server and worker are running.
+def make_backup(service: Service, out: Path) -> dict[str, int]:
+    """Back up a campaign, whether or not its server and worker are running; returns numbers of what it contains.
 
     `out`: a file (``.tar.gz``) readable only by its owner; it is put in place once complete.
     """
@@ -89,23 +77,22 @@ def make_backup(service: Service, out: Path) -> Backup:
     return made
 
 
-def _write(service: Service, database: Path, folder: Path, place: Path, part: Path) -> Backup:
+def _write(service: Service, database: Path, folder: Path, place: Path, part: Path) -> dict[str, int]:
     revision = service.demand_campaign()[1].revision()
     copy = place / DATABASE
     copy.unlink(missing_ok=True)
     with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy)) as target:
         source.backup(target)
-        tables = ("user", "submission")
-        counts = {name: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in tables}
+        tables = {"account": "user", "submission": "submission"}
+        counts = {kind: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for kind, name in tables.items()}
         # Submissions that wait for their check go first, as their files are removed afterwards.
         rows = target.execute(
             "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
             "ORDER BY state IN ('received', 'checking') DESC, number"
         ).fetchall()
     generations = {str(store.relative_to(folder)): resolve(store).name for store in _stores(folder)}
-    date = service.clock().isoformat(timespec="seconds")
     manifest: dict[str, object] = {"format": FORMAT, "schema": revision, "mirflow": version("mirflow")}
-    manifest |= {"date": date, "stores": generations}
+    manifest |= {"date": service.clock().isoformat(timespec="seconds"), "stores": generations}
     with tarfile.open(part, "w:gz", compresslevel=3) as archive:
         _add_bytes(archive, MANIFEST, json.dumps(manifest, indent=2).encode(), service.clock())
         if service.path is not None:
@@ -137,8 +124,7 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             entry = tarfile.TarInfo(link)
             entry.type, entry.linkname = tarfile.SYMTYPE, f"{stored.parent.name}/{generation}"
             archive.addfile(entry)
-        files = sum(member.isfile() for member in archive.getmembers())
-    return Backup(date, counts["user"], counts["submission"], files, generations)
+    return {**counts, "store": len(generations)}
 
 
 def _add_tree(archive: tarfile.TarFile, folder: Path, tree: Path) -> None:

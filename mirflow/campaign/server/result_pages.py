@@ -44,6 +44,7 @@ from .views import Views, seen_as
 
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
 _FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
+_FOR_A_DAY = {"Cache-Control": "public, max-age=86400"}
 _REPORT_BYTES = 32_000_000  # size of the cached numbers and timelines of reports
 
 
@@ -93,7 +94,10 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
         GuardedRoute("audio", listen, role=None),
         GuardedRoute("peaks", waveform, role=None),
-        GuardedRoute("/favicon.ico", no_icon, role=None),
+        # An empty icon, for browsers that request one by default.
+        GuardedRoute(
+            "/favicon.ico", lambda _: Response(None, 204, {"Cache-Control": "public, max-age=86400"}), role=None
+        ),
         *(
             GuardedRoute(page, endpoint, role="organiser")
             for page, endpoint in (("true_scores", true_scores), ("true_scores_csv", true_scores_table))
@@ -363,11 +367,6 @@ def _track(visit: Visit, store: str, evaluation: str, track: str) -> Content:
     pictured = report.has_picture(evaluation, track)
     seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
     return visit.render("track.html", page=page, has_picture=pictured, seconds=seconds)
-
-
-def no_icon(request: Request) -> Response:
-    """Return an empty icon, for browsers that request one by default."""
-    return Response(status_code=204, headers={"Cache-Control": "public, max-age=86400"})
 
 
 def listen(request: Request) -> Response:

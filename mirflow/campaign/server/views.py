@@ -264,8 +264,7 @@ class Views:
         if not ranked:
             return None
         whole = Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), name, ranked)
-        decimals = decimals_of(split, now)
-        return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals)
+        return StoreContents(name, whole, {}, references=False, has_report=False, decimals=decimals_of(split, now))
 
     def final_rankings(self) -> list[Change]:
         """List the published final rankings as changes for the feed."""

@@ -1,18 +1,13 @@
-"""Hostile requests over all routes of a server, drawn from a seed, and what must not come of them.
-
-``python -m tests.campaign.server.requests --cases 20000 --seed 3`` sends them, and prints what it finds.
-"""
+"""Hostile requests over all routes of a server, drawn from a seed, and what must not come of them."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import logging
 import random
 import re
 import string
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -386,23 +381,3 @@ def run(target: Target, seed: int, numbers: Sequence[int]) -> Outcome:
         logging.getLogger("mirflow.server").removeHandler(watch)
     outcome.megabytes.append(resident())
     return outcome
-
-
-def main() -> None:
-    """Send requests, and print what came of them."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        began = time.monotonic()
-        found = run(make_target(Path(folder)), given.seed, range(given.cases))
-    for one in found.findings[:40]:
-        print(one)
-    print(f"{given.cases} requests in {time.monotonic() - began:.0f} s, {len(found.findings)} findings")
-    print("statuses", dict(sorted(found.statuses.items())), f"slowest {found.slowest:.2f} s")
-    print(f"memory {found.megabytes[1]:.0f} MB after the first 200, {found.megabytes[-1]:.0f} MB at the end")
-
-
-if __name__ == "__main__":
-    main()

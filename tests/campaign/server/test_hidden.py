@@ -72,6 +72,18 @@ def test_each_account_climbs_by_itself(tmp_path, confinement):
     assert told == [(0.583, True), (None, False), (1.0, True), (0.667, True)]
 
 
+def fail_scoring(monkeypatch: pytest.MonkeyPatch, confinement: Confinement, error: Exception, split: str = "") -> None:
+    """Let jobs that score, on a split or on any, end with an error."""
+    run = confinement.run
+
+    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
+        if job == "score" and split in ("", task["split"]):
+            raise error
+        return run(job, task, *arguments, **more)
+
+    monkeypatch.setattr(confinement, "run", failing)
+
+
 def messages_of(service: Service, id: str) -> list[str]:
     with service.database.read() as session:
         found = session.scalars(select(Submission).where(Submission.id == id)).one()
@@ -183,14 +195,7 @@ def test_how_many_tracks_a_metric_is_defined_on_is_not_told(tmp_path, confinemen
 @pytest.mark.parametrize("splits", [["test", "dev"], ["dev", "test"]])
 def test_what_fails_after_it_was_scored_on_a_hidden_split_counts(tmp_path, confinement, monkeypatch, splits):
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
-    run = confinement.run
-
-    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
-        if job == "score" and task["split"] == "dev":
-            raise JobTimeoutError("took longer than 1200 seconds")
-        return run(job, task, *arguments, **more)
-
-    monkeypatch.setattr(confinement, "run", failing)
+    fail_scoring(monkeypatch, confinement, JobTimeoutError("took longer than 1200 seconds"), "dev")
     id = submit(service, "oak", estimates(), splits=splits)
     work(service, confinement)
     assert state(service, id).state == "failed"
@@ -218,14 +223,7 @@ def test_a_failure_on_a_hidden_split_counts(tmp_path, confinement, monkeypatch):
     """Whether something fails may depend on a reference, and could be tried for ever."""
     service = open_campaign(tmp_path, CAMPAIGN.replace("quota: 3", "quota: 1"))
     submit(service, "oak", estimates(), splits=["test"])
-    run = confinement.run
-
-    def failing(job: str, *arguments: Any, **more: Any) -> Any:
-        if job == "score":
-            raise JobTimeoutError("took longer than 1200 seconds")
-        return run(job, *arguments, **more)
-
-    monkeypatch.setattr(confinement, "run", failing)
+    fail_scoring(monkeypatch, confinement, JobTimeoutError("took longer than 1200 seconds"))
     work(service, confinement)
     with pytest.raises(SubmissionError, match="1 of 1 submissions to test in this month are used"):
         submit(service, "elm", estimates(), splits=["test"])
@@ -251,14 +249,7 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(tmp_path, confinement, monk
     id = submit(service, "oak", estimates(), splits=["test"])
     worker = Worker(service)
     worker.jobs.confinement = confinement
-    run = confinement.run
-
-    def failing(job: str, *arguments: Any, **more: Any) -> Any:
-        if job == "score":
-            raise JobRefusedError(f"test0.lab: not like the reference's {SECRET}")
-        return run(job, *arguments, **more)
-
-    monkeypatch.setattr(worker.jobs.confinement, "run", failing)
+    fail_scoring(monkeypatch, confinement, JobRefusedError(f"test0.lab: not like the reference's {SECRET}"))
     worker.work_off()
     found = state(service, id)
     assert found.state == "failed"
@@ -270,14 +261,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(tmp_path, co
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["dev", "test"])
     worker = Worker(service)
-    run = confinement.run
-
-    def failing(job: str, task: Any, *arguments: Any, **more: Any) -> Any:
-        if job == "score" and task["split"] == "test":
-            raise JobRefusedError("no")
-        return run(job, task, *arguments, **more)
-
-    monkeypatch.setattr(confinement, "run", failing)
+    fail_scoring(monkeypatch, confinement, JobRefusedError("no"), "test")
     worker.jobs.confinement = confinement
     worker.work_off()
     assert state(service, id).state == "failed"

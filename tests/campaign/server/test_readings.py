@@ -31,10 +31,6 @@ from ...samples import empty, sample
 JAMS = """{{"file_metadata": {{"duration": 30.0}}, "annotations": [{{"namespace": "beat", "annotation_metadata": {{}},
  "data": [{}]}}]}}"""
 BEAT = '{{"time": {}, "duration": 0.0, "value": {}, "confidence": null}}'
-XML = """<score-partwise><part-list><score-part id="P1"/></part-list><part id="P1"><measure number="1"><attributes>
-<divisions>1</divisions><key><fifths>0</fifths></key><time><beats>4</beats><beat-type>4</beat-type></time></attributes>
-{}</measure></part></score-partwise>"""
-NOTE = "<note><pitch><step>{}</step><octave>4</octave></pitch><duration>1</duration><voice>1</voice></note>"
 MATRIX = "\titem1\titem2\titem3\nitem1\t0\t{0}\t3\nitem2\t{0}\t0\t2\nitem3\t3\t2\t0\n"
 
 
@@ -84,50 +80,15 @@ CASES: dict[str, tuple[dict[str, Any], Side, Side]] = {
         | {f"ref/b_{level}.lab": "0 10 A\n10 30 B\n" for level in ("up", "low")},
         {"a_up.lab": "0 30 A\n", "a_low.lab": "0 12 a\n12 30 b\n", "b_up.lab": "0 30 A\n"},
     ),
-    "transcription": (
-        {"task": "transcription", "reference": "ref/{track}.txt", "estimates": "{track}.txt"},
-        {"ref/a.txt": "0 1 440\n1 2 220\n2 3 330\n"},
-        {"a.txt": "0 1 69\n1 2 57\n2 3 64\n"},
-    ),
-    "melody": (
-        {"task": "melody", "reference": "ref/{track}.txt", "estimates": "{track}.txt"},
-        {"ref/a.txt": "".join(f"{at / 100}\t{220 if at % 3 else 0}\n" for at in range(100))},
-        {"a.txt": "".join(f"{at / 90}\t{221 if at % 4 else -220}\n" for at in range(90))},
-    ),
     "multipitch": (
         {"task": "multipitch", "reference": "ref/{track}.txt", "estimates": {"path": "{track}.txt", "hop": 0.05}},
         {"ref/a.txt": "0.0 440 220\n0.1\n0.2 330\n"},
         {"a.txt": "0.0 0.15 440\n0.1 0.3 330\n"},
     ),
-    "tempo": (
-        {"task": "tempo", "reference": "ref/{track}.txt", "estimates": "{track}.txt"},
-        {"ref/a.txt": "60 120 0.4\n"},
-        {"a.txt": "61 121 0.6\n"},
-    ),
-    "key": (
-        {"task": "key", "reference": "ref/{track}.txt", "estimates": "{track}.txt"},
-        {"ref/a.txt": "C major\n", "ref/b.txt": "G major\n"},
-        {"a.txt": "A minor\n", "b.txt": "H dur\n"},
-    ),
-    "pattern": (
-        {"task": "pattern", "reference": "ref/{track}.txt", "estimates": "{track}.txt"},
-        {"ref/a.txt": "pattern1\noccurrence1\n0.0, 60.0\n1.0, 62.0\noccurrence2\n4.0, 60.0\n5.0, 62.0\n"},
-        {"a.txt": "pattern1\noccurrence1\n0.0, 60.0\n1.0, 62.0\n2.0, 64.0\n"},
-    ),
-    "drums": (
-        {"task": "drums", "reference": "ref/{track}.txt", "estimates": "{track}.txt"},
-        {"ref/a.txt": "0.1 36\n0.5 38\n1.0 42\n"},
-        {"a.txt": "0.11 36\n0.5 40\n1.01 42\n"},
-    ),
     "tables": (
         {"task": "classification", "reference": "ref.tsv", "estimates": "out.tsv"},
         {"ref.tsv": "/x/a.wav\tjazz\n/x/b.wav\trock\n/x/c.wav\tfolk\n"},
         {"out.tsv": "a\tjazz\nb\tjazz\nz\tfolk\n"},
-    ),
-    "tags": (
-        {"task": "tagging", "reference": "ref.tsv", "estimates": "out.tsv"},
-        {"ref.tsv": "a\tslow\na\tloud\nb\tloud\n"},
-        {"out.tsv": "a\tslow\t0.9\na\tloud\t0.2\nb\tslow\t0.7\nb\tloud\t0.1\n"},
     ),
     "rankings under other names": (
         {"task": "retrieval", "reference": "ref.tsv", "estimates": "out.tsv"},
@@ -158,11 +119,6 @@ CASES: dict[str, tuple[dict[str, Any], Side, Side]] = {
         {"task": "chord", "reference": "ref/{fold}/{track}.lab", "estimates": "{fold}/{track}.lab"},
         {f"ref/{fold}/{name}.lab": "0 10 C\n10 20 G:7\n" for fold in "12" for name in "ab"},
         {f"{fold}/{name}.lab": f"0 1{fold} C\n1{fold} 20 G:7\n" for fold in "12" for name in "ab"},
-    ),
-    "sheet music": (
-        {"task": "audio_to_score", "reference": "ref/{track}.musicxml", "estimates": "{track}.musicxml"},
-        {"ref/a.musicxml": XML.format("".join(map(NOTE.format, "CDEF")))},
-        {"a.musicxml": XML.format("".join(map(NOTE.format, "CDEG")))},
     ),
 }  # fmt: skip
 
@@ -248,11 +204,6 @@ def test_what_was_kept_scores_as_the_files_do(tmp_path, name):
         assert str(getattr(before, part)) == str(getattr(after, part))
     for key in ("signatures", "warnings", "parameters", "reading"):
         assert before.attrs.get(key) == after.attrs.get(key)
-
-
-def test_the_cases_are_of_all_outcomes():
-    tasks = {evaluation["task"] for evaluation, _, _ in CASES.values()}
-    assert len(tasks) >= 15
 
 
 class Told(MemorySource):

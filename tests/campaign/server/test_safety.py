@@ -36,7 +36,7 @@ SUBMISSIONS = {
     "false sizes": "uploads.test_a_million_files_are_refused_before_their_directory_is_read",
     "archives within archives": "uploads.test_bad_archives_are_refused_by_name",
     "no file with the name": "worker.test_files_of_no_track_are_refused_before_anything_is_scored",
-    "`..`, absolute paths": "uploads.test_nothing_is_written_outside_of_the_folder",
+    "`..`, absolute paths": "uploads.test_bad_archives_are_refused_by_name",
     "control characters, line ends": "uploads.test_bad_archives_are_refused_by_name",
     "names that are not UTF-8": "uploads.test_bad_archives_are_refused_by_name",
     "names reserved on Windows": "uploads.test_bad_archives_are_refused_by_name",

@@ -60,29 +60,8 @@ def zip_entry(name: str, mode: int = 0, flags: int = 0, data: bytes = b"0 1 C\n"
     """A zip file with one stored file, whose header says whatever is wanted."""
     raw, check = name.encode("utf-8", "surrogateescape"), zlib.crc32(data)
     local = struct.pack("<4s5H3I2H", b"PK\3\4", 20, flags, 0, 0, 0, check, len(data), len(data), len(raw), 0) + raw
-    central = (
-        struct.pack(
-            "<4s6H3I5H2I",
-            b"PK\1\2",
-            0x031E,
-            20,
-            flags,
-            0,
-            0,
-            0,
-            check,
-            len(data),
-            len(data),
-            len(raw),
-            0,
-            0,
-            0,
-            0,
-            mode << 16,
-            0,
-        )
-        + raw
-    )
+    sizes = check, len(data), len(data), len(raw)
+    central = struct.pack("<4s6H3I5H2I", b"PK\1\2", 0x031E, 20, flags, *[0] * 3, *sizes, *[0] * 4, mode << 16, 0) + raw
     end = struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, 1, 1, len(central), len(local) + len(data), 0)
     return local + data + central + end
 
@@ -177,13 +156,7 @@ BAD: dict[str, tuple[bytes, str, str]] = {
 def test_bad_archives_are_refused_by_name(what, tmp_path):
     data, filename, message = BAD[what]
     assert message in refused(tmp_path, data, filename)
-
-
-@pytest.mark.parametrize("what", BAD)
-def test_nothing_is_written_outside_of_the_folder(what, tmp_path):
-    data, filename, _ = BAD[what]
-    refused(tmp_path, data, filename)
-    assert {one.name for one in tmp_path.iterdir()} == {"sent", "out"}
+    assert {one.name for one in tmp_path.iterdir()} == {"sent", "out"}  # nothing is written outside of the folder
     assert not any(one.is_symlink() for one in (tmp_path / "out").rglob("*"))
 
 

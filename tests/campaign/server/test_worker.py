@@ -529,32 +529,6 @@ def test_a_cluster_that_does_not_answer_is_waited_for(confinement, tmp_path):
     assert (state(service, id).state, state(service, id).tries) == ("accepted", 0)
 
 
-@pytest.mark.slow
-def test_trouble_is_told_and_waited_out(service, confinement, monkeypatch):
-    worker = worker_of(service, confinement)
-    submit(service, "oak", estimates())
-    steps = iter([OSError(28, "No space left on device"), True])
-
-    def step() -> bool:
-        one = next(steps, None)
-        if one is None:
-            worker.stop()
-            return False
-        if isinstance(one, Exception):
-            raise one
-        told.extend(stored(worker.database, select(Trouble.message)))
-        return True
-
-    told: list[str] = []
-    monkeypatch.setattr(worker, "step", step)
-    monkeypatch.setattr(worker.claims.stopped, "wait", lambda seconds: waits.append(seconds))
-    waits: list[float] = []
-    worker.run()
-    assert "No space left" in told[0]
-    assert waits[0] == 1.0
-    assert stored(service.database, select(Trouble)) == []
-
-
 def test_a_worker_that_begins_removes_uploads_that_were_never_entered(service, confinement):
     id = submit(service, "oak", estimates())
     for name in (id, "left"):
@@ -772,12 +746,6 @@ def test_jobs_have_the_variables_of_the_campaign_and_those_of_a_cluster(confinem
         (folder := tmp_path / str(len(names))).mkdir()
         environment = worker_of(open_campaign(folder, text), confinement).jobs.trusted().environment
         assert names == {"PGPASSWORD", "DASK_X", "DATA"} & {*environment}
-
-
-def test_a_queue_without_work_is_left_alone(service, confinement):
-    worker = worker_of(service, confinement)
-    worker.work_off()
-    assert not worker.step()
 
 
 @pytest.mark.slow

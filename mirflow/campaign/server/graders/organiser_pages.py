@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload, selectinload
@@ -48,12 +48,10 @@ from .judging import LARGEST, is_heard
 from .planning import PlanError, RoundPlan
 from .rounds import CONSENT, OpenRound, Rounds, find_key, load_round, open_rounds
 
-if TYPE_CHECKING:
-    pass
-
 TABLE_BYTES = 10 * 10**6  # size limit of an uploaded table of pieces
 CLOSED = "closed"  # subfolder of the campaign for the tables of rounds closed on the pages
 MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
+STEPS = ("pieces", "draw", "pool", "assign", "open")  # of a plan, by forms
 _STEP = ADDRESSES["plan_step"]
 _FORM_BYTES = 2**20
 _SHOWN_GRADERS = 200
@@ -85,7 +83,7 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
         guarded("new_round", made.begin, methods=["POST"]),
         guarded("plan", made.show, rate="query"),
         guarded("plan_file", made.file),
-        *(step(name, partial(made.perform, name)) for name in made.steps),
+        *(step(name, partial(made.perform, name)) for name in STEPS),
         step("upload-pieces", partial(made.upload, "pieces", table), body=table.size + _FORM_BYTES, **upload),
         step(
             "upload-lists",
@@ -103,14 +101,6 @@ class OrganiserPages:
 
     def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
         self.service, self.database, self.rounds = service, database, rounds
-        # Functions that perform the steps of a plan with the values of a form.
-        self.steps: Mapping[str, Callable[[RoundPlan, Form], object]] = {
-            "pieces": self._choose_pieces,
-            "draw": self._draw,
-            "pool": self._pool,
-            "assign": self._assign,
-            "open": self._open,
-        }
 
     def new(self, request: Request, status: int = 200, name: str = "", trouble: str = "") -> Response:
         """Show the form for the name of a new round."""
@@ -174,60 +164,55 @@ class OrganiserPages:
         """Perform a step of a plan."""
         plan, form = self._plan(request), request.state.form
         try:
-            self.steps[step](plan, form)
+            self._take_step(step, plan, form)
         except MirflowError as error:
             return self.show(request, 400, step=step, trouble=plan.message_of(error), given=form)
         self._note(request, f"plan round: {step}", plan.name)
         return self._see(plan, step)
 
-    def _choose_pieces(self, plan: RoundPlan, form: Form) -> None:
-        number = _number(form, "table", "the table", 0, len(plan.planning.pieces) - 1)
-        path = plan.root / plan.planning.pieces[number]
-        if not path.is_file():
-            raise PlanError(f"{plan.planning.pieces[number]} does not exist")
-        planning.take_pieces(plan, path, path.name, _text(form, "column"))
-
-    def _draw(self, plan: RoundPlan, form: Form) -> None:
-        text, by = _text(form, "number"), _text(form, "by")
-        several = bool(by) and not text.isdecimal()
-        number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
-        planning.draw_queries(plan, number, by, _text(form, "where"), _seed(form))
-
-    def _pool(self, plan: RoundPlan, form: Form) -> None:
-        sent = _text(form, "lists") == "sent"
-        source = None if sent else _number(form, "lists", "the lists", 0, len(plan.planning.lists) - 1)
-        top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
-        same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
-        planning.pool_candidates(self.service, plan, source, top, same, secret, judged_as)
-
-    def _assign(self, plan: RoundPlan, form: Form) -> None:
-        planning.assign_graders(
-            plan,
-            _number(form, "graders", "the number of graders", 1, planning.MOST_GRADERS),
-            _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
-            _decimal(form, "repeats", "the share of repeats", 0, 1),
-            _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000),
-            _seed(form),
-        )
-
-    def _open(self, plan: RoundPlan, form: Form) -> None:
-        settings: dict[str, Any] = {
-            "title": _text(form, "title"),
-            "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
-            "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
-            "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
-            "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
-            "help": _text(form, "help"),
-        }
-        if not all(settings["broad"]):
-            raise PlanError("each of the three labels needs a text")
-        settings |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
-        config = planning.write_round(plan, settings, _text(form, "consent"))
-        try:
-            load_round(self.service, config)
-        except BaseException:
-            plan.forget(planning.ROUND)
-            raise
+    def _take_step(self, step: str, plan: RoundPlan, form: Form) -> None:
+        """Perform a step of `STEPS` with the values of a form."""
+        settings = plan.planning
+        if step == "pieces":
+            name = settings.pieces[_number(form, "table", "the table", 0, len(settings.pieces) - 1)]
+            if not (plan.root / name).is_file():
+                raise PlanError(f"{name} does not exist")
+            planning.take_pieces(plan, plan.root / name, Path(name).name, _text(form, "column"))
+        elif step == "draw":
+            text, by = _text(form, "number"), _text(form, "by")
+            several = bool(by) and not text.isdecimal()
+            number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
+            planning.draw_queries(plan, number, by, _text(form, "where"), _seed(form))
+        elif step == "pool":
+            sent = _text(form, "lists") == "sent"
+            source = None if sent else _number(form, "lists", "the lists", 0, len(settings.lists) - 1)
+            top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
+            same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
+            planning.pool_candidates(self.service, plan, source, top, same, secret, judged_as)
+        elif step == "assign":
+            graders = _number(form, "graders", "the number of graders", 1, planning.MOST_GRADERS)
+            per_pair = _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS)
+            repeats = _decimal(form, "repeats", "the share of repeats", 0, 1)
+            minutes = _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000)
+            planning.assign_graders(plan, graders, per_pair, repeats, minutes, _seed(form))
+        else:
+            terms: dict[str, Any] = {
+                "title": _text(form, "title"),
+                "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
+                "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
+                "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
+                "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
+                "help": _text(form, "help"),
+            }
+            if not all(terms["broad"]):
+                raise PlanError("each of the three labels needs a text")
+            terms |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
+            config = planning.write_round(plan, terms, _text(form, "consent"))
+            try:
+                load_round(self.service, config)
+            except BaseException:
+                plan.forget(planning.ROUND)
+                raise
 
     async def upload(self, step: str, limits: Limits, request: Request) -> Response:
         """Use an uploaded table of pieces, or lists of systems."""
