@@ -32,12 +32,9 @@ class Aggregate:
     """A way to combine results of many tracks into one number; see the subclasses."""
 
     name: str
-    words: str
-    """Definition in a phrase."""
-    title: str = field(default="", kw_only=True)
-    """Name in captions; empty: the name with spaces instead of underscores."""
-    unit: str = field(default="", kw_only=True)
-    """Unit of the number if it is not that of the scores; empty for ratios."""
+    words: str  # Definition in a phrase
+    title: str = field(default="", kw_only=True)  # Name in captions; empty: the name with spaces instead of underscores
+    unit: str = field(default="", kw_only=True)  # Unit of the number if it is not that of the scores; empty for ratios
     lower: bool = field(default=False, kw_only=True)
     """Whether smaller numbers are better where the metric has no orientation."""
 
@@ -135,8 +132,7 @@ class Statistic(ScoreAggregate):
 class OutcomeRatio(Aggregate):
     """A ratio of the outcomes by class, summed over the tracks."""
 
-    rejections: bool = False
-    """Whether it needs true negatives, which counts of matched items do not include."""
+    rejections: bool = False  # Whether it needs true negatives, which counts of matched items do not include
     along: ClassVar = ""
 
     def of_sums(self, sums: Float) -> Float:
@@ -150,8 +146,7 @@ class OutcomeRatio(Aggregate):
 class StatisticOfSums(Aggregate):
     """A statistic of sums over the tracks that reduces a dim of the metric."""
 
-    of_sums: Callable[[Float], Float]
-    """Function that reduces the last dim."""
+    of_sums: Callable[[Float], Float]  # Function that reduces the last dim
     along: str
     """Name of that dim in metrics; `CLASSES` for confusions, which are passed as
     `mirflow.kernels.outcomes.margins`."""
@@ -161,8 +156,7 @@ class StatisticOfSums(Aggregate):
 class RankingMeasure(Aggregate):
     """A number for each tag, computed from the ranking of all tracks."""
 
-    ordered: Callable[[Ordered], Float]
-    """Function of :class:`mirflow.kernels.ranking.Ordered`."""
+    ordered: Callable[[Ordered], Float]  # Function of :class:`mirflow.kernels.ranking.Ordered`
     reached: Callable[[Float, Float], Float]
     """Function of the numbers of tracks with the tag and of all tracks that reach each affinity, float64 (replicates,
     affinities) each."""

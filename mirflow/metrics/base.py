@@ -30,18 +30,12 @@ from .user_metrics import installed_metrics, is_reference, load_metrics, metrics
 class Sparse:
     """A result with extra dims, for many pairs, as coordinates and values."""
 
-    dims: tuple[str, ...]
-    """The extra dims."""
-    coords: tuple[tuple[str, ...], ...]
-    """Labels along each extra dim."""
-    index: Int
-    """Pair and position along each dim: int64 (n, 1 + number of dims)."""
-    value: Float
-    """float64 (n,)"""
-    attrs: Mapping[str, str] = field(default_factory=dict)
-    """``long_name`` and ``units``."""
-    fill: float = 0.0
-    """Value of absent entries: 0 for seconds and counts, NaN for scores."""
+    dims: tuple[str, ...]  # The extra dims
+    coords: tuple[tuple[str, ...], ...]  # Labels along each extra dim
+    index: Int  # Pair and position along each dim: int64 (n, 1 + number of dims)
+    value: Float  # float64 (n,)
+    attrs: Mapping[str, str] = field(default_factory=dict)  # `long_name` and `units`
+    fill: float = 0.0  # Value of absent entries: 0 for seconds and counts, NaN for scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +46,7 @@ class Scores:
     weight: Float
     """float64 (pairs, measures): one column for each requested scalar measure, in order; weights are never NaN. A
     kernel gives minus the numerator where the denominator is 0 (:func:`mirflow.kernels.ratios.open_share`)."""
-    extras: Mapping[str, Sparse] = field(default_factory=dict)
-    """Results with extra dims, keyed by variable name."""
+    extras: Mapping[str, Sparse] = field(default_factory=dict)  # Results with extra dims, keyed by variable name
     refused: Mapping[int, str] = field(default_factory=dict)
     """Reasons why the convention cannot score a pair, keyed by pair."""
     repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -93,11 +86,9 @@ class Pairs:
     """
 
     references: Ragged
-    estimates: Ragged
-    """Rows after the convention's `clean`."""
+    estimates: Ragged  # Rows after the convention's `clean`
     reference_row: Int
-    estimate_row: Int
-    """int64 (pairs,)"""
+    estimate_row: Int  # int64 (pairs,)
 
     @classmethod
     def in_order(cls, references: Ragged, estimates: Ragged) -> Pairs:
@@ -153,12 +144,9 @@ ManyExplainer = Callable[
 class Doubt:
     """A sign of a likely mistake in annotations: they are scored nevertheless, with a warning."""
 
-    rule: str
-    """Name of the problem in the output of ``mirflow check``."""
-    sign: str
-    """Description in the documentation."""
-    of_side: Callable[[Annotation], str | None] | None = None
-    """Annotation -> description of the oddity, None or empty."""
+    rule: str  # Name of the problem in the output of `mirflow check`
+    sign: str  # Description in the documentation
+    of_side: Callable[[Annotation], str | None] | None = None  # Annotation -> description of the oddity, None or empty
     of_pair: Callable[[Sequence[Measure], Annotation, Annotation], str | None] | None = None
     """(measures, reference, estimate) -> description of an oddity of the pair, None or empty."""
     suspects: Callable[[Sequence[Measure], Collection], Bool] | None = None
@@ -175,14 +163,10 @@ class Convention:
     name: str
     summary: str
     metrics: tuple[Metric, ...]
-    clean: Callable[[Ragged], Cleaned]
-    """Ragged rows of one side -> Cleaned."""
-    score: Scorer
-    """The batched kernel."""
-    grids: tuple[str, ...] = (_UNION,)
-    """Grids on which it is defined, the default first; ``frames`` is any hop."""
-    framed: tuple[str, ...] = ()
-    """Metrics that are defined on frames; empty: all."""
+    clean: Callable[[Ragged], Cleaned]  # Ragged rows of one side -> Cleaned
+    score: Scorer  # The batched kernel
+    grids: tuple[str, ...] = (_UNION,)  # Grids on which it is defined, the default first; `frames` is any hop
+    framed: tuple[str, ...] = ()  # Metrics that are defined on frames; empty: all
     default_measures: tuple[Measure, ...] = ()
     """Measures computed by default; empty: the default metrics with default parameters."""
     explain: Explainer | None = None
@@ -193,20 +177,14 @@ class Convention:
     `explain`."""
     bind: Callable[[Classes], Convention] | None = None
     """Classes or tags -> the convention restricted to them. None if it does not use classes."""
-    unbound: tuple[str, ...] = ()
-    """Metrics that need classes, as long as none are given."""
-    task: str = field(default="", compare=False)
-    """Task of the convention, set by `get_task`."""
+    unbound: tuple[str, ...] = ()  # Metrics that need classes, as long as none are given
+    task: str = field(default="", compare=False)  # Task of the convention, set by `get_task`
     reading: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Default options of reading, such as ``{"pedal": "extend"}``."""
-    doubts: tuple[Doubt, ...] = ()
-    """Doubts of this convention and of its task."""
-    literature: str = ""
-    """Citations such as ``"@raffel2014"``; see :mod:`mirflow.metrics.measures`."""
-    counted: bool = False
-    """Whether `score` needs the `counts` of all weights, for pairs with too few items."""
-    errors: ErrorBudget | None = None
-    """Kinds of errors among which losses are split; None: those of the task."""
+    doubts: tuple[Doubt, ...] = ()  # Doubts of this convention and of its task
+    literature: str = ""  # Citations such as `"@raffel2014"`; see :mod:`mirflow.metrics.measures`
+    counted: bool = False  # Whether `score` needs the `counts` of all weights, for pairs with too few items
+    errors: ErrorBudget | None = None  # Kinds of errors among which losses are split; None: those of the task
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "reading", dict(self.reading))  # any other mapping might not be pickled
@@ -389,8 +367,7 @@ class Convention:
         scores = self.score(Pairs.in_order(reference, estimate), measures, self.grids[0])
         if scores.refused:
             raise ValueError(scores.refused[0])
-        score: Float = scores.score[0]
-        return score
+        return np.asarray(scores.score[0])
 
 
 def _explain_one(
@@ -414,12 +391,9 @@ class Task:
     used."""
     headlines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Headline metrics of conventions that differ from the task's."""
-    kind: str = ""
-    """Kind of annotation, for tasks declared outside of mirflow."""
-    doubts: tuple[Doubt, ...] = ()
-    """Doubts shared by all conventions."""
-    errors: ErrorBudget | None = None
-    """Kinds of errors, of conventions without their own; None: losses cannot be split."""
+    kind: str = ""  # Kind of annotation, for tasks declared outside of mirflow
+    doubts: tuple[Doubt, ...] = ()  # Doubts shared by all conventions
+    errors: ErrorBudget | None = None  # Kinds of errors, of conventions without their own; None: losses cannot be split
 
     def headline_of(self, convention: str) -> tuple[str, ...]:
         """Return the headline metrics of a convention, or those of the task if the convention is unknown."""
@@ -436,6 +410,11 @@ class Task:
             rules = rules.with_classes(classes)
         doubts, errors = (*self.doubts, *rules.doubts), rules.errors or self.errors
         return replace(rules, task=self.name, doubts=doubts, errors=errors)
+
+
+def by_name(*conventions: Convention) -> Mapping[str, Convention]:
+    """Conventions of a task, the default one first."""
+    return MappingProxyType({rules.name: rules for rules in conventions})
 
 
 def tasks() -> tuple[str, ...]:
@@ -658,4 +637,4 @@ def pair_task(
     convention = Convention("default", "functions over one pair", records, cleaning, partial(score_by, len))
     first = headline or next((record.name for record in records), "")
     words = title or name.replace("_", " ").capitalize()
-    return Task(name, words, MappingProxyType({"default": convention}), (first,), kind=kind)
+    return Task(name, words, by_name(convention), (first,), kind=kind)

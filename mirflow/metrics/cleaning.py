@@ -187,8 +187,7 @@ def usable_pair(
 def emptied(given: Ragged, cleaned: Ragged) -> Bool:
     """Mask the rows that cleaning has emptied: bool (rows,)."""
     before, now = (np.bincount(row_of_items(rows), minlength=len(rows)) for rows in (given, cleaned))
-    gone: Bool = (before > 0) & (now == 0)
-    return gone
+    return np.asarray((before > 0) & (now == 0))
 
 
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:

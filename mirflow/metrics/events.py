@@ -160,8 +160,7 @@ def matched(references: Float, estimates: Float, window: float, matching: str, d
     Columns are ``reference`` and ``estimate`` (seconds; NaN if not matched), in order of time, and ``verdict``:
     ``hit``, ``missed`` or ``extra``.
     """
-    counts = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
-    reference_count, estimate_count = counts
+    reference_count, estimate_count = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
     matches = MATCHINGS[matching](references, reference_count, estimates + delay, estimate_count, window)
     missed, extra = np.delete(references, matches.reference), np.delete(estimates, matches.estimate)
     reference = np.concatenate([references[matches.reference], missed, np.full(len(extra), np.nan)])
@@ -219,11 +218,9 @@ class Detected:
 
     hits: Int
     references: Int
-    estimates: Int
-    """Numbers of matched events and of the events of either side: int64 (pairs,)."""
+    estimates: Int  # Numbers of matched events and of the events of either side: int64 (pairs,)
     total: Float
-    squares: Float
-    """Sum of the errors of matched estimates, in seconds, and of their squares: float64 (pairs,)."""
+    squares: Float  # Sum of the errors of matched estimates, in seconds, and of their squares: float64 (pairs,)
     deviation: Float  # float64 (pairs,): standard deviation of these errors; NaN if there are none
 
     @classmethod

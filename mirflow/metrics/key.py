@@ -53,7 +53,7 @@ from ..theory.keys import (
     parse_key,
     relation_table,
 )
-from .base import Convention, Doubt, Pairs, Task, score_by
+from .base import Convention, Doubt, Pairs, Task, by_name, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
 from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure, Parameter, Weight, family, metric, metrics_in
@@ -398,7 +398,7 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
 TASK = Task(
     "key",
     "Key estimation",
-    MappingProxyType({rules.name: rules for rules in _CONVENTIONS}),
+    by_name(*_CONVENTIONS),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
     errors=ErrorBudget(ERRORS, _align),

@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -39,7 +38,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged
 from ..theory.keys import OTHER, RELATIONS, SAME, key_codes, not_a_key, parse_key, relation_table
-from .base import Convention, Grid, Pairs, Scores, Task, read_scores
+from .base import Convention, Grid, Pairs, Scores, Task, by_name, read_scores
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
 from .edits import Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
 from .frames import GRIDS, with_frames
@@ -199,7 +198,7 @@ MIREX2005 = replace(
 TASK = Task(
     "local_key",
     "Local key estimation",
-    MappingProxyType({rules.name: rules for rules in (MIREX2017, MIREX2005)}),
+    by_name(MIREX2017, MIREX2005),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
     errors=ErrorBudget(

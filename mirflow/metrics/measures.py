@@ -80,20 +80,14 @@ class Parameter:
     """One parameter of a metric."""
 
     name: str
-    default: Value
-    """Its type is the type of the parameter: float, int, str or bool."""
-    unit: str = ""
-    """Empty for pure numbers and names."""
-    choices: tuple[Value, ...] = ()
-    """Allowed values; empty: any."""
+    default: Value  # Its type is the type of the parameter: float, int, str or bool
+    unit: str = ""  # Empty for pure numbers and names
+    choices: tuple[Value, ...] = ()  # Allowed values; empty: any
     help: str = ""
     above: float | None = None
-    least: float | None = None
-    """A number must be greater than `above`, and at least `least`."""
-    mir_eval: str = ""
-    """Its name in mir_eval; empty if mir_eval does not have it."""
-    words: tuple[str, ...] = ()
-    """Values other than numbers, such as ``exact``."""
+    least: float | None = None  # A number must be greater than `above`, and at least `least`
+    mir_eval: str = ""  # Its name in mir_eval; empty if mir_eval does not have it
+    words: tuple[str, ...] = ()  # Values other than numbers, such as `exact`
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +95,14 @@ class Weight:
     """Weight of a score: its denominator."""
 
     words: str
-    unit: str
-    """``s`` or a counted thing."""
+    unit: str  # `s` or a counted thing
 
 
 @dataclass(frozen=True, slots=True)
 class CountedWeight(Weight):
     """Weight that is derived from the numbers of items of both sides."""
 
-    counts: str
-    """Key of `COUNTS`."""
+    counts: str  # Key of `COUNTS`
 
     def __post_init__(self) -> None:
         if self.counts not in COUNTS:
@@ -140,75 +132,49 @@ reference.
 class Metric:
     """The record of one metric."""
 
-    name: str
-    """Name in pipelines, stores and on the command line."""
-    title: str
-    """For tables and figures."""
-    summary: str
-    """Summary in one line."""
-    weight: str
-    """Meaning of the weight: the score's own denominator."""
-    weight_unit: str = "s"
-    """Unit of the weight, ``s`` or a counted thing."""
-    key: str = ""
-    """Key in the result of mir_eval's ``evaluate``; empty if it does not return the metric."""
-    aliases: tuple[str, ...] = ()
-    """Alternative names."""
+    name: str  # Name in pipelines, stores and on the command line
+    title: str  # For tables and figures
+    summary: str  # Summary in one line
+    weight: str  # Meaning of the weight: the score's own denominator
+    weight_unit: str = "s"  # Unit of the weight, `s` or a counted thing
+    key: str = ""  # Key in the result of mir_eval's `evaluate`; empty if it does not return the metric
+    aliases: tuple[str, ...] = ()  # Alternative names
     range: tuple[float, float] = (0.0, 1.0)
     """Smallest and largest possible score, with default parameters if a parameter scales the score: (float, float)."""
-    orientation: Literal["higher", "lower", "none"] = "higher"
-    """Direction of better scores."""
-    unit: str = ""
-    """Unit of the score; empty for ratios."""
+    orientation: Literal["higher", "lower", "none"] = "higher"  # Direction of better scores
+    unit: str = ""  # Unit of the score; empty for ratios
     pooling: Pooling = "exact"
     """``exact`` if the weighted mean over tracks equals the score of their concatenation, ``micro`` if it is another
     meaningful ratio, ``none`` if it is not allowed."""
     standard_aggregate: str = "mean"
     """The aggregate that the field reports: a name of :data:`mirflow.metrics.aggregates.AGGREGATES`."""
-    recall: bool = False
-    """Whether it is a chord symbol recall, for which ``wcsr`` and related aggregates are defined."""
+    recall: bool = False  # Whether it is a chord symbol recall, for which `wcsr` and related aggregates are defined
     surplus: bool = False
     """Whether it counts errors where its weight is 0, such as words where none is sung: pooled values include them."""
-    perfect: float | None = 1.0
-    """Score of a reference against itself; None if it is not fixed."""
-    perfect_exceptions: str = ""
-    """Cases in which a reference against itself scores otherwise."""
-    parameters: tuple[Parameter, ...] = ()
-    """Parameters; the first is the primary one, written after ``@``."""
+    perfect: float | None = 1.0  # Score of a reference against itself; None if it is not fixed
+    perfect_exceptions: str = ""  # Cases in which a reference against itself scores otherwise
+    parameters: tuple[Parameter, ...] = ()  # Parameters; the first is the primary one, written after `@`
     dims: tuple[str, ...] = ()
     """Extra dims of results that are not a single number; they are stored as sibling variables."""
-    default: bool = True
-    """Whether it is computed if a pipeline does not list metrics."""
-    literature: str = ""
-    """Source of the definition, with citations such as ``@dixon2007``: keys of ``literature.bib``."""
-    version: int = 1
-    """Increased when its numbers change; scores stored with another version are computed again."""
+    default: bool = True  # Whether it is computed if a pipeline does not list metrics
+    literature: str = ""  # Source of the definition, with citations such as `@dixon2007`: keys of `literature.bib`
+    version: int = 1  # Increased when its numbers change; scores stored with another version are computed again
     nominal: bool = False
     """Whether its numbers are codes, such as the permutation of sources, which cannot be aggregated over tracks."""
     read: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     """Results of the task's kernel -> score and weight of each pair, in a form chosen by the task."""
-    needs: str = ""
-    """Property that a pair must have, as a keyword of the task's kernel."""
-    counts: str = ""
-    """See `CountedWeight`; empty if the weight is not derived from the numbers of items."""
-    mir_eval: str = ""
-    """Name of the mir_eval function that returns it; empty if the names are equal."""
-    itemwise: bool = False
-    """Whether it judges items one by one, which makes evidence available."""
-    tasks: tuple[str, ...] = ()
-    """Tasks of a metric declared outside of mirflow; empty: any with matching arrays."""
+    needs: str = ""  # Property that a pair must have, as a keyword of the task's kernel
+    counts: str = ""  # See `CountedWeight`; empty if the weight is not derived from the numbers of items
+    mir_eval: str = ""  # Name of the mir_eval function that returns it; empty if the names are equal
+    itemwise: bool = False  # Whether it judges items one by one, which makes evidence available
+    tasks: tuple[str, ...] = ()  # Tasks of a metric declared outside of mirflow; empty: any with matching arrays
     pair: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     """Function over one pair of plain arrays that returns score and weight, instead of `read`."""
-    value: str = ""
-    """Key of the score in the result of `pair`; empty if the result is the score."""
-    empty: float | None = None
-    """Score of a pair with an empty side; None: `pair` is called."""
-    origin: str = ""
-    """Module and name of a metric declared outside of mirflow."""
-    digest: str = ""
-    """Digest of the source files of `origin`; scores stored with another digest are computed again."""
-    error: bool = False
-    """Whether it is the loss by errors of a kind, of the metric in its parameter ``of``."""
+    value: str = ""  # Key of the score in the result of `pair`; empty if the result is the score
+    empty: float | None = None  # Score of a pair with an empty side; None: `pair` is called
+    origin: str = ""  # Module and name of a metric declared outside of mirflow
+    digest: str = ""  # Digest of the source files of `origin`; scores stored with another digest are computed again
+    error: bool = False  # Whether it is the loss by errors of a kind, of the metric in its parameter `of`
 
     def with_defaults(self, **values: Value) -> Metric:
         """Replace defaults of parameters; names that the metric does not have are ignored."""

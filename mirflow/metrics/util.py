@@ -141,8 +141,7 @@ def intervals_to_durations(intervals: Array) -> Array:
     [1.0, 2.5]
     """
     validate_intervals(intervals)
-    durations: Array = intervals[:, 1] - intervals[:, 0]
-    return durations
+    return np.asarray(intervals[:, 1] - intervals[:, 0])
 
 
 def intervals_to_boundaries(intervals: Array, q: int = 5) -> Array:

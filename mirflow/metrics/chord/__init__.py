@@ -31,7 +31,6 @@ Harte, PhD thesis, 2010; Mauch and Dixon, ISMIR 2010; Pauwels and Peeters, ICASS
 2014; Burgoyne et al., ISMIR 2007; Cho 2014; Odekerken, Koops and Volk, DECIBEL, 2020.
 """
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ...lazy_modules import names_on_use
@@ -46,7 +45,7 @@ from ...theory.harte import (
     pitch_class_to_semitone,
     scale_degree_to_semitone,
 )
-from ..base import Task
+from ..base import Task, by_name
 from ..constants import doubts_about_constants
 from .madmom import CONVENTION as MADMOM
 from .metrics import DECIBEL, ERRORS, MIR_EVAL
@@ -55,7 +54,7 @@ from .mirex2013 import CONVENTION as MIREX2013
 TASK = Task(
     "chord",
     "Chord estimation",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, DECIBEL, MIREX2013, MADMOM)}),
+    by_name(MIR_EVAL, DECIBEL, MIREX2013, MADMOM),
     ("majmin", "root"),
     {DECIBEL.name: ("csr",)},
     errors=ERRORS,

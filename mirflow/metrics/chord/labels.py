@@ -266,8 +266,7 @@ def rotate_bitmap_to_root(bitmap: npt.ArrayLike, chord_root: int) -> Int:
     vector = np.asarray(bitmap)
     if vector.shape != (BITMAP_LENGTH,):
         raise ValueError(f"a bitmap needs shape ({BITMAP_LENGTH},), not {vector.shape}")
-    rotated: Int = np.roll(vector != 0, chord_root).astype(vector.dtype)
-    return rotated
+    return np.asarray(np.roll(vector != 0, chord_root), dtype=vector.dtype)
 
 
 def rotate_bitmaps_to_roots(bitmaps: npt.ArrayLike, roots: npt.ArrayLike) -> Int:
@@ -301,5 +300,4 @@ def rotate_bitmaps_to_roots(bitmaps: npt.ArrayLike, roots: npt.ArrayLike) -> Int
             f"{len(shifts)} roots need bitmaps of shape ({len(shifts)}, {BITMAP_LENGTH}), not {rows.shape}"
         )
     places = (np.arange(BITMAP_LENGTH) - shifts[:, np.newaxis]) % BITMAP_LENGTH
-    rotated: Int = np.take_along_axis(rows != 0, places, axis=1).astype(rows.dtype)
-    return rotated
+    return np.asarray(np.take_along_axis(rows != 0, places, axis=1), dtype=rows.dtype)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 from ...annotations.grids import LEVELS
 from ...kernels.ratios import f_measure
 from ...ragged import Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task
+from ..base import Convention, Grid, Pairs, Scores, Task, by_name
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
 from ..frames import GRIDS, with_frames
 from ..measures import Family, Measure, Parameter, Weight, family
@@ -208,9 +207,4 @@ FRAMELESS = Convention(
     literature="@xi2025",
 )
 
-TASK = Task(
-    "hierarchy",
-    "Hierarchical structure",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, FRAMELESS)}),
-    ("l_measure", "t_measure_full"),
-)
+TASK = Task("hierarchy", "Hierarchical structure", by_name(MIR_EVAL, FRAMELESS), ("l_measure", "t_measure_full"))

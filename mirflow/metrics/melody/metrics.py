@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from ...errors import AnnotationError, UnknownNameError
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, hop_of
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name, hop_of
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
@@ -320,8 +319,7 @@ def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
     left, right = (kernel.series_of(rows, row, 1.0) for rows, row in pairs[before].sides)
     starts = [np.round(side.times[side.first], DECIMALS) for side in (left, right)]
     same = kernel.is_on_grid(right, index, left.times[ranges(left.first, left.counts)], left.counts)
-    early = before[(starts[0] < starts[1]) & ~same]
-    return {pair: TOO_EARLY.format(begin[pair]) for pair in early.tolist()}
+    return {pair: TOO_EARLY.format(begin[pair]) for pair in before[(starts[0] < starts[1]) & ~same].tolist()}
 
 
 def _frames(pairs: Pairs, hop: float) -> tuple[Int, Float]:
@@ -406,39 +404,21 @@ GRIDS = (REFERENCE, FRAMES)
 HOP = "0.01"  # Seconds between the frames of MIREX; also the name of its default grid
 
 
-MIR_EVAL = Convention(
-    "mir_eval",
-    "mir_eval 0.8.2: estimates are interpolated at the times of the reference",
-    METRICS,
-    clean,
-    score,
-    GRIDS,
-    explain=evidence,
-    literature="@raffel2014",
-)
 _FALSE_ALARMS = replace(voicing_false_alarm, perfect_exceptions="1 for a reference without unvoiced frames")
 _OF_MIREX = [_FALSE_ALARMS if record is voicing_false_alarm else record for record in METRICS]
-MIREX, MIREX_HOLD = (
-    Convention(
-        name,
-        summary,
-        tuple(record.with_defaults(resampling=resampling, of_none=1.0) for record in _OF_MIREX),
-        clean,
-        score,
-        (HOP, *GRIDS),
-        explain=partial(evidence, hop=float(HOP)),
-        literature="@downie2010",
-    )
-    for name, resampling, summary in (
-        ("mirex", "nearest", "MIREX as described in the literature: frames of 10 ms with the nearest sample"),
-        ("mirex_hold", "hold", "MIREX as run by mir_eval's authors: frames of 10 ms with the previous sample"),
+_NEAREST, _HELD = (
+    tuple(record.with_defaults(resampling=resampling, of_none=1.0) for record in _OF_MIREX)
+    for resampling in ("nearest", "hold")
+)
+_AT_REFERENCE = "mir_eval 0.8.2: estimates are interpolated at the times of the reference"
+_ON_FRAMES, _MIREX = "frames of 10 ms with the", ((HOP, *GRIDS), partial(evidence, hop=float(HOP)), "@downie2010")
+MIR_EVAL, MIREX, MIREX_HOLD = (
+    Convention(name, summary, metrics, clean, score, grids, explain=explain, literature=literature)
+    for name, summary, metrics, grids, explain, literature in (
+        ("mir_eval", _AT_REFERENCE, METRICS, GRIDS, evidence, "@raffel2014"),
+        ("mirex", f"MIREX as described in the literature: {_ON_FRAMES} nearest sample", _NEAREST, *_MIREX),
+        ("mirex_hold", f"MIREX as run by mir_eval's authors: {_ON_FRAMES} previous sample", _HELD, *_MIREX),
     )
 )
 
-TASK = Task(
-    "melody",
-    "Melody extraction",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, MIREX_HOLD)}),
-    ("overall_accuracy",),
-    errors=MELODIES,
-)
+TASK = Task("melody", "Melody extraction", by_name(MIR_EVAL, MIREX, MIREX_HOLD), ("overall_accuracy",), errors=MELODIES)

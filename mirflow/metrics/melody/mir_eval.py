@@ -353,8 +353,7 @@ def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
     >>> voicing_recall(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    sides = ((voicing, np.zeros(len(voicing))) for voicing in (ref_voicing, est_voicing))
-    return _score("voicing_recall", *sides)[0]
+    return _score("voicing_recall", *((voicing, np.zeros(len(voicing))) for voicing in (ref_voicing, est_voicing)))[0]
 
 
 @_of_voicing

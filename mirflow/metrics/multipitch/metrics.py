@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
 from ..frames import with_frames
@@ -276,5 +275,5 @@ MIR_EVAL = Convention(
     literature="@raffel2014",
 )
 
-_CONVENTIONS = MappingProxyType({MIR_EVAL.name: MIR_EVAL})
-TASK = Task("multipitch", "Multiple F0 estimation", _CONVENTIONS, ("accuracy",), errors=ErrorBudget(_KINDS, _align))
+_ERRORS = ErrorBudget(_KINDS, _align)
+TASK = Task("multipitch", "Multiple F0 estimation", by_name(MIR_EVAL), ("accuracy",), errors=_ERRORS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...kernels.intervals import rank
 from ...kernels.ragged_ops import common
 from ...kernels.ratios import divide, f_measure, harmonic_mean
 from ...ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Shared, Task
+from ..base import Convention, Grid, Pairs, Scores, Shared, Task, by_name
 from ..cleaning import Cleaned, empty_rows, set_aside, usable_pair
 from ..measures import Family, Measure, Parameter, Weight, family, metric, select
 from ..util import BOUNDED
@@ -376,6 +375,6 @@ MIR_EVAL = Convention(
 TASK = Task(
     "pattern",
     "Discovery of repeated patterns",
-    MappingProxyType({MIR_EVAL.name: MIR_EVAL}),
+    by_name(MIR_EVAL),
     ("three_layer_f_measure", "establishment_f_measure", "f_measure"),
 )

@@ -44,8 +44,7 @@ def milliseconds(times: Float) -> Float:
     high -= high - times
     beyond = (high * 2000 - (2 * below + 1)) + (times - high) * 2000
     rounded = below + ((beyond > 0) | ((beyond == 0) & (below % 2 != 0)))
-    cut: Float = np.trunc(rounded / 1000 * 1000)
-    return cut
+    return np.asarray(np.trunc(rounded / 1000 * 1000))
 
 
 class LabelTimes(Shared):

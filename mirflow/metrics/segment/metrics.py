@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ...kernels.intervals import batches
 from ...kernels.matching import match_nearest_first
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, computed_once, read_scores, refuse_unjudged
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, by_name, computed_once, read_scores, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
 from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mending, kinds_in, number_texts
@@ -191,8 +190,8 @@ _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
 )
 def rand_index(scores: kernel.PairScores, measure: Measure) -> Scored:
     """Share of the pairs of frames that both sides label equally, or both differently."""
-    scored: Scored = scores.scores("rand", measure)
-    return scored
+    score, weight = scores.scores("rand", measure)
+    return score, weight
 
 
 @_of_frames(
@@ -577,7 +576,7 @@ FRAMELESS = Convention(
 TASK = Task(
     "segment",
     "Structural segmentation",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, MIREX2025, FRAMELESS)}),
+    by_name(MIR_EVAL, MIREX, MIREX2025, FRAMELESS),
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
     errors=ErrorBudget(_KINDS, _align, _ROWS, version=2),
