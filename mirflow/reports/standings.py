@@ -300,7 +300,7 @@ class Standings:
             node("td", *([scale.chart(row)] if inside else []), kind="chart"),
             node("td", self._number(row.value), kind="number strong"),
             *([node("td", interval, kind="ends quiet", **ends)] if bounded else []),
-            node("td", node("span", row.relation, kind="told") if often else row.relation, *often, kind="test quiet"),
+            node("td", node("span", row.relation, kind="told" if often else "relation"), *often, kind="test quiet"),
             kind=f"{kind} own" if row.note else kind,
         )
 

@@ -168,7 +168,7 @@ def test_where_nothing_can_be_copied_the_link_is_there_to_be_taken(store_page, v
     page.evaluate("() => Object.defineProperty(navigator, 'clipboard', { value: undefined })")
     choose(page, "metric", "1")
     page.locator("#tabs").get_by_role("button", name="Share").click()
-    assert page.locator("#tabs").get_by_label("Link").input_value() == page.url
+    assert page.locator("#tabs").get_by_label("Text to copy").input_value() == page.url
 
 
 def test_a_link_to_what_the_page_does_not_have_says_so_and_shows_the_rest(store_page, visit):

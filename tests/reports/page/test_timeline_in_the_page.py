@@ -93,7 +93,7 @@ def test_a_click_on_a_lane_chooses_its_system_and_moves_the_cursor(chords, visit
 def test_the_two_that_are_compared_are_chosen_and_next_to_each_other(chords, visit, turned):
     of, against = ("ada", "bob")[:: -1 if turned else 1]
     page = visit(chords, f"#gains={of}&against={against}")
-    page.locator("#gains button.link").first.click()
+    page.locator("#gains th button.link").first.click()
     page.wait_for_selector("dialog[open]")
     assert page.locator("dialog .heard b").inner_text() == of
     assert page.locator("dialog button.lanename b").all_inner_texts() == [of, against]
@@ -247,7 +247,7 @@ def test_dark_and_print_and_small_screens(chords, visit):
     dark.set_viewport_size({"width": 380, "height": 760})
     assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
     # A canvas keeps its width until the next frame, which a busy machine draws late.
-    canvases = dark.locator(".top, .side")
+    canvases = dark.locator(".heat canvas")
     canvases.evaluate_all("all => all.forEach((canvas) => { canvas.style.width = '1100px' })")
     assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
 

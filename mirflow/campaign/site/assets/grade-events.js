@@ -5,7 +5,6 @@ const EVERY = 8_000;
 const BATCH = 50;
 
 export class Events {
-  /** @param {{address: string, csrf: string, client: string, page: number}} where */
   constructor(where) {
     Object.assign(this, where);
     this.kept = [];
@@ -22,11 +21,6 @@ export class Events {
     });
   }
 
-  /**
-   * @param {string} kind
-   * @param {number | null} assignment
-   * @param {number | null} position seconds
-   */
   add(kind, assignment = null, position = null) {
     const last = this.kept.at(-1);
     // Dragging a slider is one search.

@@ -1,18 +1,16 @@
 /** Keyboard shortcuts of the grader's page; they never override keys used by the focused control. */
 
+import { kept } from "./grade-queue.js";
+
 const SWITCH = "mirflow-grading-keys";
 const PARTS = ["f", "m", "l"];
 const WRITES = "input[type=number], input[type=text], textarea, select";
 const ACTS = "a, button, summary, input, select, textarea, [contenteditable]";
 
-/**
- * @param {HTMLInputElement} tick turns the keys on and off
- * @param {{toggle: () => void, query: () => void, part: (number: number) => void, move: (by: number) => void,
- *   broad: (place: number) => void, fine: (by: number) => void}} actions
- */
+/** `tick` turns the keys on and off; `actions`: query, toggle, part, move, broad and fine, with a number where there are several. */
 export function listen(tick, actions) {
-  tick.checked = read() !== "off";
-  tick.addEventListener("change", () => write(tick.checked ? "on" : "off"));
+  tick.checked = kept.getItem(SWITCH) !== "off";
+  tick.addEventListener("change", () => kept.setItem(SWITCH, tick.checked ? "on" : "off"));
   document.addEventListener("keydown", (event) => {
     if (!tick.checked || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
     const target = event.target instanceof Element ? event.target : document.body;
@@ -35,20 +33,4 @@ function actionOf(event, target) {
   if (key === " " && !event.repeat) return ["toggle"];
   const step = { arrowleft: -1, arrowright: 1 }[key];
   return step ? ["fine", step * (event.shiftKey ? 10 : 1)] : null;
-}
-
-function read() {
-  try {
-    return localStorage.getItem(SWITCH);
-  } catch {
-    return null;
-  }
-}
-
-function write(state) {
-  try {
-    localStorage.setItem(SWITCH, state);
-  } catch {
-    // The choice lasts as long as the page.
-  }
 }

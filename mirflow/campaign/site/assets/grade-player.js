@@ -1,64 +1,41 @@
 /** Recordings that graders listen to: one plays at a time, and all are equally loud. */
 
-/** @type {AudioContext | null} */
 let context = null;
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("mirflow-grading-sound") : null;
 
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
 
-/** Seconds played, each counted once. */
-function heardOf(audio) {
-  let seconds = 0;
-  for (let at = 0; at < audio.played.length; at++) seconds += audio.played.end(at) - audio.played.start(at);
-  return seconds;
-}
-
-/** A recording with a button, a slider for the position and the time; made of an `audio` element with its own controls. */
+/** A recording with a button, a slider for the position and the time; made of a box with an `audio` element and, as data, the gain from 0 to 1. */
 export class Player {
-  /**
-   * @param {HTMLElement} box holds an `audio` element; `data-gain`: factor from 0 to 1; `data-name`: for people
-   * @param {(kind: string, player: Player) => void} log
-   */
   constructor(box, log) {
-    this.box = box;
-    this.audio = box.querySelector("audio");
-    this.gain = Number(box.dataset.gain || 1);
-    this.name = box.dataset.name;
-    this.log = log;
-    this.whole = false;
-    /** The length as the server knows it; nothing is loaded before it is played. */
-    this.seconds = Number(box.dataset.seconds || NaN);
-    /** @type {() => void} */
-    this.onheard = () => {};
-    /** @type {() => void} */
-    this.onreach = () => {};
-    this.connected = false;
-    this.timer = 0;
-    /** Whether the server could not be reached, as opposed to a problem of the recording. */
-    this.away = false;
+    const { gain = 1, name, seconds = NaN } = box.dataset;
+    // Nothing is loaded before it is played: the server knows the length.
+    Object.assign(this, { box, log, name, gain: Number(gain), seconds: Number(seconds), audio: box.querySelector("audio") });
     this.make();
   }
+
+  whole = false;
+  connected = false;
+  timer = 0;
+  /** Whether the server could not be reached, as opposed to a problem of the recording. */
+  away = false;
+  onheard = () => {};
+  onreach = () => {};
 
   make() {
     const { audio, name } = this;
     audio.controls = false;
-    this.button = document.createElement("button");
-    this.button.type = "button";
-    this.button.className = "play";
-    this.position = document.createElement("input");
-    Object.assign(this.position, { type: "range", min: "0", max: "100", step: "0.1", value: "0" });
-    this.position.setAttribute("aria-label", `Position in ${name}`);
-    this.time = document.createElement("span");
-    this.time.className = "time";
-    const parts = ["First", "Middle", "Last"].map((part, number) => {
-      const made = Object.assign(document.createElement("button"), { type: "button", className: "part", textContent: `${number + 1}/3` });
-      made.setAttribute("aria-label", `${part} third of ${name}`);
-      made.addEventListener("click", () => this.playPart(number));
-      return made;
-    });
+    const made = (tag, label, values) => {
+      const node = Object.assign(document.createElement(tag), values);
+      if (label) node.setAttribute("aria-label", label);
+      return node;
+    };
+    this.button = made("button", "", { type: "button", className: "play", onclick: () => this.toggle() });
+    this.position = made("input", `Position in ${name}`, { type: "range", min: "0", max: "100", step: "0.1", value: "0", oninput: () => this.seek(Number(this.position.value)) });
+    this.time = made("span", "", { className: "time" });
+    const parts = ["First", "Middle", "Last"].map((part, number) => made("button", `${part} third of ${name}`,
+      { type: "button", className: "part", textContent: `${number + 1}/3`, onclick: () => this.playPart(number) }));
     this.box.append(this.button, this.position, this.time, ...parts);
-    this.button.addEventListener("click", () => this.toggle());
-    this.position.addEventListener("input", () => this.seek(Number(this.position.value)));
     for (const kind of ["play", "pause", "ended", "timeupdate", "durationchange"]) audio.addEventListener(kind, () => this.show());
     audio.addEventListener("error", () => this.fail());
     audio.addEventListener("playing", () => this.log("played", this));
@@ -102,8 +79,9 @@ export class Player {
 
   /** Seconds played; a recording played to its end counts as long enough. */
   heard(enough) {
-    const seconds = heardOf(this.audio);
-    return this.whole && seconds > this.audio.duration * 0.9 ? Math.max(seconds, enough) : seconds;
+    const { played, duration } = this.audio;
+    const seconds = Array.from({ length: played.length }, (_, at) => played.end(at) - played.start(at)).reduce((sum, one) => sum + one, 0);
+    return this.whole && seconds > duration * 0.9 ? Math.max(seconds, enough) : seconds;
   }
 
   get playing() {
@@ -132,10 +110,7 @@ export class Player {
     this.log("seeked", this);
   }
 
-  /**
-   * Play from the beginning of the first, middle or last third; the length is only known once some of it was loaded.
-   * @param {number} number 0, 1 or 2
-   */
+  /** Play from the beginning of the first, middle or last third; the length is only known once some of it was loaded. */
   playPart(number) {
     const go = () => this.seek((number * this.audio.duration) / 3);
     if (Number.isFinite(this.audio.duration)) go();
@@ -173,12 +148,10 @@ export class Player {
   }
 }
 
-/** @type {Player[]} */
 const players = [];
 window.addEventListener("online", () => players.forEach((player) => player.retry()));
 if (channel) channel.onmessage = () => players.forEach((player) => player.pause());
 
-/** Make the players of a page. */
 export function makePlayers(root, log) {
   for (const box of root.querySelectorAll("[data-player]")) players.push(new Player(box, log));
   return players;

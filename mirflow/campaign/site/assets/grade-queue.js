@@ -1,7 +1,8 @@
 /** Changes on their way to the server: kept in the browser until saved, sent in order, and retried. */
 
 const PREFIX = "mirflow-grading:";
-const kept = storage();
+/** Where this browser keeps what is to outlive the page. */
+export const kept = storage();
 const WAITS = [1, 2, 4, 8, 15];
 const PATIENCE = 20_000;
 
@@ -24,12 +25,10 @@ function storage() {
 /** Keys for all rounds and graders of a server; other servers on this host have other paths. */
 const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
 
-/** Delete everything stored for the rounds below a path. */
 export function forget(folder) {
   for (const key of keysBelow(folder)) kept.removeItem(key);
 }
 
-/** Whether unsaved changes are stored for the rounds below a path. */
 export const isWaiting = (folder) => keysBelow(folder).length > 0;
 
 /** A name for this window that no other has; there may be no `crypto.randomUUID` without TLS. */
@@ -37,16 +36,9 @@ export function newClient() {
   return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/**
- * @typedef {{assignment: number, client: string, number: number, values: object, heard: number | null}} Change
- * @typedef {{saved: (change: Change, answer: any) => void, waiting: (count: number, why: string) => void,
- *   taken: (assignments: number[]) => void, refused: (change: Change | null, why: string) => void}} Listener
- */
+/** Changes are `assignment`, `client`, `number`, `values` and `heard`, in seconds; a listener has `saved`, `waiting`, `taken` and `refused`. */
 export class Queue {
-  /**
-   * @param {{address: string, csrf: string, owner: string, client: string}} where the owner is who judges in the round
-   * @param {Listener} listener
-   */
+  // The owner is who judges in the round.
   constructor(where, listener) {
     Object.assign(this, where);
     this.listener = listener;
@@ -69,7 +61,6 @@ export class Queue {
     return Object.keys(kept).filter((key) => key.startsWith(this.prefix)).sort();
   }
 
-  /** @returns {Change[]} */
   get changes() {
     return this.keys.map((key) => this.read(key)).filter((change) => change !== null);
   }
@@ -107,7 +98,6 @@ export class Queue {
     this.send();
   }
 
-  /** Send stored changes one by one. */
   async send() {
     if (this.sending || this.stopped || this.timer) return;
     let key;
@@ -132,7 +122,6 @@ export class Queue {
     this.own.delete(key);
   }
 
-  /** @returns {Promise<boolean>} whether the change needs not be kept any longer */
   async post(change) {
     let answer;
     try {
@@ -165,7 +154,6 @@ export class Queue {
     return true;
   }
 
-  /** Try again in a while. */
   later(why) {
     const seconds = WAITS[Math.min(this.failures++, WAITS.length - 1)];
     this.listener.waiting(this.keys.length, why);

@@ -17,49 +17,33 @@ const say = (text) => {
   if (status.textContent !== text) status.textContent = text;
 };
 
-/** A candidate and its controls. */
 class Candidate {
   constructor(section) {
-    this.section = section;
-    this.id = Number(section.dataset.assignment);
-    this.name = section.dataset.name;
-    this.before = Number(section.dataset.heard || 0);
-    this.broad = [...section.querySelectorAll("input[type=radio]")];
-    this.fine = section.querySelector("input[type=number]");
-    this.flags = [...section.querySelectorAll("input[type=checkbox]")];
-    this.hint = section.querySelector(".told");
-    this.kept = section.querySelector(".kept");
-    this.ask = section.querySelector(".ask");
-    this.player = null;
-    this.toldHeard = this.before;
+    const { assignment, name, heard = 0 } = section.dataset;
+    Object.assign(this, { section, name, id: Number(assignment), before: Number(heard), toldHeard: Number(heard), player: null,
+      broad: [...section.querySelectorAll("input[type=radio]")], fine: section.querySelector("input[type=number]"),
+      flags: [...section.querySelectorAll("input[type=checkbox]")] });
+    [this.hint, this.kept, this.ask] = [".told", ".kept", ".ask"].map((kind) => section.querySelector(kind));
     this.makeSlider();
     // Typing or dragging in progress is not a change yet, and a response to an earlier one must not revert it.
     this.editing = false;
     section.addEventListener("input", ({ target }) => { this.editing = target === this.fine || target === this.slider; });
     section.addEventListener("focusout", () => { this.editing = false; });
     section.addEventListener("change", (event) => this.changed(event.target));
-    section.addEventListener("focusin", () => choose(this));
-    section.addEventListener("click", () => choose(this));
+    for (const kind of ["focusin", "click"]) section.addEventListener(kind, () => choose(this));
   }
 
   /** A slider beside the number; without a judgement it shows no thumb, which would suggest one. */
   makeSlider() {
-    this.slider = document.createElement("input");
-    Object.assign(this.slider, { type: "range", min: this.fine.min, max: this.fine.max, step: this.fine.step });
-    this.slider.setAttribute("aria-label", `Fine judgement of candidate ${this.name}`);
-    const middle = (Number(this.fine.min) + Number(this.fine.max)) / 2;
-    const ends = [this.fine.min, middle, this.fine.max].map((number, at) => {
-      const end = document.createElement("span");
-      end.append(Object.assign(document.createElement("b"), { textContent: String(number) }), words[at]);
-      return end;
-    });
-    const [box, below] = ["span", "span"].map((tag) => document.createElement(tag));
-    box.className = "rail";
-    below.className = "ends";
-    below.setAttribute("aria-hidden", "true");
-    below.append(...ends);
-    box.append(this.slider, below);
-    this.fine.before(box);
+    const { min, max, step } = this.fine;
+    const make = (tag, values, ...children) => {
+      const made = Object.assign(document.createElement(tag), values);
+      made.append(...children);
+      return made;
+    };
+    this.slider = make("input", { type: "range", min, max, step, ariaLabel: `Fine judgement of candidate ${this.name}` });
+    const ends = [min, (Number(min) + Number(max)) / 2, max].map((number, at) => make("span", {}, make("b", { textContent: String(number) }), words[at]));
+    this.fine.before(make("span", { className: "rail" }, this.slider, make("span", { className: "ends", ariaHidden: "true" }, ...ends)));
     this.showSlider();
     this.slider.addEventListener("input", () => {
       this.fine.value = Number(this.slider.value).toFixed(1);
@@ -118,7 +102,6 @@ class Candidate {
     };
   }
 
-  /** Show a judgement, or the fields of one. */
   show(values) {
     if ("broad" in values) for (const radio of this.broad) radio.checked = radio.value === values.broad;
     if ("fine" in values) this.fine.value = values.fine === null ? "" : Number(values.fine).toFixed(1);
@@ -158,7 +141,6 @@ class Candidate {
   }
 }
 
-/** @type {Candidate | null} */
 let current = null;
 function choose(candidate) {
   if (current === candidate) return;
@@ -209,7 +191,6 @@ function showProgress({ done, total }) {
   document.getElementById("done").textContent = `${done} of ${total} judged on this page`;
 }
 
-/** @type {import("./grade-player.js").Player | undefined} */
 let queryPlayer;
 const players = makePlayers(form, (kind, which) => {
   const section = which.box.closest("[data-assignment]");

@@ -3,7 +3,6 @@
 const shown = document.getElementById("progress");
 const [words, stage, done] = ["words", "stage", "done"].map((id) => document.getElementById(id));
 
-/** @param {{state: string, words: string, stage: string, before: number, done: number, total: number}} now */
 function show(now) {
   words.textContent = now.words[0].toUpperCase() + now.words.slice(1);
   const parts = [now.stage && `: ${now.stage}`, now.before > 0 && `; ${now.before} before it`];

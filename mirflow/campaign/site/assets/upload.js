@@ -4,7 +4,6 @@ const form = document.getElementById("upload");
 const [trouble, sent, said] = ["trouble", "sent", "said"].map((id) => document.getElementById(id));
 const button = form.querySelector("button");
 
-/** @param {string} text */
 function complain(text) {
   trouble.textContent = text;
   trouble.hidden = !text;
@@ -21,7 +20,6 @@ function findTrouble() {
   return "";
 }
 
-/** @param {boolean} busy */
 function setBusy(busy) {
   button.disabled = busy;
   sent.hidden = !busy;
@@ -40,23 +38,17 @@ form.addEventListener("submit", (event) => {
   }
   const request = new XMLHttpRequest();
   request.open("POST", form.action);
+  request.responseType = "json";
   request.setRequestHeader("Accept", "application/json");
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     sent.value = total ? loaded / total : 0;
     said.textContent = loaded < total ? `${Math.round((100 * loaded) / total)} % sent` : "Sent; the server takes it in.";
   });
   request.addEventListener("load", () => {
-    let answer = {};
-    try {
-      answer = JSON.parse(request.responseText);
-    } catch {
-      // said below
-    }
-    if (request.status === 201) location.assign(answer.address);
-    else {
-      setBusy(false);
-      complain(answer.error || `The server answers ${request.status}. Try again.`);
-    }
+    const answer = request.response ?? {};
+    if (request.status === 201) return location.assign(answer.address);
+    setBusy(false);
+    complain(answer.error || `The server answers ${request.status}. Try again.`);
   });
   request.addEventListener("error", () => {
     setBusy(false);

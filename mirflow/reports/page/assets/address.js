@@ -133,7 +133,6 @@ export function follow(state, address) {
   });
 }
 
-/** The whole address of what is shown. */
 export function linkTo(state) {
   const written = writeAddress(state);
   return location.href.split("#")[0] + (written ? `#${written}` : "");

@@ -108,7 +108,6 @@ export function lastBy(start, time) {
 /** Whether an annotation is moments, which nothing lies between. */
 export const isMoments = (form) => form === "ticks" || form === "drums" || form === "steps";
 
-/** When an annotation ends. */
 export function endOf(annotation) {
   let last = 0;
   for (const time of annotation.end || annotation.start || []) if (time > last) last = time;
@@ -124,7 +123,6 @@ export function pitchName(midi) {
   return `${NAMES[((near % 12) + 12) % 12]}${Math.floor(near / 12) - 1}${cents ? ` ${cents > 0 ? "+" : "−"}${Math.abs(cents)} ct` : ""}`;
 }
 
-/** What an annotation says at a time, as text. */
 export function valueAt(annotation, time, nearness) {
   const { form, start, end, labels, pitch } = annotation;
   if (!start) return "";
@@ -152,7 +150,6 @@ export function valueAt(annotation, time, nearness) {
   return found.join(levels ? " › " : " ");
 }
 
-/** What the evidence says at a time. */
 export function verdictAt(evidence, time, nearness) {
   if (!evidence || evidence.rows || evidence.points || evidence.matches) return "";
   if (evidence.start) {

@@ -56,7 +56,6 @@ export async function goTo(state, id, action) {
   part?.focus({ preventScroll: true });
 }
 
-/** Whether the choices of how it is counted are shown. */
 const counted = { open: false };
 
 export function drawControls(state) {
@@ -80,14 +79,13 @@ export function drawControls(state) {
   const { trackCount, lacking } = state.now;
   const filter = state.now.tracks.length && state.metric >= 0 ? drawFilter(state) : el("span", { class: "size" }, count(trackCount, "track"));
   const words = lacking ? `${count(lacking, "score")} missing: ${{ common: "only tracks that all have", skip: "left out", zero: "counted as 0" }[state.missing]}` : "none missing";
-  const box = ways.length ? el("details", { class: "counted", open: counted.open, ontoggle: () => { counted.open = box.open; } },
+  const box = ways.length ? el("details", { class: "counted", name: "bar", open: counted.open, ontoggle: () => { counted.open = box.open; } },
     el("summary", { title: "How it is counted" }, words), el("div", {}, ways)) : null;
   bar.replaceChildren(...[...parts, filter, box].filter(Boolean));
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }
 
-/** What the values are, in a sentence. */
 export function explainValues(state) {
   const { title, words } = CONTENTS.aggregates[state.aggregate];
   return `${title}: ${words}.${state.now.lacking ? ` Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.` : ""}`;

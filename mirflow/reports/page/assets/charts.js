@@ -10,7 +10,6 @@ const [WIDTH, ROW, BINS, MARGIN] = [640, 30, 48, 4];
 /** Different values up to which they are counted, and scores up to which they are shown one by one. */
 const [COUNTED, FEW] = [5, 40];
 
-/** A row of the chart, which says beside the pointer what it shows. */
 const rowOf = (text, ...marks) => hover(svg("svg", { viewBox: `${-MARGIN} 0 ${WIDTH + 2 * MARGIN} ${ROW + 2}`, preserveAspectRatio: "none", role: "img",
   "aria-label": text.join(", ") }, ...marks), () => text);
 
@@ -36,7 +35,6 @@ export async function drawDistributions(state) {
       axisOf(state, range))));
 }
 
-/** A row in which a range of the scores can be dragged. */
 function brushed(state, system, [low, high], node) {
   letBrush(node, ({ left, right }) => {
     const valueAt = (x) => low + (high - low) * Math.max(0, Math.min(1, ((x / node.clientWidth) * (WIDTH + 2 * MARGIN) - MARGIN) / WIDTH));
@@ -63,7 +61,6 @@ function countedValues(state, rows, different) {
     el("p", { class: "legend" }, keys), el("div", { class: "ridges" }, lines));
 }
 
-/** The scale below the rows, each number at its value. */
 function axisOf(state, range) {
   const ticks = niceTicks(...range);
   const write = tickFormatter(state.about, state.percent, ticks);

@@ -14,8 +14,11 @@ export function shade(share) {
   return mix(CIVIDIS[low], CIVIDIS[low + 1], place - low);
 }
 
-/** The same as red, green and blue from 0 to 255. */
-export const channelsOf = (share) => partsOf(shade(share));
+/** A colour as a pixel of an image's data. */
+export function packed(text) {
+  const [red, green, blue] = text.startsWith("#") ? partsOf(text) : text.match(/\d+/g).map(Number);
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
 
 const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 

@@ -1,7 +1,7 @@
 /** Two systems track by track, and which systems find the same tracks hard. */
 
 import { goTo } from "./bars.js";
-import { choice, el, hover, named, opener, section, svg, table, th } from "./dom.js";
+import { choice, el, hover, named, opener, section, svg, table, th, tintedCell } from "./dom.js";
 import { readShown } from "./filter.js";
 import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
 import { count, formatter, include, shortName, titleOf, unitOf } from "./numbers.js";
@@ -97,7 +97,6 @@ function waterfall(state, changed, open) {
   return hover(chart, (event) => [state.now.tracks[at(event)[0]], write(at(event)[1])], (event) => open(at(event)[0]));
 }
 
-/** Mean gain of each group of tracks, if there are groups. */
 function groupsOf(state, changed) {
   if (!state.by) return null;
   const gains = new Map(changed);
@@ -138,10 +137,8 @@ export async function drawAlike(state) {
   const rows = order.map((one, row) => el("tr", {}, el("th", { scope: "row" }, named(state.now, "systems", one)), order.map((other, column) => {
     const r = matrix[row][column];
     const pair = one === other ? {} : { title: `Compare ${systems[one]} with ${systems[other]}`, onclick: () => goTo(state, "gains", (now) => { now.pair = { of: one, against: other }; }) };
-    const cell = el("td", { class: "number", "data-value": r, ...pair }, Number.isNaN(r) ? "–" : r.toFixed(2));
-    if (!Number.isNaN(r)) cell.style.setProperty("--share", `${high > low ? (100 * (r - low)) / (high - low) : 0}%`);
-    return cell;
+    return tintedCell(r, high > low ? (r - low) / (high - low) : 0 * r, Number.isNaN(r) ? "–" : r.toFixed(2), pair);
   })));
   return section("alike", "Systems that are alike", "Do two systems find the same tracks hard? (Pearson’s r over tracks)",
-    table([th("System", "who"), order.map((one) => th(named(state.now, "systems", one), "number"))], rows, { label: "Correlations of systems" }));
+    table([th("System", "who"), order.map((one) => th(named(state.now, "systems", one), "number"))], rows, { label: "Correlations of systems", class: "tinted" }));
 }

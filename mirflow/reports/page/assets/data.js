@@ -1,13 +1,12 @@
 /** What the page holds: names at once, numbers when they are looked at. */
 
-import { FETCHED, loadContents, loadPart, loadTrack } from "./source.js";
+import { FETCHED, load, loadContents, loadPart } from "./source.js";
 
 /** What the page knows at once: names, and what they mean. */
 export const CONTENTS = await loadContents();
 
 const unpacked = new Map();
 
-/** Every part is unpacked once. */
 function once(kind, number, make) {
   const key = `${kind} ${number}`;
   if (!unpacked.has(key)) unpacked.set(key, loadPart(number, CONTENTS.ahead).then(make));
@@ -81,11 +80,11 @@ export async function readTimeline(evaluation, name, metric) {
     return own && { rules, able, vocabulary: await readJson(CONTENTS.vocabulary), verdicts: CONTENTS.verdicts, ...own };
   }
   const address = `${CONTENTS.tracks}${encodeURIComponent(name)}.json${metric && `?metric=${encodeURIComponent(metric)}`}`;
-  const found = recent.get(address) || await loadTrack(address);
+  const found = recent.get(address) || await (await load(address, "The timeline"))?.json();
   recent.delete(address);
   recent.set(address, found);
   if (recent.size > RECENT) recent.delete(recent.keys().next().value);
-  return found && withOwn(found, number);
+  return found ? withOwn(found, number) : null;
 }
 
 /** A track as one of its evaluations has it; without its annotations where there is a recording alone. */

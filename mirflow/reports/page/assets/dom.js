@@ -18,10 +18,8 @@ function fill(node, properties, children) {
   return node;
 }
 
-/** An HTML element. */
 export const el = (tag, properties = {}, ...children) => fill(document.createElement(tag), properties, children);
 
-/** An SVG element. */
 export const svg = (tag, properties = {}, ...children) => fill(document.createElementNS(SVG, tag), properties, children);
 
 const DRAWN = new Set(["svg", "line", "rect", "circle", "text", "path", "title"]);
@@ -40,7 +38,6 @@ export function choice(label, options, value, onchange, name = null) {
   return el("label", { class: "choice" }, el("span", {}, label), select);
 }
 
-/** A button in a row that opens the same. */
 export const opener = (label, title, act, more = {}) => el("button", { type: "button", class: "link", title,
   onclick: (event) => { event.stopPropagation(); act(); }, ...more }, label);
 
@@ -64,7 +61,6 @@ export const sortHead = (column, text, kind, direction, turn) => el("th", { scop
     document.querySelector(`#${id} [data-sort="${CSS.escape(column)}"]`)?.focus();
   } }, `${text}${{ ascending: " ↑", descending: " ↓" }[direction] ?? ""}`));
 
-/** Save a file that was made here. */
 export function save(data, name, type) {
   const address = URL.createObjectURL(new Blob([data], { type }));
   el("a", { href: address, download: name }).click();
@@ -86,21 +82,21 @@ export function notice() {
 /** What is to be known of a copied link: it may lead to a file of this machine. */
 export const linkNote = () => (location.protocol === "file:" ? ". The link works where this file lies: send the file, too." : "");
 
-/** A button that copies a link; where the browser does not let it, the text stands there to be copied. */
+/** Copy a text and say so; where the browser does not let it, the text stands there to be copied. */
+export async function copyText(text, { node, say }, saying) {
+  try {
+    await navigator.clipboard.writeText(text);
+    say(saying);
+  } catch {
+    const field = el("textarea", { readonly: true, rows: Math.min(4, text.split("\n").length), "aria-label": "Text to copy" }, text);
+    node.replaceChildren(field);
+    field.select();
+  }
+}
+
 export function copyButton(label, textOf, title = "The address of what is shown") {
-  const { node, say } = notice();
-  const copy = async () => {
-    const text = textOf();
-    try {
-      await navigator.clipboard.writeText(text);
-      say(`Copied${linkNote()}`);
-    } catch {
-      const field = el("input", { type: "text", readonly: true, value: text, "aria-label": "Link" });
-      node.replaceChildren(field);
-      field.select();
-    }
-  };
-  return el("span", { class: "copy" }, el("button", { type: "button", title, onclick: copy }, label), node);
+  const status = notice();
+  return el("span", { class: "copy" }, el("button", { type: "button", title, onclick: () => copyText(textOf(), status, `Copied${linkNote()}`) }, label), status.node);
 }
 
 /** Sentences, those of which that say what can be done with a pointer are left out on paper and in pictures. */
@@ -131,11 +127,17 @@ export function table(heads, rows, { label = null, box = "scroll", ...properties
     el("table", properties, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)));
 }
 
+/** A cell with a number, coloured by a share from 0 to 1. */
+export function tintedCell(value, share, text, properties = {}) {
+  const cell = el("td", { class: "number", "data-value": value, ...properties }, text);
+  if (Number.isFinite(share)) cell.style.setProperty("--share", `${100 * share}%`);
+  return cell;
+}
+
 /** What a track or a system is by its coordinates, in a line. */
 export const detailsOf = (coords, place) => coords.map(([name, values]) => [name, values[place]])
   .filter(([, value]) => value !== "" && value !== null).map(([name, value]) => `${name.replaceAll("_", " ")} ${value}`);
 
-/** What was warned of when an evaluation was scored. */
 export const warningsOf = ({ warnings }) => warnings.map((text) => el("p", { class: "warning", role: "note" }, `Warning: ${text}.`));
 
 /** Parts that were asked for: a server reads all annotations to make them. */
@@ -184,14 +186,12 @@ export function hover(node, linesOf, act = null) {
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], PageDown: [20, 0], PageUp: [-20, 0], Home: [-1e6, 0], End: [1e6, 0] };
 
-/** Arrow keys move in a map of cells. */
 export const moveBy = (canvas, step) => canvas.addEventListener("keydown", (event) => {
   if (!STEPS[event.key]) return;
   event.preventDefault();
   step(...STEPS[event.key]);
 });
 
-/** A text as far as there is room for it. */
 export function fitText(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   let size = Math.min(text.length, 80);
@@ -223,7 +223,6 @@ export function stroke(context, ...lines) {
   context.stroke();
 }
 
-/** A colour of the page's style, by the name of its custom property. */
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

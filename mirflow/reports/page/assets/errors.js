@@ -1,8 +1,7 @@
 /** What goes wrong: the errors of a system by kind, each of which leads to its places, and what each system loses by them. */
 
-import { labelColour } from "./colours.js";
 import { readJson } from "./data.js";
-import { choice, el, hinted, moreButton, onRequest, opener, section, svg, table, th, walk } from "./dom.js";
+import { choice, el, hinted, moreButton, onRequest, opener, section, svg, table, th, tintedCell, walk } from "./dom.js";
 import { rankSystems, valuesOf } from "./leaderboard.js";
 import { byNumber, count, formatter, shortName, titleOf } from "./numbers.js";
 
@@ -151,8 +150,6 @@ function errorsOfShown(found, { now, shown, wrong }) {
   return { ...found, systems, narrowed: true };
 }
 
-const [STACK, STACK_HIGH] = [320, 16];
-
 const parameterOf = (metric, name) => (metric.parameters.find(([own]) => own === name) ?? [null, ""])[1];
 
 /** The metric whose losses the evaluation has, or undefined. */
@@ -178,40 +175,10 @@ export async function drawLosses(state) {
   rows.sort((a, b) => byNumber(a.values[0], b.values[0], -(about.sign || 1)));
   const note = `${titleOf(about)} of each system, and what it loses by each kind of errors: Shapley values of mending the kinds. ` +
     (about.sign < 0 ? "The shares sum to the score." : "Score and shares sum to the score of the references by themselves.");
-  return section("losses", title, note, lossesTable(state, about, places, rows));
-}
-
-function lossesTable(state, about, places, rows) {
   const write = formatter(about, state.percent);
-  const kinds = places.map((place) => parameterOf(state.now.metrics[place], "kind").replaceAll("_", " "));
-  const stacks = rows.map(({ values }) => stack(values, about.sign));
-  const low = Math.min(0, ...stacks.flat().map(([start]) => start));
-  const high = Math.max(...stacks.flat().map(([, end]) => end), low + 1e-9);
-  const heads = [th("System", "who"), th(titleOf(about), "number"), th(el("span", { class: "unseen" }, "chart"), "chart"),
-    kinds.map((kind, number) => th([svg("svg", { viewBox: "0 0 10 10", width: 10, height: 10, "aria-hidden": "true" },
-      svg("rect", { width: 10, height: 10, fill: labelColour(number).fill })), ` ${kind}`], "number"))];
-  const body = rows.map(({ name, values }, row) => el("tr", {}, el("th", { scope: "row", title: name }, name),
-    el("td", { class: "number strong", "data-value": values[0] }, write(values[0])),
-    el("td", { class: "chart" }, bar(stacks[row], low, high)),
-    values.slice(1).map((value) => el("td", { class: "number", "data-value": value }, write(value)))));
-  return table(heads, body, { label: "Losses" });
-}
-
-/** Ends of the parts of a bar, with their numbers: the score, then the kinds; shares below 0 are left of 0. */
-function stack([score, ...shares], sign) {
-  const parts = sign < 0 ? [] : [[0, score || 0, -1]];
-  let [left, right] = [0, sign < 0 ? 0 : score || 0];
-  shares.forEach((share, number) => {
-    if (!share) return;
-    parts.push(share < 0 ? [left + share, left, number] : [right, right + share, number]);
-    [left, right] = [left + Math.min(share, 0), right + Math.max(share, 0)];
-  });
-  return parts;
-}
-
-function bar(parts, low, high) {
-  const place = (value) => (STACK * (value - low)) / (high - low);
-  return svg("svg", { viewBox: `0 0 ${STACK} ${STACK_HIGH}`, "aria-hidden": "true", class: "losses" }, parts.map(([start, end, number]) =>
-    svg("rect", { x: place(start), y: 1, width: Math.max(0, place(end) - place(start)), height: STACK_HIGH - 2,
-      ...(number < 0 ? { class: "score" } : { fill: labelColour(number).fill }) })));
+  const most = Math.max(...rows.flatMap(({ values }) => values.slice(1)).map(Math.abs).filter(Number.isFinite)) || 1;
+  const heads = [th("System", "who"), th(titleOf(about), "number"), places.map((place) => th(parameterOf(metrics[place], "kind").replaceAll("_", " "), "number"))];
+  const body = rows.map(({ name, values: [score, ...shares] }) => el("tr", {}, el("th", { scope: "row", title: name }, name),
+    el("td", { class: "number strong", "data-value": score }, write(score)), shares.map((value) => tintedCell(value, Math.abs(value) / most, write(value)))));
+  return section("losses", title, note, table(heads, body, { label: "Losses", class: "tinted" }));
 }

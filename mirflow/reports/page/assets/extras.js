@@ -2,7 +2,7 @@
 
 import { shade } from "./colours.js";
 import { readFloats, readJson } from "./data.js";
-import { choice, colour, el, hover, onRequest, section, sortHead, table, th } from "./dom.js";
+import { choice, colour, el, hover, onRequest, section, sortHead, table, th, tintedCell } from "./dom.js";
 import { byName, byNumber, endsOf, formatter } from "./numbers.js";
 
 /** A card of them; null where there are none. */
@@ -37,7 +37,6 @@ async function drawValues(state, one, system) {
   return table([th(dim, "who"), systems.map((name) => th(name, "number"))], body, { label: dim, box: "scroll tall" });
 }
 
-/** Columns of a matrix beyond which it is colours alone. */
 const DENSE = 60;
 
 /** A matrix of the chosen system: counts are coloured by square roots of the shares of their row, scores by themselves, alike for all systems. */
@@ -54,15 +53,10 @@ function matrix({ dims: [[down, rows], [across, columns]], score, unit }, values
   const words = (y, x) => `${named(down)} ${rows[y]}, ${named(across)} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}` +
     (!score && totals[y] > 0 ? ` (${(100 * share(y, x)).toFixed(1)} % of ${rows[y]})` : "");
   const shown = (y, x) => (score || !value(y, x) ? "" : confused ? Math.round(100 * share(y, x)) || "" : plain(value(y, x)));
-  const cellOf = (y, x) => {
-    const cell = el("td", { class: "number", "data-value": value(y, x), title: words(y, x) }, shown(y, x));
-    if (Number.isFinite(tone(y, x))) cell.style.setProperty("--share", `${100 * tone(y, x)}%`);
-    return cell;
-  };
   const label = `${named(down)} by ${named(across)}`;
   const made = columns.length > DENSE ? dense(label, rows.length, columns.length, tone, words) :
-    table([th(named(down), "who"), columns.map((column) => th(el("span", {}, column)))], rows.map((row, y) => el("tr", {}, el("th", { scope: "row" }, row), columns.map((_, x) => cellOf(y, x)))),
-      { label, class: "matrix", box: rows.length > 40 ? "scroll tall" : "scroll" });
+    table([th(named(down), "who"), columns.map((column) => th(el("span", {}, column)))], rows.map((row, y) => el("tr", {}, el("th", { scope: "row" }, row), columns.map((_, x) => tintedCell(value(y, x), tone(y, x), shown(y, x), { title: words(y, x) })))),
+      { label, class: "matrix tinted", box: rows.length > 40 ? "scroll tall" : "scroll" });
   const total = totals.reduce((sum, one) => sum + one, 0);
   return el("div", {}, made, el("p", { class: "readout" }, `Rows: ${named(down)}. Columns: ${named(across)}. `, score ? `Colours from ${write(low)} to ${write(high)}.` :
     `${confused ? `Numbers are percent of a row, ${plain(total)}${unit ? ` ${unit}` : ""} in all; colours` : "Colours"} are square roots of the shares of a row, so that the rare is seen.`));

@@ -56,7 +56,6 @@ export function rangeAround(low, high) {
 const between = (low, high, write = String) => (low === null ? `at most ${write(high)}` : high === null ? `at least ${write(low)}` :
   low === high ? write(low) : `${write(low)} to ${write(high)}`);
 
-/** A chip in words. */
 export function labelOf(state, [kind, ...rest]) {
   const named = (name) => name.replaceAll("_", " ");
   if (kind === "find") return `“${rest[0]}”`;
@@ -71,7 +70,6 @@ export function labelOf(state, [kind, ...rest]) {
   return `${titleOf(about)}, ${whose}: ${between(low, high, write)}`;
 }
 
-/** For each track whether a chip holds. */
 async function marksOf(now, systems, [kind, ...rest]) {
   const within = (values, low, high) => now.tracks.map((_, track) => typeof values[track] === "number" &&
     !(values[track] < (low ?? -Infinity) || values[track] > (high ?? Infinity) || Number.isNaN(values[track])));
@@ -97,7 +95,6 @@ async function marksOf(now, systems, [kind, ...rest]) {
   return within(acrossSystems(cells, now.systems.length, now.tracks.length)[of], low, high);
 }
 
-/** Find the systems and tracks that the chips leave. */
 export async function applyFilter(state) {
   const { now, filter, evaluation } = state;
   const key = JSON.stringify([evaluation, filter]);
@@ -145,7 +142,6 @@ function mask({ tracks: names, policies }, { score, weight, duration, flags }, s
   return found;
 }
 
-/** Characters of an expression, as in selection.py. */
 const LONGEST = 10_000;
 /** Words that are no names in an expression. */
 const KEYWORDS = new Set(["and", "or", "not", "in", "is", "None", "True", "False", "if", "else", "for", "from", "class", "def", "import", "lambda", "with", "as", "pass", "return", "while", "global", "col"]);
@@ -171,33 +167,33 @@ export function expressionOf({ now, filter }) {
   return whole.length <= LONGEST && filter.every((chip) => isTyped(chip) || chip[0] === "systems") ? whole : null;
 }
 
-/** Whether the form is open, and what it is about. */
-const draft = { open: false, field: "find" };
+/** What the form is about. */
+const draft = { field: "find" };
 /** Values of a coordinate up to which they can be ticked; of more, a text finds them. */
 const TICKED = 60;
 
 export function drawFilter(state) {
-  const focus = (name) => document.querySelector(`#filter [name="${name}"]`)?.focus();
-  const change = (action) => state.change(action).then(() => focus("add filter"));
+  const change = (action) => state.change(action).then(() => document.querySelector("[name='add filter']")?.focus());
   const chips = state.filter.map((chip, place) => {
     const label = labelOf(state, chip);
     return el("li", {}, el("span", {}, label), el("button", { type: "button", "aria-label": `Remove the filter ${label}`,
       onclick: () => change((now) => { now.filter = now.filter.filter((_, at) => at !== place); }) }, "×"));
   });
-  const holder = el("div", { id: "filter", role: "group", "aria-label": "Filter" });
-  const toggle = (open) => {
-    draft.open = open;
-    holder.replaceWith(drawFilter(state));
-    focus(open ? "filter field" : "add filter");
-  };
+  const box = el("details", { class: "counted", name: "bar", ontoggle: () => {
+    box.querySelector("form")?.remove();
+    if (!box.open) return;
+    box.append(formOf(state, change));
+    box.querySelector("select").focus();
+  }, onkeydown: (event) => {
+    if (event.key !== "Escape") return;
+    box.open = false;
+    box.firstElementChild.focus();
+  } }, el("summary", { class: "size", name: "add filter", title: "Filter the tracks and systems" }, count(state.now.trackCount, "track")));
   const without = state.dropped.length ? ` Without ${state.dropped.join("; ")}: this evaluation has no such tracks or systems.` : "";
   const words = state.shown ? `${shownOf(state)} shown. The numbers below are of ${state.shown.tracks.length === 1 ? "this track" : "these tracks"}.${state.now.errors?.some(([, , byTrack]) => !byTrack) ? " The totals of errors are of all tracks." : ""}` : "";
-  holder.append(...[chips.length ? el("ul", { class: "filters", "aria-label": "Filters" }, chips) : null,
-    el("button", { type: "button", name: "add filter", class: "size", title: "Filter the tracks and systems", "aria-expanded": String(draft.open), onclick: () => toggle(!draft.open) }, count(state.now.trackCount, "track")),
+  return el("div", { id: "filter", role: "group", "aria-label": "Filter" }, box, chips.length ? el("ul", { class: "filters", "aria-label": "Filters" }, chips) : null,
     chips.length > 1 ? el("button", { type: "button", onclick: () => change((now) => { now.filter = []; }) }, "Remove all") : null,
-    el("span", { class: "status", role: "status" }, `${words}${without}`.trim()),
-    draft.open ? formOf(state, toggle, change) : null].filter(Boolean));
-  return holder;
+    el("span", { class: "status", role: "status" }, `${words}${without}`.trim()));
 }
 
 /** Kinds of conditions that the evaluation has: [value, text]. */
@@ -210,7 +206,7 @@ function fieldsOf({ now }) {
 const isNumeric = (values) => values.some((value) => typeof value === "number");
 const distinct = (values) => [...new Set(values.map((value) => String(value ?? "")))].sort(byName);
 
-function formOf(state, toggle, change) {
+function formOf(state, change) {
   const { now } = state;
   const fields = fieldsOf(state);
   if (!fields.some(([name]) => name === draft.field)) draft.field = "find";
@@ -230,21 +226,15 @@ function formOf(state, toggle, change) {
     read = made.read;
   };
   fill();
-  const field = choice("Filter by", fields, draft.field, (value) => {
-    draft.field = value;
-    fill();
-  });
-  field.querySelector("select").setAttribute("name", "filter field");
   return el("form", { onsubmit: (event) => {
     event.preventDefault();
     const chip = read();
     if (typeof chip === "string") wrong.textContent = chip;
-    else {
-      draft.open = false;
-      change((one) => addChips(one, chip));
-    }
-  }, onkeydown: (event) => { if (event.key === "Escape") toggle(false); } }, field, inputs, el("button", { type: "submit", class: "play" }, "Apply"),
-  el("button", { type: "button", onclick: () => toggle(false) }, "Close"), wrong);
+    else change((one) => addChips(one, chip));
+  } }, choice("Filter by", fields, draft.field, (value) => {
+    draft.field = value;
+    fill();
+  }, "filter field"), inputs, el("button", { type: "submit", class: "play" }, "Apply"), wrong);
 }
 
 /** What is chosen by a chip already. */

@@ -1,35 +1,36 @@
 /** All scores at a glance: tracks across, systems down, with the values of the systems and the means of the tracks. */
 
-import { shade } from "./colours.js";
+import { packed, shade } from "./colours.js";
 import { choice, colour, el, hover, letBrush, moveBy, section, sharpen } from "./dom.js";
 import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
-import { rankSystems, valuesOf } from "./leaderboard.js";
-import { acrossSystems, endsOf, formatter, quantile, shortName, titleOf } from "./numbers.js";
+import { rankSystems } from "./leaderboard.js";
+import { acrossSystems, count, endsOf, formatter, quantile, shortName, titleOf } from "./numbers.js";
 import { orderColumns } from "./tracks.js";
 
 const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"]]);
-/** Heights of the bars of tracks and of the band of groups, width of the bars of systems. */
-const [BARS, BAND, SIDE] = [34, 18, 56];
-
 export async function drawHeatmap(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readShown(state);
   const rows = await rankSystems(state);
-  const values = await valuesOf(state, state.metric, state.aggregate);
-  const map = { state, numbers, rows, values: rows.map((row) => values[row].value), across: acrossSystems(numbers, systems.length, tracks.length),
+  const map = { state, numbers, rows, across: acrossSystems(numbers, systems.length, tracks.length),
     at: [0, 0], write: formatter(state.about, state.percent), note: el("span", {}), columns: [], bands: [] };
   map.canvas = el("canvas", { tabindex: "0", role: "application",
     "aria-label": "Heat map of scores: arrow keys move, Enter opens the track", "aria-describedby": "heatmap-cell" });
-  [map.top, map.side] = ["top", "side"].map((kind) => el("canvas", { class: kind, width: SIDE, "aria-hidden": "true" }));
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
   const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, shortName(state.now, "systems", row))));
   map.frame = el("div", { class: "scroll heat", tabindex: "-1" }, map.canvas);
   const options = [...ORDERS, ...rows.map((system) => [system, shortName(state.now, "systems", system)])];
   const way = el("span", { class: "onpaper" });
+  const bands = el("div", { class: "bands" });
   map.scale = scaleOf(numbers.score);
   const arrange = async () => {
     ({ columns: map.columns, bands: map.bands } = await orderColumns(state));
     way.textContent = `Tracks by ${ORDERS.get(state.across) || systems[state.across]}.`;
+    bands.replaceChildren(...map.bands.map(({ value, start, end }) => {
+      const band = el("button", { type: "button", title: `${state.by}: ${value}, ${count(end - start, "track")}`, onclick: () => state.change((now) => addChips(now, groupChip(now.by, value))) }, value);
+      band.style.flex = `${end - start} 1 0`;
+      return band;
+    }));
   };
   await arrange();
   const sorting = choice("Sort tracks by", options, state.across, async (picked) => {
@@ -39,9 +40,8 @@ export async function drawHeatmap(state, open) {
     paint(map);
   });
   listen(map, cell, open);
-  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down); above, the mean of the systems, ` +
-    `right, ${state.contents.aggregates[state.aggregate].title} of each system. Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, legendOf(map.scale, map.write), way),
-  el("div", { class: "heatframe" }, map.top, names, map.frame, map.side), cell);
+  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down). Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, legendOf(map.scale, map.write), way),
+  el("div", { class: "heatframe" }, bands, names, map.frame), cell);
   // It fits its width to the page that it is in by then.
   made.settle = () => {
     paint(map);
@@ -89,46 +89,11 @@ function paint(map) {
   context.drawImage(picture, 0, 0, map.wide, map.high * rows.length);
   frame.parentElement.style.setProperty("--row", `${map.high}px`);
   Object.assign(map, { picture, context });
-  paintMargins(map, shares.map((tracks) => meanOf(tracks.map((track) => map.across.mean[track]))));
 }
 
-/** Bars: the means of the columns above, with the groups of the tracks, and the values of the rows at the right. */
-function paintMargins(map, means) {
-  const { top, side, values, wide, high, bands, columns } = map;
-  const [low, most] = endsOf([...means, ...values]);
-  const base = Math.min(0, low);
-  const share = (value) => (Number.isFinite(value) && most > base ? (value - base) / (most - base) : 0);
-  const above = sharpen(top, wide, BARS + (bands.length ? BAND : 0));
-  above.fillStyle = colour("accent");
-  above.globalAlpha = 0.5;
-  means.forEach((mean, bin) => {
-    const [from, to] = [bin, bin + 1].map((one) => Math.round((one * wide) / means.length));
-    above.fillRect(from, BARS - 2 - (BARS - 4) * share(mean), to - from, (BARS - 4) * share(mean));
-  });
-  above.globalAlpha = 1;
-  above.font = "12px system-ui, sans-serif";
-  bands.forEach(({ value, start, end }, place) => {
-    const [left, right] = [start, end].map((one) => (one * wide) / columns.length);
-    above.fillStyle = colour(place % 2 ? "line" : "faint");
-    above.fillRect(left, BARS, right - left, BAND - 3);
-    above.fillStyle = colour("ink");
-    if (right - left > above.measureText(value).width + 6) above.fillText(value, left + 3, BARS + 12);
-  });
-  const right = sharpen(side, SIDE, high * values.length);
-  right.fillStyle = colour("accent");
-  right.globalAlpha = 0.5;
-  values.forEach((value, row) => right.fillRect(4, row * high + 3, (SIDE - 4) * share(value), high - 6));
-}
-
-/** The mean of those that are there. */
 function meanOf(scores) {
   const known = scores.filter((score) => !Number.isNaN(score));
   return known.length ? known.reduce((sum, score) => sum + score, 0) / known.length : NaN;
-}
-
-function packed(text) {
-  const parts = text.startsWith("#") ? [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16)) : text.match(/\d+/g).map(Number);
-  return (255 << 24) | (parts[2] << 16) | (parts[1] << 8) | parts[0];
 }
 
 function mark(map) {
@@ -165,7 +130,7 @@ function chipsOf({ state: { now, about, across }, numbers, across: found, column
 }
 
 function listen(map, cell, open) {
-  const { canvas, top, frame, state } = map;
+  const { canvas, frame, state } = map;
   const show = () => {
     mark(map);
     cell.replaceChildren(linesOf(map).join(" · "));
@@ -183,14 +148,6 @@ function listen(map, cell, open) {
     if (chips.length) state.change((now) => addChips(now, ...chips));
   });
   hover(canvas, (event) => { locate(event); mark(map); return linesOf(map); }, (event) => { locate(event); look(); });
-  const groupAt = (event) => map.bands.find(({ end }) => end > column(event.offsetX));
-  hover(top, (event) => {
-    const found = groupAt(event);
-    return found && [`${state.by}: ${found.value}`, `${found.end - found.start} tracks`];
-  }, (event) => {
-    const found = groupAt(event);
-    if (found) state.change((now) => addChips(now, groupChip(now.by, found.value)));
-  });
   canvas.addEventListener("focus", show);
   canvas.addEventListener("keydown", (event) => { if (event.key === "Enter") look(); });
   moveBy(canvas, (right, down) => {
@@ -215,7 +172,6 @@ function scaleOf(scores) {
   return { low, high, capped, shareOf: (score) => (score - low) / (high - low) };
 }
 
-/** The colours with the ends of their scale. */
 function legendOf({ low, high, capped }, write) {
   const canvas = el("canvas", { "aria-hidden": "true", width: 120, height: 10 });
   const context = canvas.getContext("2d");

@@ -5,13 +5,9 @@ import { chordColour, dotColour, labelColour } from "./colours.js";
 import { fitText, stroke } from "./dom.js";
 import { endsOf } from "./numbers.js";
 
-const HEIGHTS = new Map([["segments", 40], ["ticks", 40], ["notes", 92], ["sheet", 92], ["drums", 92], ["curve", 92], ["frames", 92], ["patterns", 92]]);
-
-/** How high the lanes of some annotations are. */
 export function laneHeight(annotations) {
   const first = annotations.find((one) => one);
-  if (!first) return 40;
-  if (first.form !== "levels") return HEIGHTS.get(first.form) || 40;
+  if (first?.form !== "levels") return ["notes", "sheet", "drums", "curve", "frames", "patterns"].includes(first?.form) ? 92 : 40;
   return Math.max(40, 20 * Math.max(1, ...annotations.filter((one) => one).map((one) => levelsOf(one))) + 6);
 }
 
@@ -33,7 +29,9 @@ export function drawLane(context, lane, view) {
     drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes, coloursOf(lane));
   }
   if (evidence && evidence.start) drawBand(context, evidence, lane, view);
-  else if (evidence && evidence.reference && !isMoments(annotation.form) && !evidence.notes) drawMarks(context, evidence, lane, view);
+  else if (evidence && evidence.reference && !isMoments(annotation.form) && !evidence.notes) {
+    drawVerdicts(context, evidence, view, () => lane.top + lane.height - 6, (x, y, sign) => { if (sign !== "bad") context.fillRect(x - 1.5, y - 5, 3, 10); });
+  }
   if (!annotation.start.length) {
     context.fillStyle = view.ink.get("quiet");
     context.textBaseline = "middle";
@@ -76,28 +74,36 @@ function drawLevels(context, { annotation, evidence, top, height }, view) {
 
 const tick = (context, x, top, bottom) => stroke(context, [x, top, x, bottom]);
 
+/** Items by their verdicts, each at the height of its row: a miss is a circle, an extra has a cross; `hit` draws what an estimate has. */
+function drawVerdicts(context, { reference, estimate, row, verdict }, view, heightOf, hit) {
+  verdict.forEach((word, at) => {
+    const missed = Number.isNaN(estimate[at]);
+    const place = missed ? reference[at] : estimate[at];
+    if (place < view.from || place > view.to) return;
+    const [x, y, sign] = [view.x(place), heightOf(row?.[at]), signOf(word)];
+    context.strokeStyle = context.fillStyle = view.ink.get(sign);
+    if (!missed) hit(x, y, sign, reference[at]);
+    context.lineWidth = 1.75;
+    if (missed) {
+      context.beginPath();
+      context.arc(x, y, 3.5, 0, 7);
+      context.stroke();
+    } else if (sign === "bad") stroke(context, [x - 3, y - 3, x + 3, y + 3], [x + 3, y - 3, x - 3, y + 3]);
+    context.lineWidth = 1.5;
+  });
+}
+
 function drawEvents(context, { annotation, evidence, top, height }, view) {
   const bottom = top + height - 5;
+  const judged = evidence?.reference;
   context.lineWidth = 1.5;
-  if (!evidence || !evidence.reference) {
-    context.strokeStyle = view.ink.get("ink");
-    for (const time of annotation.start) if (time >= view.from && time <= view.to) tick(context, view.x(time), top + 5, bottom);
-    return;
-  }
   // Times that the measure does not look at, such as those before a trim, stay grey.
-  context.strokeStyle = view.ink.get("faint");
-  for (const time of annotation.start) if (time >= view.from && time <= view.to) tick(context, view.x(time), top + 12, bottom);
-  evidence.verdict.forEach((verdict, at) => {
-    const [own, other] = [evidence.estimate[at], evidence.reference[at]];
-    const place = Number.isNaN(own) ? other : own;
-    if (place < view.from || place > view.to) return;
-    const x = view.x(place);
-    const good = signOf(verdict);
-    context.strokeStyle = view.ink.get(good);
-    if (Number.isNaN(own)) return void circle(context, x, top + 9);
+  context.strokeStyle = view.ink.get(judged ? "faint" : "ink");
+  for (const time of annotation.start) if (time >= view.from && time <= view.to) tick(context, view.x(time), top + (judged ? 12 : 5), bottom);
+  if (!judged) return;
+  drawVerdicts(context, evidence, view, () => top + 8, (x, y, sign, other) => {
     tick(context, x, top + 12, bottom);
-    if (good === "bad") cross(context, x, top + 8);
-    else if (!Number.isNaN(other) && Math.abs(view.x(other) - x) > 2) stroke(context, [view.x(other), top + 5, x, top + 12]);
+    if (sign !== "bad" && Math.abs(view.x(other) - x) > 2) stroke(context, [view.x(other), top + 5, x, top + 12]);
   });
 }
 
@@ -108,37 +114,12 @@ function drawHits(context, { annotation, evidence, top, height }, view) {
   const middle = (row) => top + 3 + room * (rows.length - row - 0.5);
   context.fillStyle = view.ink.get("line");
   rows.forEach((_, row) => { if (row) context.fillRect(0, middle(row) + room / 2, view.width, 0.5); });
-  const hit = (time, row) => tick(context, view.x(time), middle(row) - room * 0.4, middle(row) + room * 0.4);
-  const seen = (time) => time >= view.from && time <= view.to;
-  const judged = evidence && evidence.row;
+  const hit = (x, y) => tick(context, x, y - room * 0.4, y + room * 0.4);
+  const judged = evidence?.row;
   context.lineWidth = 1.5;
   context.strokeStyle = view.ink.get(judged ? "faint" : "ink");
-  annotation.start.forEach((time, at) => { if (seen(time)) hit(time, annotation.row[at]); });
-  if (judged) {
-    evidence.verdict.forEach((verdict, at) => {
-      const [own, row] = [evidence.estimate[at], evidence.row[at]];
-      const place = Number.isNaN(own) ? evidence.reference[at] : own;
-      if (!seen(place)) return;
-      const good = signOf(verdict);
-      context.strokeStyle = view.ink.get(good);
-      if (Number.isNaN(own)) circle(context, view.x(place), middle(row));
-      else if (good === "bad") cross(context, view.x(place), middle(row));
-      else hit(place, row);
-    });
-  }
-}
-
-/** A miss is a circle, an extra a cross: shapes repeat what colours show. */
-function circle(context, x, y) {
-  context.lineWidth = 1.75;
-  context.beginPath();
-  context.arc(x, y, 3.5, 0, 7);
-  context.stroke();
-}
-
-function cross(context, x, y) {
-  context.lineWidth = 1.75;
-  stroke(context, [x - 3, y - 3, x + 3, y + 3], [x + 3, y - 3, x - 3, y + 3]);
+  annotation.start.forEach((time, at) => { if (time >= view.from && time <= view.to) hit(view.x(time), middle(annotation.row[at])); });
+  if (judged) drawVerdicts(context, evidence, view, middle, (x, y, sign) => { if (sign !== "bad") hit(x, y); });
 }
 
 function drawBand(context, { start, end, verdict }, { top, height }, view) {
@@ -155,22 +136,6 @@ function drawBand(context, { start, end, verdict }, { top, height }, view) {
   }
 }
 
-function drawMarks(context, evidence, { top, height }, view) {
-  const y = top + height - 6;
-  evidence.verdict.forEach((verdict, at) => {
-    const own = evidence.estimate[at];
-    const place = Number.isNaN(own) ? evidence.reference[at] : own;
-    if (place < view.from || place > view.to) return;
-    const x = view.x(place);
-    const good = signOf(verdict);
-    context.strokeStyle = context.fillStyle = view.ink.get(good);
-    if (Number.isNaN(own)) circle(context, x, y);
-    else if (good === "bad") cross(context, x, y);
-    else context.fillRect(x - 1.5, y - 5, 3, 10);
-  });
-}
-
-/** Height of the band of verdicts below. */
 const BAND = 8;
 
 /** The pitches that all lanes share as their upright axis. */
@@ -190,7 +155,6 @@ const octavesOf = (height, [low, high]) => {
   return octaves.map((octave) => [octave, above + room * (1 - (octave * 12 - low) / (high - low))]);
 };
 
-/** Lines at the notes C. */
 function drawOctaves(context, { top, height }, view) {
   context.fillStyle = view.ink.get("line");
   for (const [, y] of octavesOf(height, view.range)) context.fillRect(0, top + y, view.width, 1);
@@ -198,9 +162,9 @@ function drawOctaves(context, { top, height }, view) {
 
 /** Names of what lies at heights of a lane, as [text, pixels from its top]: levels, drums, and notes C that are far enough from each other. */
 export function rowNames(annotation, height, range) {
-  const { form, row, rows, levels } = annotation;
+  const { form, rows, levels } = annotation;
   if (form === "drums" || form === "levels") {
-    const names = rows ?? levels ?? Array.from({ length: row.reduce((most, level) => Math.max(most, level), 0) + 1 }, (_, level) => String(level + 1));
+    const names = rows ?? levels ?? Array.from({ length: levelsOf(annotation) }, (_, level) => String(level + 1));
     const room = (height - (form === "levels" ? 6 + BAND : 6)) / names.length;
     return names.map((name, at) => [name, 3 + room * ((form === "drums" ? names.length - 1 - at : at) + 0.5)]);
   }
@@ -209,7 +173,6 @@ export function rowNames(annotation, height, range) {
   return octaves.filter(([octave]) => octave % step === 0).map(([octave, y]) => [pitchName(octave * 12), y]);
 }
 
-/** The note at a height in a lane. */
 export function noteAt(y, height, [low, high]) {
   const [above, room] = pitchRoom(height);
   return pitchName(Math.round(high - ((y - above) / room) * (high - low)));

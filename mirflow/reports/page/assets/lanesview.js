@@ -9,7 +9,6 @@ import { drawWaveform, semitoneAt } from "./recording.js";
 import { TimeSpan, listen, press } from "./timespan.js";
 
 const AXIS = 26;
-/** Heights of the waveform and of the spectrum of a recording. */
 const [WAVE, SPECTRUM] = [44, 84];
 const INKS = ["accent", "ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
 
@@ -84,7 +83,6 @@ export class LanesView extends TimeSpan {
 
   get judge() { return this.references[Math.min(this.chosen.reference, this.references.length - 1)]; }
 
-  /** Height of the waveform and the spectrum above the lanes. */
   get soundHeight() { return this.recording ? WAVE + (this.recording.spectrum ? SPECTRUM : 0) : 0; }
 
   start({ time, seen, high = 0 }) {
@@ -143,7 +141,6 @@ export class LanesView extends TimeSpan {
     this.request();
   }
 
-  /** Choose the system of the lane at a height of a canvas. */
   pick(canvas, y) {
     const lane = this.laneAt(canvas, y);
     if (lane && lane.system >= 0 && lane.system !== this.chosen.ear) this.does.choose(lane.system);

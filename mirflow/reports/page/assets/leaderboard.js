@@ -86,7 +86,6 @@ export async function drawLeaderboard(state, again) {
   return el("div", { id: "ranking" }, standings, more.filter(([, own]) => own?.length).map(([id, own]) => el("div", { id }, ...build(own))), board);
 }
 
-/** A button that pins a system, or lets it go. */
 function pinButton(state, name) {
   const pinned = state.pinned.includes(name);
   const press = () => state.change((now) => { now.pinned = pinned ? now.pinned.filter((own) => own !== name) : [...now.pinned, name]; });
@@ -179,7 +178,6 @@ const SPOKEN = 4;
 
 const listed = (names) => (names.length > SPOKEN ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
 
-/** Write the ratios of standings that came with the page as percentages. */
 function writePercent(made, about) {
   const [marks, write] = [[...made.querySelectorAll("[data-tick]")], formatter(about, true)];
   const tick = tickFormatter(about, true, marks.map((mark) => Number(mark.dataset.tick)));

@@ -71,7 +71,6 @@ async function drawRanking() {
   return drawLeaderboard(state, again);
 }
 
-/** Sections of scores by track. */
 const BY_TRACK = [["distributions", drawDistributions], ["heatmap", drawHeatmap], ["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty]];
 
 const openTimeline = (track, list, at) => openTrack(state, track, list, at);

@@ -37,7 +37,6 @@ export function tickFormatter(metric, percent, ticks) {
 /** What rounds to zero has no sign. */
 const unsigned = (text) => /^-[0.]+$/.test(text) ? text.slice(1) : text;
 
-/** The unit that stands behind a metric's title. */
 export function unitOf(metric, percent) {
   if (metric.unit) return ` [${metric.unit}]`;
   return percent ? " [%]" : "";
@@ -52,10 +51,8 @@ export function titleOf(metric) {
 /** The name of a system or a track as there is room for it: without what all begin with, cut in the middle. */
 export const shortName = (now, kind, place) => now.short[kind]?.[place] ?? now[kind][place];
 
-/** A number and a word, in the plural where it is not one. */
 export const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
 
-/** Seconds as minutes and seconds. */
 export function clock(seconds, decimals = 0) {
   const sign = seconds < 0 ? "−" : "";
   const size = Math.abs(seconds);

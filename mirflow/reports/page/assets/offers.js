@@ -7,7 +7,7 @@ import { expressionOf, labelOf, readShown, shownOf } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
 import { acrossSystems, include, titleOf, unitOf } from "./numbers.js";
 import { FETCHED } from "./source.js";
-import { SYSTEM, difficultySpec, forestSpec, gainsSpec, mapSpec, readForest, scale, specOf, spreadSpec, takeMenu } from "./take.js";
+import { SYSTEM, forestSpec, readForest, scale, specOf, takeMenu } from "./take.js";
 import { orderTracks } from "./tracks.js";
 
 const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -29,7 +29,6 @@ function selectionOf(state, bySystem) {
   return where + systems + (own === null ? named("--tracks", shown.tracks.map((track) => now.tracks[track])) : "");
 }
 
-/** The system whose map of classes is shown. */
 const mappedOf = ({ now, extra }) => now.systems[extra.system];
 
 /** Commands about all tracks together, or about annotations. */
@@ -44,7 +43,6 @@ const WHOLE = new Map([
   }],
 ]);
 
-/** Kinds of figures, by the part that shows the same. */
 const FIGURES = { distributions: "distributions", heatmap: "heatmap", alike: "agreement", tolerance: "tolerance" };
 
 /** The command whose result a part shows; nothing where there is none. */
@@ -75,7 +73,24 @@ function commandOf(id, state) {
   return `${query} --ci 0.95 --significance${groups}`;
 }
 
-/** The scores that count, as rows. */
+/** The numbers of a table, as rows of what its rows are, what its columns are, and `value`. */
+function cellsOf(selector, [down, across]) {
+  const { tHead, tBodies } = document.querySelector(selector);
+  const heads = [...tHead.rows[0].cells].map((cell) => cell.textContent.replace(/ [↑↓]$/, "").trim());
+  return [...tBodies[0].rows].flatMap((row) => [...row.cells].flatMap((cell, place) =>
+    (Number.isFinite(Number(cell.dataset.value ?? NaN)) && cell.dataset.value !== "" ?
+      [{ [down]: row.cells[0].title || row.querySelector("th").title || row.querySelector("th").textContent, [across]: heads[place], value: Number(cell.dataset.value) }] : [])));
+}
+
+/** The rows of the table of systems, as a chart of values and intervals has them. */
+const readBoard = (board) => [...board.tBodies[0].rows].map((row) => {
+  const number = (text) => (text !== undefined && Number.isFinite(Number(text)) ? Number(text) : null);
+  const { low, high } = row.querySelector(".interval")?.dataset ?? {};
+  const relation = row.className ? "worse" : row.querySelector(".rank").textContent === "1" ? "leader" : "not told apart";
+  return { system: row.querySelector("th").title, value: number(row.querySelector(".strong").dataset.value), low: number(low), high: number(high),
+    relation: row.querySelector(".letters") ? relation : "" };
+});
+
 async function scoreRows(state, across) {
   const { systems, tracks } = state.now;
   const { value, counts } = include(await readShown(state), state.policy);
@@ -84,33 +99,56 @@ async function scoreRows(state, across) {
     .filter(({ cell }) => counts[cell]).map(({ system, track, cell }) => ({ system, track, value: value[cell] }));
 }
 
+const nominal = (field) => ({ field, type: "nominal", sort: null, title: null });
+const quantity = (field, title) => ({ field, type: "quantitative", title });
+const bare = (field) => ({ ...nominal(field), axis: { labels: false, ticks: false } });
+const tinted = (title, axis, rows, [x, y], rest = {}) => specOf(title, rows, { width: { step: 28 }, height: { step: 28 }, mark: "rect",
+  encoding: { x: nominal(x), y: nominal(y), color: { ...quantity("value", axis), scale: { scheme: "cividis", ...rest } } } });
+const dotted = (title, axis, rows, step, y) => specOf(title, rows, { height: { step }, mark: { type: "point", filled: true, size: 70 }, encoding: { y: nominal(y), x: scale("value", axis), color: SYSTEM } });
+
 /** Specifications of the charts, by the part that has them. */
 const SPECS = new Map([
-  ["leaderboard", (state, title, axis) => (state.by ? groupsSpec(`${title}, by ${state.by}`, axis) : forestSpec(title, axis, readBoard(document.querySelector("#leaderboard .board"))))],
-  ["tolerance", (state, title, axis) => toleranceSpec(title, axis)],
-  ["losses", (state, title) => lossesSpec(title)],
-  ["errors", (state, title) => errorsSpec(title)],
-  ["alike", (state, title) => alikeSpec(title)],
+  ["standings", (state, title, axis) => forestSpec(title, axis, readForest(document.querySelector("#standings .forest")))],
+  ["leaderboard", (state, title, axis) => {
+    if (!state.by) return forestSpec(title, axis, readBoard(document.querySelector("#leaderboard .board")));
+    // Heads have the number of tracks, too.
+    const names = new Map([...document.querySelectorAll("#groups thead th")].map((cell) => [cell.textContent.trim(), cell.querySelector("button")?.firstChild.textContent]));
+    return dotted(`${title}, by ${state.by}`, axis, cellsOf("#groups", ["system", "group"]).map((row) => ({ ...row, group: names.get(row.group) })), 24, "group");
+  }],
+  ["tolerance", (state, title, axis) => {
+    const cells = cellsOf("#tolerance table", ["system", "head"]);
+    return specOf(title, cells.map(({ system, head, value }) => ({ system, parameter: Number(head.split(" ").at(-1)), value })), { width: 560, height: 260, mark: { type: "line", point: true },
+      encoding: { x: quantity("parameter", cells[0].head.replace(/ \S+$/, "")), y: scale("value", axis), color: SYSTEM } });
+  }],
+  ["losses", (state, title) => specOf(title, cellsOf("#losses table", ["system", "part"]), { height: { step: 24 }, mark: "bar",
+    encoding: { y: SYSTEM, x: quantity("value", null), color: nominal("part"), order: { field: "index", type: "quantitative" } }, transform: [{ window: [{ op: "row_number", as: "index" }] }] })],
+  ["errors", (state, title) => {
+    const rows = cellsOf("#errors table", ["kind", "unit"]);
+    return specOf(title, rows, { height: { step: 20 }, mark: { type: "bar", color: "#b84508" }, encoding: { y: { ...nominal("kind"), axis: { labelLimit: 300 } }, x: quantity("value", rows[0].unit) } });
+  }],
+  ["alike", (state, title) => tinted(title, "Pearson’s correlation", cellsOf("#alike table", ["system", "other"]), ["other", "system"])],
   ["extras", (state, title) => {
     const { dims = [], unit, title: words } = state.now.extras[state.extra.metric];
-    if (dims.length !== 2 || !document.querySelector("#extras .matrix")) return classesSpec(title);
+    if (dims.length !== 2 || !document.querySelector("#extras .matrix")) return dotted(title, null, cellsOf("#extras table", ["class", "system"]), 20, "class");
     const fields = dims.map(([dim]) => dim);
-    return tinted(`${title}, ${mappedOf(state)}`, unit || words, cellsOf(document.querySelector("#extras .matrix"), fields), fields.toReversed(), { type: "sqrt" });
+    return tinted(`${title}, ${mappedOf(state)}`, unit || words, cellsOf("#extras .matrix", fields), fields.toReversed(), { type: "sqrt" });
   }],
-  ["standings", (state, title, axis) => forestSpec(title, axis, readForest(document.querySelector("#standings .forest")))],
-  ["distributions", async (state, title, axis) => spreadSpec(title, axis, await scoreRows(state, "name"))],
-  ["heatmap", async (state, title, axis) => mapSpec(title, axis, await scoreRows(state, state.across))],
+  ["distributions", async (state, title, axis) => specOf(title, await scoreRows(state, "name"), { height: { step: 28 }, mark: { type: "boxplot", extent: "min-max" },
+    encoding: { y: SYSTEM, x: scale("value", axis) } })],
+  ["heatmap", async (state, title, axis) => specOf(title, await scoreRows(state, state.across), { width: 900, height: { step: 20 }, mark: "rect",
+    encoding: { x: bare("track"), y: SYSTEM, color: { ...quantity("value", axis), scale: { scheme: "cividis" } } } })],
   ["gains", async (state, title, axis) => {
     const { systems, tracks } = state.now;
-    const included = include(await readShown(state), state.policy);
     const [of, against] = await pairOf(state);
-    const gains = changesOf(included, of, against, tracks.length, state.about.sign);
-    return gainsSpec(`${systems[of]} against ${systems[against]}`, `gain in ${axis}`, gains.map(([track, gain]) => ({ track: tracks[track], gain })));
+    const gains = changesOf(include(await readShown(state), state.policy), of, against, tracks.length, state.about.sign);
+    return specOf(`${systems[of]} against ${systems[against]}`, gains.map(([track, gain]) => ({ track: tracks[track], gain })), { width: 900, mark: "bar",
+      encoding: { x: bare("track"), y: quantity("gain", `gain in ${axis}`), color: { condition: { test: "datum.gain > 0", value: "#0067a3" }, value: "#b84508" } } });
   }],
   ["difficulty", async (state, title, axis) => {
     const { systems, tracks } = state.now;
     const { mean, spread } = acrossSystems(await readShown(state), systems.length, tracks.length);
-    return difficultySpec(title, axis, tracks.map((track, at) => ({ track, mean: mean[at], spread: spread[at] })));
+    return specOf(title, tracks.map((track, at) => ({ track, mean: mean[at], spread: spread[at] })), { width: 640, height: 320, mark: "point",
+      encoding: { x: scale("mean", `Mean of ${axis} over the systems`), y: scale("spread", "Spread"), tooltip: [{ field: "track", type: "nominal" }] } });
   }],
 ]);
 
@@ -133,9 +171,8 @@ function frameOf(state, { id, offsetHeight }, title) {
 }
 
 /** What a part has that draws numbers. */
-const CHARTS = ".forest, .ridges, .heatframe, .gains, .board, .curves, svg.losses, .amount, [style*='--share'], #extras td[data-value]";
+const CHARTS = ".forest, .ridges, .heatframe, .gains, .board, .curves, .amount, [style*='--share'], #extras td[data-value]";
 
-/** What a filter leaves, in words. */
 const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
 
 export function offerCopies(state) {
@@ -166,60 +203,3 @@ export function timelineMenu({ state, track, found, chosen }, view) {
   return takeMenu(view.node, { title: `${name}: ${now.name}, ${contents.name}`, caption: "", source: `mirflow ${contents.mirflow}`,
     name: fileOf(now.name, name), command, citation: citationOf(state) });
 }
-
-/** The numbers of a table, as rows of what its rows are, what its columns are, and `value`. */
-function cellsOf(table, [down, across]) {
-  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.replace(/ [↑↓]$/, "").trim());
-  return [...table.tBodies[0].rows].flatMap((row) => [...row.cells].flatMap((cell, place) =>
-    (Number.isFinite(Number(cell.dataset.value ?? NaN)) && cell.dataset.value !== "" ?
-      [{ [down]: row.cells[0].title || row.querySelector("th").title || row.querySelector("th").textContent, [across]: heads[place], value: Number(cell.dataset.value) }] : [])));
-}
-
-/** The rows of the table of systems, as a chart of values and intervals has them. */
-const readBoard = (board) => [...board.tBodies[0].rows].map((row) => {
-  const number = (text) => (text !== undefined && Number.isFinite(Number(text)) ? Number(text) : null);
-  const { low, high } = row.querySelector(".interval")?.dataset ?? {};
-  const relation = row.className ? "worse" : row.querySelector(".rank").textContent === "1" ? "leader" : "not told apart";
-  return { system: row.querySelector("th").title, value: number(row.querySelector(".strong").dataset.value), low: number(low), high: number(high),
-    relation: row.querySelector(".letters") ? relation : "" };
-});
-
-const nominal = (field) => ({ field, type: "nominal", sort: null, title: null });
-const tableIn = (part) => document.querySelector(`#${part} table`);
-const tinted = (title, axis, rows, [x, y], rest = {}) => specOf(title, rows, { width: { step: 28 }, height: { step: 28 }, mark: "rect",
-  encoding: { x: nominal(x), y: nominal(y), color: { field: "value", type: "quantitative", title: axis, scale: { scheme: "cividis", ...rest } } } });
-
-/** Values over a parameter that was swept. */
-function toleranceSpec(title, axis) {
-  const cells = cellsOf(tableIn("tolerance"), ["system", "head"]);
-  const words = cells[0].head.replace(/ \S+$/, "");
-  const rows = cells.map(({ system, head, value }) => ({ system, parameter: Number(head.split(" ").at(-1)), value }));
-  return specOf(title, rows, { width: 560, height: 260, mark: { type: "line", point: true }, encoding: { x: { field: "parameter", type: "quantitative", title: words },
-    y: scale("value", axis), color: SYSTEM } });
-}
-
-/** Scores and what is lost by each kind of errors. */
-const lossesSpec = (title) => specOf(title, cellsOf(tableIn("losses"), ["system", "part"]), { height: { step: 24 }, mark: "bar",
-  encoding: { y: SYSTEM, x: { field: "value", type: "quantitative", title: null }, color: nominal("part"), order: { field: "index", type: "quantitative" } },
-  transform: [{ window: [{ op: "row_number", as: "index" }] }] });
-
-/** Kinds of errors. */
-const errorsSpec = (title) => {
-  const rows = cellsOf(tableIn("errors"), ["kind", "unit"]);
-  return specOf(title, rows, { height: { step: 20 }, mark: { type: "bar", color: "#b84508" },
-    encoding: { y: { ...nominal("kind"), axis: { labelLimit: 300 } }, x: { field: "value", type: "quantitative", title: rows[0].unit } } });
-};
-
-/** Correlations of systems. */
-const alikeSpec = (title) => tinted(title, "Pearson’s correlation", cellsOf(tableIn("alike"), ["system", "other"]), ["other", "system"]);
-
-/** Values of groups of tracks, whose heads have their number of tracks. */
-function groupsSpec(title, axis) {
-  const numbers = new Map([...document.querySelectorAll("#groups thead th")].map((cell) => [cell.textContent.trim(), cell.querySelector("button")?.firstChild.textContent]));
-  const rows = cellsOf(document.querySelector("#groups"), ["system", "group"]).map((row) => ({ ...row, group: numbers.get(row.group) }));
-  return specOf(title, rows, { height: { step: 24 }, mark: { type: "point", filled: true, size: 70 }, encoding: { y: nominal("group"), x: scale("value", axis), color: SYSTEM } });
-}
-
-/** Values with one extra dim, or of classes. */
-const classesSpec = (title) => specOf(title, cellsOf(document.querySelector("#extras table"), ["class", "system"]), { height: { step: 20 }, mark: { type: "point", filled: true },
-  encoding: { y: nominal("class"), x: scale("value", null), color: SYSTEM } });

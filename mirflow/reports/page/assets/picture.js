@@ -24,7 +24,6 @@ function plain(colour) {
   return resolved.get(colour);
 }
 
-/** The outline of a shape of an SVG. */
 function pathOf(shape) {
   const value = (name) => shape[name].baseVal.value;
   switch (shape.localName) {
@@ -125,7 +124,6 @@ function marksOf(node, ground, marks = []) {
   return marks;
 }
 
-/** Words in lines of a width. */
 function wrap(text, font, width) {
   measuring.font = font;
   const lines = [""];
@@ -166,7 +164,6 @@ export function takePicture(nodes, { title, caption, source }) {
 const escaped = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);
 const short = (number) => String(Number(number.toFixed(2)));
 
-/** The picture as SVG. */
 export function toSvg({ width, height, ground, marks }) {
   const parts = marks.map((mark) => {
     if (mark.kind === "canvas") {

@@ -1,8 +1,8 @@
 /** Recordings of tracks, which play, and what is in their samples: peaks, and the level of each semitone over time. */
 
-import { channelsOf } from "./colours.js";
+import { packed, shade } from "./colours.js";
 import { el } from "./dom.js";
-import { loadPeaks, loadSound } from "./source.js";
+import { bytesOf, load } from "./source.js";
 
 /** Milliseconds of computing at a time. */
 const SLICE = 12;
@@ -12,14 +12,18 @@ const known = new Map();
 class Recording {
   constructor({ name, address, peaks = "", file = null }) {
     Object.assign(this, { name, address, file, begin: 0, peaks: null, samples: null, spectrum: null, trouble: "", changed: () => {} });
-    this.node = el("audio", { preload: "metadata", src: address });
-    this.node.addEventListener("error", () => this.fail("cannot be played"));
-    if (peaks) {
-      loadPeaks(peaks).then((found) => {
-        if (found && !this.peaks) this.peaks = found;
-        this.changed();
-      });
+    this.node = el("audio", { preload: "metadata", src: address, onerror: () => this.fail("cannot be played") });
+    if (peaks) this.loadPeaks(peaks);
+  }
+
+  /** Take the peaks that a server computed, if it could. */
+  async loadPeaks(address) {
+    const found = await load(address, "The waveform").then((response) => response?.json(), () => null);
+    if (found && !this.peaks) {
+      const values = new Int8Array(bytesOf(found.peaks).buffer);
+      this.peaks = { step: found.step, low: values.subarray(0, values.length / 2), high: values.subarray(values.length / 2), full: 127 };
     }
+    this.changed();
   }
 
   /** Whether it was given by the visitor. */
@@ -35,21 +39,21 @@ class Recording {
   async look() {
     if (this.samples) return;
     try {
-      const data = this.file ? await this.file.arrayBuffer() : await loadSound(this.address);
+      const data = this.file ? await this.file.arrayBuffer() : await (await load(this.address, "The recording")).arrayBuffer();
       const decoded = await new OfflineAudioContext(1, 1, RATE).decodeAudioData(data);
-      this.samples = mono(decoded);
+      const channels = Array.from({ length: decoded.numberOfChannels }, (_, channel) => decoded.getChannelData(channel));
+      this.samples = channels.length < 2 ? channels[0] : channels[0].map((_, at) => channels.reduce((sum, channel) => sum + channel[at], 0) / channels.length);
     } catch {
       // A server's recording may still play.
       if (this.own) this.fail("cannot be decoded by this browser");
       return;
     }
     this.peaks = peaksOf(this.samples);
-    this.spectrum = new Spectrum(this.samples, channelsOf);
-    this.changed();
-    while (this.spectrum.advance(SLICE)) {
+    this.spectrum = new Spectrum(this.samples);
+    do {
       this.changed();
       await new Promise((resume) => { window.setTimeout(resume); });
-    }
+    } while (this.spectrum.advance(SLICE));
     this.changed();
   }
 
@@ -57,14 +61,6 @@ class Recording {
     this.trouble = trouble;
     this.changed();
   }
-}
-
-function mono(decoded) {
-  const all = Array.from({ length: decoded.numberOfChannels }, (_, channel) => decoded.getChannelData(channel));
-  if (all.length < 2) return all[0];
-  const mean = new Float32Array(decoded.length);
-  for (const channel of all) for (let at = 0; at < mean.length; at++) mean[at] += channel[at] / all.length;
-  return mean;
 }
 
 /** The recording of a track: the visitor's own, or the server's, or none. */
@@ -76,7 +72,6 @@ export function recordingOf(track, { audio = "", peaks = "" }) {
   return known.get(track);
 }
 
-/** Take a file for a track. */
 export function giveRecording(track, file) {
   const before = known.get(track);
   if (before && before.own) URL.revokeObjectURL(before.address);
@@ -85,7 +80,6 @@ export function giveRecording(track, file) {
   return made;
 }
 
-/** Draw the waveform between two edges. */
 export function drawWaveform(context, { peaks, samples, begin }, view, top, height) {
   if (!peaks) return;
   const pixel = view.timeAt(1) - view.timeAt(0);
@@ -117,7 +111,6 @@ export const semitoneAt = (share) => LOWEST - 0.5 + ROWS * (1 - share);
 const [RANGE, TILE] = [60, 1024];
 
 /** Lowest and highest values of equal steps. */
-
 function peaksOf(samples) {
   const many = Math.ceil(samples.length / BUCKET);
   const [low, high] = [new Float32Array(many), new Float32Array(many)];
@@ -169,14 +162,9 @@ function transform({ size, cos, sin, real, imaginary }) {
 
 /** Levels of semitones, computed piece by piece so that the page stays quick, and kept as pictures. */
 class Spectrum {
-  constructor(samples, shade) {
-    this.samples = samples;
-    this.frames = Math.ceil(samples.length / HOP);
-    this.done = 0;
-    this.tiles = [];
-    this.bands = BANDS.map(prepare);
-    this.loudest = samples.reduce((most, one) => Math.max(most, Math.abs(one)), 1e-6);
-    this.colours = Array.from({ length: 256 }, (_, level) => shade(level / 255));
+  constructor(samples) {
+    Object.assign(this, { samples, frames: Math.ceil(samples.length / HOP), done: 0, tiles: [], bands: BANDS.map(prepare),
+      loudest: samples.reduce((most, one) => Math.max(most, Math.abs(one)), 1e-6), colours: Array.from({ length: 256 }, (_, level) => packed(shade(level / 255))) });
   }
 
   /** Compute for some milliseconds; whether there is more to do. */
@@ -214,17 +202,13 @@ class Spectrum {
   put(frame, row, power) {
     const tile = Math.floor(frame / TILE);
     if (!this.tiles[tile]) {
-      const canvas = new OffscreenCanvas(TILE, ROWS);
-      this.tiles[tile] = { canvas, image: new ImageData(TILE, ROWS), drawn: -1 };
+      const image = new ImageData(TILE, ROWS);
+      this.tiles[tile] = { canvas: new OffscreenCanvas(TILE, ROWS), image, pixels: new Uint32Array(image.data.buffer), drawn: -1 };
     }
     const level = Math.max(0, Math.min(255, Math.round(255 * (1 + (10 * Math.log10(power + 1e-12)) / RANGE))));
-    const { data } = this.tiles[tile].image;
-    const at = ((ROWS - 1 - row) * TILE + (frame % TILE)) * 4;
-    [data[at], data[at + 1], data[at + 2]] = this.colours[level];
-    data[at + 3] = 255;
+    this.tiles[tile].pixels[(ROWS - 1 - row) * TILE + (frame % TILE)] = this.colours[level];
   }
 
-  /** Draw what there is. */
   draw(context, x, seen, top, height) {
     const [from, to] = seen.map((time) => (time * RATE) / HOP + 0.5);
     this.tiles.forEach((tile, place) => {

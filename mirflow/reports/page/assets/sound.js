@@ -34,39 +34,36 @@ function joinFrames({ start, pitch, voiced, hop }) {
     const last = open.get(near);
     if (last && start[at] - last.time - last.length < hop * 1.5) last.length = start[at] + hop - last.time;
     else {
-      const note = { time: start[at], length: hop, tones: [tone(near)], click: false };
-      open.set(near, note);
-      notes.push(note);
+      notes.push({ time: start[at], length: hop, tones: [tone(near)] });
+      open.set(near, notes.at(-1));
     }
   }
   return notes;
 }
 
-/** In order of time. */
+/** What an annotation sounds like, in order of time; `until`: when an item ends that falls silent before. */
 export function soundsOf(annotation, ear = 0) {
   const { form, start, end, labels, pitch, row, values } = annotation;
   const click = (time) => ({ time, length: CLICK, tones: [[CLICKS[ear], 1]], click: true });
+  const tonal = labels?.some((label) => label.tonal);
+  const numbers = new Map();
+  const scaled = (at) => {
+    const text = labels ? labels[at].text : "";
+    if (!numbers.has(text)) numbers.set(text, numbers.size);
+    const number = numbers.get(text);
+    return { length: Math.min(0.6, end[at] - start[at]), tones: [tone(60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0))], until: end[at] };
+  };
+  const items = (make) => Array.from(start, (time, at) => ({ time, ...make(at) }));
   let made = [];
-  if (isMoments(form)) made = Array.from(start, (time) => click(time));
-  else if (form === "segments" && labels && labels.some((label) => label.tonal)) {
-    made = Array.from(start, (time, at) => ({ time, length: end[at] - time, tones: chordTones(labels[at]), click: false }));
-  } else if (form === "segments" || form === "levels") {
-    const numbers = new Map();
-    made = Array.from(start, (time, at) => {
-      const text = labels ? labels[at].text : "";
-      if (!numbers.has(text)) numbers.set(text, numbers.size);
-      const number = numbers.get(text);
-      const midi = 60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0);
-      return { time, length: Math.min(0.6, end[at] - time), tones: [tone(midi)], click: false, until: end[at] };
-    });
-  } else if (form === "notes" || form === "sheet" || form === "patterns") {
-    made = Array.from(start, (time, at) => ({ time, length: Math.max(0.05, end[at] - time), tones: [tone(pitch[at])], click: false }));
-  } else if (form === "curve" || form === "frames") made = joinFrames(annotation);
+  if (isMoments(form)) made = Array.from(start, click);
+  else if (form === "segments" && tonal) made = items((at) => ({ length: end[at] - start[at], tones: chordTones(labels[at]) }));
+  else if (form === "segments" || form === "levels") made = items(scaled);
+  else if (form === "notes" || form === "sheet" || form === "patterns") made = items((at) => ({ length: Math.max(0.05, end[at] - start[at]), tones: [tone(pitch[at])] }));
+  else if (form === "curve" || form === "frames") made = joinFrames(annotation);
+  else if (form === "text" && tonal) made = labels.map((label, at) => ({ time: at * 2, length: 2, tones: chordTones(label) }));
   else if (form === "text" && values && !labels) {
     const tempo = values.find((one) => one > 0);
     made = tempo ? Array.from({ length: Math.min(64, Math.ceil(tempo / 6)) }, (_, at) => click((at * 60) / tempo)) : [];
-  } else if (form === "text" && labels && labels.some((label) => label.tonal)) {
-    made = labels.map((label, at) => ({ time: at * 2, length: 2, tones: chordTones(label), click: false }));
   }
   return made.filter((one) => one.tones.length && one.length > 0).sort((a, b) => a.time - b.time);
 }
@@ -76,24 +73,18 @@ const EAR = 0.5;
 
 /** Plays lists of sounds, one in each ear, and perhaps a recording, whose time is then that of everything. */
 class Player {
-  constructor() {
-    this.context = null;
-    this.timer = 0;
-    this.playing = false;
-    this.recording = null;
-    this.loop = null;
-  }
+  context = null;
+  timer = 0;
+  playing = false;
+  recording = null;
+  loop = null;
 
   play({ ears, from, to, recording = null, mix, speed, loop, onend }) {
     this.stop();
     const context = new AudioContext();
-    Object.assign(this, { context, recording, sounds: ears, to, mix, speed, loop, onend, playing: true, gains: [] });
-    const out = context.createDynamicsCompressor();
-    out.connect(context.destination);
-    this.merger = context.createChannelMerger(2);
-    this.merger.connect(out);
+    Object.assign(this, { context, recording, sounds: ears, to, mix, speed, loop, onend, playing: true, gains: [], merger: context.createChannelMerger(2) });
+    this.merger.connect(context.createDynamicsCompressor()).connect(context.destination);
     if (recording) Object.assign(recording.node, { playbackRate: speed, preservesPitch: true });
-    this.turn(mix);
     this.begin(loop && (from < loop[0] || from >= loop[1]) ? loop[0] : from);
     context.resume();
     this.timer = window.setInterval(() => this.schedule(), 40);
@@ -126,11 +117,10 @@ class Player {
     recording.node.play().catch(() => {});
   }
 
-  /** Set the volumes. */
   turn(mix) {
     this.mix = mix;
     if (this.recording) this.recording.node.volume = mix[0] / 100;
-    (this.gains || []).forEach((gain, ear) => { gain.gain.value = (EAR * mix[ear + 1]) / 100; });
+    this.gains?.forEach((gain, ear) => { gain.gain.value = (EAR * mix[ear + 1]) / 100; });
   }
 
   /** Where it is, in seconds of the annotation. */
@@ -140,9 +130,15 @@ class Player {
   }
 
   schedule() {
-    if (this.recording && !this.inStep()) return;
-    const { loop, time } = this;
-    if (loop && time >= loop[1]) return void this.begin(loop[0]);
+    const { recording, loop, time } = this;
+    if (recording) {
+      const { node, trouble } = recording;
+      if (node.ended || trouble) return this.end();
+      // Sounds go with the recording, also after it had to wait for data.
+      if (node.paused || node.seeking || node.readyState < 3) return;
+      this.began = this.context.currentTime - (time - this.from) / this.speed;
+    }
+    if (loop && time >= loop[1]) return this.begin(loop[0]);
     const until = Math.min(time + AHEAD * this.speed, loop ? loop[1] : Infinity);
     for (const ear of this.ears) {
       while (ear.next < ear.sounds.length && ear.sounds[ear.next].time < until) {
@@ -154,21 +150,9 @@ class Player {
   }
 
   end() {
-    if (this.loop) return void this.begin(this.loop[0]);
+    if (this.loop) return this.begin(this.loop[0]);
     this.stop();
     this.onend();
-  }
-
-  /** Whether the recording runs; sounds go with it, also after it had to wait for data. */
-  inStep() {
-    const { recording: { node, trouble }, context, time } = this;
-    if (node.ended || trouble) {
-      this.end();
-      return false;
-    }
-    if (node.paused || node.seeking || node.readyState < 3) return false;
-    this.began = context.currentTime - (time - this.from) / this.speed;
-    return true;
   }
 
   sound({ time, length, tones, click }, out) {

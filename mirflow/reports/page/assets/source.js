@@ -6,6 +6,10 @@ const place = /** @type {HTMLElement} */ (document.getElementById("contents"));
 /** Whether data are fetched. */
 export const FETCHED = place instanceof HTMLLinkElement;
 
+const CHANGED = "The results have changed since this page was opened. Reload it to see them.";
+
+export const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+
 /** Say above everything why something could not be loaded. */
 function complain(text) {
   const box = document.createElement("p");
@@ -15,8 +19,7 @@ function complain(text) {
   document.getElementById("head").before(box);
 }
 
-/** What is at an address; null where there is no such thing. */
-async function load(address, what) {
+export async function load(address, what) {
   let response;
   try {
     response = await fetch(new URL(address, place.href), { credentials: "same-origin" });
@@ -26,8 +29,7 @@ async function load(address, what) {
   }
   if (response.ok) return response;
   if (response.status === 404) return null;
-  complain(response.status === 410 ? "The results have changed since this page was opened. Reload it to see them." :
-    `${what} could not be loaded (${response.status}). Reload the page to try again.`);
+  complain(response.status === 410 ? CHANGED : `${what} could not be loaded (${response.status}). Reload the page to try again.`);
   throw new Error(`${what}: ${response.status}`);
 }
 
@@ -43,37 +45,11 @@ export async function loadContents() {
 /** One of the compressed parts. */
 export async function loadPart(part, ahead) {
   const text = FETCHED ? ahead[part] : document.getElementById(`block-${part}`).textContent;
-  let packed;
-  if (text !== undefined) packed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  else {
-    const response = await load(String(part), "Scores");
-    if (!response) {
-      complain("The results have changed since this page was opened. Reload it to see them.");
-      throw new Error(`no part ${part}`);
-    }
-    packed = await response.arrayBuffer();
+  const response = text === undefined && await load(String(part), "Scores");
+  if (response === null) {
+    complain(CHANGED);
+    throw new Error(`no part ${part}`);
   }
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const stream = new Blob([response ? await response.arrayBuffer() : bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
-}
-
-/** JSON about a track, or null. */
-export async function loadTrack(address) {
-  const response = await load(address, "The timeline");
-  return response && response.json();
-}
-
-/** Peaks that a server computed of a recording, or null where it could not. */
-export async function loadPeaks(address) {
-  const found = await load(address, "The waveform").then((response) => response && response.json(), () => null);
-  if (!found) return null;
-  const values = Int8Array.from(atob(found.peaks), (character) => character.charCodeAt(0));
-  const half = values.length / 2;
-  return { step: found.step, low: values.subarray(0, half), high: values.subarray(half), full: 127 };
-}
-
-/** The bytes of a recording. */
-export async function loadSound(address) {
-  const response = await load(address, "The recording");
-  return response.arrayBuffer();
 }

@@ -72,7 +72,6 @@ export class State {
   /** What is done about them. */
   get missing() { return this.policies.includes(this.asked) ? this.asked : this.policies[0]; }
 
-  /** Look at an evaluation. */
   take(evaluation) {
     const labels = this.filter.map((chip) => labelOf(this, chip));
     this.evaluation = evaluation;
@@ -94,7 +93,6 @@ export class State {
     this.aggregate = metric < 0 ? "" : this.about.standard_aggregate;
   }
 
-  /** Change what is chosen and notify the listeners. */
   change(action) {
     this.dropped = [];
     action(this);
@@ -115,13 +113,10 @@ export class State {
     }
   }
 
-  /** The place of that policy among those of the evaluation. */
   get policy() { return this.now.policies.indexOf(this.missing); }
 
-  /** The coordinates that can group tracks. */
   get groupable() { return this.now.groupings.map(([name]) => name); }
 
-  /** Whether an evaluation has what a section needs. */
   has(id) {
     const [, systems, tracks] = NEEDS.get(id);
     return this.contents.byTrack && this.now.systems.length >= systems && this.now.trackCount >= tracks;
@@ -130,10 +125,8 @@ export class State {
   /** Whether not a single score is there: why is said first. */
   get failed() { return this.now.lacking > 0 && this.now.lacking === this.now.systems.length * this.now.trackCount; }
 
-  /** Positions of the systems that the numbers are about. */
   get shownSystems() { return this.shown ? this.shown.systems : this.now.systems.map((_, system) => system); }
 
-  /** Positions of the tracks that the numbers are about. */
   get shownTracks() { return this.shown ? this.shown.tracks : this.now.tracks.map((_, track) => track); }
 
   /** Groups of the shown tracks by the chosen coordinate, as [value, positions]. */

@@ -1,9 +1,8 @@
 /** Tables and charts to take away: as text, as pictures, as a specification, or by the command that makes them. */
 
-import { el, linkNote, notice, save } from "./dom.js";
+import { copyText, el, linkNote, notice, save } from "./dom.js";
 import { takePicture, toPng, toSvg } from "./picture.js";
 
-/** Rows above which a table has no picture. */
 const LONG = 150;
 
 /** What a cell says: the exact number behind it, or its text. */
@@ -65,25 +64,13 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
   const tables = () => [...part.querySelectorAll("table")];
   const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
   if (!command && !tables().length && !pictured) return null;
-  const { node: status, say } = notice();
-  const field = el("textarea", { readonly: true, rows: 4, "aria-label": "Text to copy", hidden: true });
-  const copy = async (text, saying) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      field.hidden = true;
-      say(saying);
-    } catch {
-      field.hidden = false;
-      field.value = text;
-      field.select();
-    }
-  };
+  const status = notice();
   const picture = () => takePicture([part], { title, caption, source });
   const button = (label, action, what) => el("button", { type: "button", title: what, onclick: action }, label);
-  const copies = (label, make, what, saying) => button(label, async () => copy(await make(), saying), what);
+  const copies = (label, make, what, saying) => button(label, async () => copyText(await make(), status, saying), what);
   const keep = (data, ending, type) => {
     save(data, `${name}.${ending}`, type);
-    say(`Saved ${name}.${ending}`);
+    status.say(`Saved ${name}.${ending}`);
   };
   const items = [
     ...(tables().length ? FORMS.map(([label, write]) => copies(label, () => tables().map((table) => write(table, title)).join("\n\n"), `Copy the table as ${label}`, `Copied as ${label}`)) : []),
@@ -93,12 +80,11 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     frame && copies("Embed", frame, "Copy HTML that shows it inside of another page", `Copied as HTML${linkNote()}`),
     command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it", "Copied the command"),
     citation && copies("Cite", () => citation, "Copy a reference in BibTeX", "Copied as BibTeX")];
-  return el("details", { class: "take", name: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } }, el("summary", { title: "Copy or save" }, el("span", { class: "unseen" }, "Copy or save"), el("span", { "aria-hidden": "true" }, "⤓")), el("span", { class: "bar" }, items.filter(Boolean), status), field);
+  return el("details", { class: "take", name: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } }, el("summary", { title: "Copy or save" }, el("span", { class: "unseen" }, "Copy or save"), el("span", { "aria-hidden": "true" }, "⤓")), el("span", { class: "bar" }, items.filter(Boolean), status.node));
 }
 
 const SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json";
 export const SYSTEM = { field: "system", type: "nominal", sort: null, title: null };
-const TRACK = { field: "track", type: "nominal", sort: null, title: null };
 
 /** Numbers that JSON has no word for are null. */
 export const specOf = (title, values, rest) => JSON.stringify({ $schema: SCHEMA, title, data: { values }, ...rest }, null, 1);
@@ -124,21 +110,3 @@ export function readForest(table) {
       low: end(ends?.dataset.low), high: end(ends?.dataset.high), relation: row.querySelector("td.test")?.firstChild?.textContent || "" };
   });
 }
-
-/** Scores as rows of `system`, `track`, `value`: their spread. */
-export const spreadSpec = (title, axis, rows) => specOf(title, rows, { height: { step: 28 }, mark: { type: "boxplot", extent: "min-max" },
-  encoding: { y: SYSTEM, x: scale("value", axis) } });
-
-/** The same as a map of colours. */
-export const mapSpec = (title, axis, rows) => specOf(title, rows, { width: 900, height: { step: 20 }, mark: "rect", encoding: {
-  x: { ...TRACK, axis: { labels: false, ticks: false } }, y: SYSTEM,
-  color: { field: "value", type: "quantitative", title: axis, scale: { scheme: "cividis" } } } });
-
-/** Gains of tracks, as rows of `track`, `gain`. */
-export const gainsSpec = (title, axis, rows) => specOf(title, rows, { width: 900, mark: "bar", encoding: {
-  x: { ...TRACK, axis: { labels: false, ticks: false } }, y: { field: "gain", type: "quantitative", title: axis },
-  color: { condition: { test: "datum.gain > 0", value: "#0067a3" }, value: "#b84508" } } });
-
-/** Tracks by mean and spread. */
-export const difficultySpec = (title, axis, rows) => specOf(title, rows, { width: 640, height: 320, mark: "point", encoding: {
-  x: scale("mean", `Mean of ${axis} over the systems`), y: scale("spread", "Spread"), tooltip: [{ field: "track", type: "nominal" }] } });

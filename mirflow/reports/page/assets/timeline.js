@@ -16,7 +16,6 @@ import { BEGINNING } from "./state.js";
 import { acceptFiles, toolbar } from "./toolbar.js";
 import { WAYS, orderColumns, orderTracks } from "./tracks.js";
 
-/** How long a cursor rests before its place is announced. */
 const REST = 250;
 
 /** What a track holds: lanes for the references and for every system; null where the page has none. */

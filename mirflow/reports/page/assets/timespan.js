@@ -11,7 +11,6 @@ export class TimeSpan {
     Object.assign(this, { whole, unit, from: 0, to: whole, width: 600 });
   }
 
-  /** Pixels between the edges. */
   get inner() { return Math.max(1, this.width - 2 * EDGE); }
 
   x(time) { return EDGE + ((time - this.from) / (this.to - this.from)) * this.inner; }
@@ -26,7 +25,6 @@ export class TimeSpan {
     this.request();
   }
 
-  /** As `look`, and remembered. */
   show(from, to) {
     this.look([from, to]);
     this.does.moved();
@@ -109,7 +107,6 @@ export class TimeSpan {
 /** Room beside the first and the last moment, so that marks there are whole; pixels between two fingers below which they are no measure of anything. */
 const [EDGE, NEAR] = [5, 12];
 
-/** The wheel, a mouse, one finger or two. */
 export function listen(view, canvas) {
   const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
   const at = (event) => view.timeAt(placeOf(event));

@@ -129,7 +129,6 @@ function mixer(stage, view) {
     view.request();
   };
   const repeat = () => mark(timeline.loop ? null : [view.from, view.to]);
-  /** Put an end of the loop under the cursor. */
   const bound = (end) => {
     const span = timeline.loop || [view.from, view.to];
     mark(end ? [Math.min(span[0], view.cursor), view.cursor] : [view.cursor, Math.max(span[1], view.cursor)]);
@@ -163,7 +162,6 @@ function mixer(stage, view) {
   return [el("div", { class: "bar mixer" }, sliders, loop, slow, worst, told, recordingTools(stage)), recordingNote(stage, view)];
 }
 
-/** Choose a file, or have the recording of a server drawn. */
 function recordingTools(stage) {
   const { recording } = stage;
   const input = el("input", { type: "file", accept: "audio/*,video/mp4,.flac,.opus", hidden: true, onchange: () => { if (input.files[0]) take(stage, input.files[0]); } });
@@ -177,14 +175,12 @@ function recordingTools(stage) {
   return [choose, input, draw];
 }
 
-/** Take a file of the visitor's as the recording of the track. */
 function take(stage, file) {
   const made = giveRecording(stage.state.now.tracks[stage.track], file);
   stage.renew();
   made.look();
 }
 
-/** Files that are dropped on a timeline. */
 export function acceptFiles(stage, node) {
   const over = (event) => {
     if (![...event.dataTransfer.types].includes("Files")) return;

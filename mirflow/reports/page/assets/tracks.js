@@ -7,7 +7,6 @@ import { becauseOf } from "./references.js";
 import { FETCHED } from "./source.js";
 
 const shown = { most: 15 };
-/** Systems that the strip of a track names. */
 const NAMED = 12;
 export const WAYS = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
 
@@ -98,7 +97,6 @@ function drawnOf({ contents, now }) {
   return number && number < now.tracks.length ? names : null;
 }
 
-/** A field for the name of a track, which opens it. */
 function offerTracks(state, open) {
   const names = new Map(state.shownTracks.map((track) => [state.now.tracks[track], track]));
   const field = el("input", { type: "search", list: "names-of-tracks", autocomplete: "off", placeholder: "its name",
