@@ -81,12 +81,6 @@ function scoringOf({ created, versions, patches }) {
 
 const pipelineOf = (text) => text ? el("details", {}, el("summary", {}, "The pipeline file"), el("pre", { tabindex: "0" }, text)) : null;
 
-function storeOf({ stores }, one) {
-  const { name, pipeline } = stores[one.store];
-  const facts = [["Holds", `${count(one.systems, "system")}, ${count(one.tracks, "track")}`], ...scoringOf(one)];
-  return el("div", { class: "store" }, el("h3", {}, name), listOf(facts), pipelineOf(pipeline));
-}
-
 export function drawProvenance(state) {
   const { now, contents } = state;
   const several = contents.stores.length > 1;
@@ -99,7 +93,8 @@ export function drawProvenance(state) {
     metric.standard_aggregate, metric.weight_unit, metric.version]));
   const metrics = el("details", {}, el("summary", {}, `Metrics and parameters (${now.metrics.length}, ${swept.length} with parameters)`),
     table(heads, body));
-  const stores = several ? now.stores.map((one) => storeOf(contents, one)) : [pipelineOf(contents.stores[0].pipeline)];
+  const stores = several ? now.stores.map((one) => el("div", { class: "store" }, el("h3", {}, contents.stores[one.store].name),
+    listOf([["Holds", `${count(one.systems, "system")}, ${count(one.tracks, "track")}`], ...scoringOf(one)]), pipelineOf(contents.stores[one.store].pipeline))) : [pipelineOf(contents.stores[0].pipeline)];
   const left = [...NEEDS].filter(([id]) => contents.byTrack && !state.has(id)).map(([, [title, systems, tracks]]) => `${title} (${count(systems, "system")}, ${count(tracks, "track")})`);
   return section("provenance", "About", left.length ? `Left out for want of systems or tracks: ${left.join(", ")}.` : null, listOf(facts), metrics, ...stores);
 }

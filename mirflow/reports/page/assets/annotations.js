@@ -45,18 +45,16 @@ export function unpackAnnotation(packed, vocabulary) {
     made.end = made.start.map((start) => start + 0.25);
   }
   if (made.form === "frames") made.start = Float64Array.from(spread(packed.c[0]), (frame) => made.start[frame]);
-  if (made.form === "frames" || made.form === "curve") made.hop = hopOf(running(packed.t));
+  if (made.form === "frames" || made.form === "curve") {
+    const times = running(packed.t);
+    const steps = Array.from(times.subarray(1, 400), (time, at) => time - times[at]).filter((step) => step > 0).sort((a, b) => a - b);
+    made.hop = steps[steps.length >> 1] ?? 0.01;
+  }
   return made;
 }
 
 /** The number of the holder of each item. */
 const spread = (counts) => counts.flatMap((many, holder) => Array(many).fill(holder));
-
-/** The usual step of a series of frames. */
-function hopOf(times) {
-  const steps = Array.from(times.subarray(1, 400), (time, at) => time - times[at]).filter((step) => step > 0).sort((a, b) => a - b);
-  return steps.length ? steps[steps.length >> 1] : 0.01;
-}
 
 /** Evidence: stretches of time, marks, or rows of text. */
 export function unpackEvidence(packed, verdicts) {

@@ -22,8 +22,6 @@ export function readFloats(number) {
   });
 }
 
-const readBytes = (number) => once("bytes", number, (bytes) => bytes);
-
 export const readJson = (number) => once("json", number, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
 
 const scores = new Map();
@@ -34,7 +32,7 @@ export function readScores(evaluation, metric, aggregate = "") {
   const about = evaluation.metrics[metric];
   const { score, weight, flags } = CONTENTS.aggregates[aggregate]?.above === "weight" && about.pooled || about;
   if (!scores.has(score)) {
-    scores.set(score, Promise.all([readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(flags)])
+    scores.set(score, Promise.all([readFloats(score), readFloats(weight), readFloats(evaluation.duration), once("bytes", flags, (bytes) => bytes)])
       .then(([values, weights, duration, bytes]) => ({ score: values, weight: weights, duration, flags: bytes })));
   }
   return scores.get(score);

@@ -196,19 +196,13 @@ export function drawFilter(state) {
     el("span", { class: "status", role: "status" }, `${words}${without}`.trim()));
 }
 
-/** Kinds of conditions that the evaluation has: [value, text]. */
-function fieldsOf({ now }) {
-  const coords = now.trackCoords.filter(([, values]) => isNumeric(values) || distinct(values).length <= TICKED)
-    .map(([name]) => [`coord ${name}`, name.replaceAll("_", " ")]);
-  return [["find", "Name or metadata"], ...coords, ["score", "Score"], ...(now.systems.length > 1 ? [["systems", "Systems"]] : [])];
-}
-
 const isNumeric = (values) => values.some((value) => typeof value === "number");
 const distinct = (values) => [...new Set(values.map((value) => String(value ?? "")))].sort(byName);
 
 function formOf(state, change) {
   const { now } = state;
-  const fields = fieldsOf(state);
+  const coords = now.trackCoords.filter(([, values]) => isNumeric(values) || distinct(values).length <= TICKED).map(([name]) => [`coord ${name}`, name.replaceAll("_", " ")]);
+  const fields = [["find", "Name or metadata"], ...coords, ["score", "Score"], ...(now.systems.length > 1 ? [["systems", "Systems"]] : [])];
   if (!fields.some(([name]) => name === draft.field)) draft.field = "find";
   const wrong = el("span", { class: "status", role: "alert" });
   const inputs = el("span", { class: "inputs" });

@@ -20,11 +20,14 @@ export function drawLane(context, lane, view) {
   context.rect(0, lane.top, view.width, lane.height);
   context.clip();
   if (annotation.form === "segments") drawIntervals(context, annotation, lane.top + 2, lane.height - BAND - 6, view, 0);
-  else if (annotation.form === "levels") drawLevels(context, lane, view);
-  else if (annotation.form === "drums") drawHits(context, lane, view);
+  else if (annotation.form === "levels") {
+    const high = (lane.height - 6 - (evidence ? BAND : 0)) / levelsOf(annotation);
+    for (let level = 0; level < levelsOf(annotation); level++) drawIntervals(context, annotation, lane.top + 2 + level * high, high - 2, view, level);
+  } else if (annotation.form === "drums") drawHits(context, lane, view);
   else if (isMoments(annotation.form)) drawEvents(context, lane, view);
   else {
-    drawOctaves(context, lane, view);
+    context.fillStyle = view.ink.get("line");
+    for (const [, y] of octavesOf(lane.height, view.range)) context.fillRect(0, lane.top + y, view.width, 1);
     if (behind) drawPitches(context, behind, lane, view, true);
     drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes, coloursOf(lane));
   }
@@ -49,7 +52,9 @@ function drawIntervals(context, { start, end, labels, row }, top, height, view, 
     const left = view.x(start[at]);
     const wide = view.x(end[at]) - left;
     const label = labels ? labels[at] : NAMELESS;
-    const { fill, ink } = label.tonal ? chordColour(label.root, label.pitches) : labelColour(numberOf(view, label.text));
+    // Labels have colours in the order in which they first occur.
+    if (!label.tonal && !view.numbers.has(label.text)) view.numbers.set(label.text, view.numbers.size);
+    const { fill, ink } = label.tonal ? chordColour(label.root, label.pitches) : labelColour(view.numbers.get(label.text));
     context.fillStyle = fill;
     context.fillRect(left, top, Math.max(wide - (wide > 3 ? 1 : 0), 0.5), height);
     if (wide < 12) continue;
@@ -58,18 +63,6 @@ function drawIntervals(context, { start, end, labels, row }, top, height, view, 
     const room = left + wide - from - 3;
     if (room > 26 || context.measureText(label.text).width <= room) context.fillText(fitText(context, label.text, room), from, top + height / 2 + 1);
   }
-}
-
-/** Labels of segments have colours in the order in which they first occur. */
-function numberOf(view, text) {
-  if (!view.numbers.has(text)) view.numbers.set(text, view.numbers.size);
-  return view.numbers.get(text);
-}
-
-function drawLevels(context, { annotation, evidence, top, height }, view) {
-  const levels = levelsOf(annotation);
-  const high = (height - 6 - (evidence ? BAND : 0)) / levels;
-  for (let level = 0; level < levels; level++) drawIntervals(context, annotation, top + 2 + level * high, high - 2, view, level);
 }
 
 const tick = (context, x, top, bottom) => stroke(context, [x, top, x, bottom]);
@@ -154,11 +147,6 @@ const octavesOf = (height, [low, high]) => {
   const octaves = Array.from({ length: Math.max(0, Math.floor(high / 12) - Math.ceil(low / 12) + 1) }, (_, at) => Math.ceil(low / 12) + at);
   return octaves.map((octave) => [octave, above + room * (1 - (octave * 12 - low) / (high - low))]);
 };
-
-function drawOctaves(context, { top, height }, view) {
-  context.fillStyle = view.ink.get("line");
-  for (const [, y] of octavesOf(height, view.range)) context.fillRect(0, top + y, view.width, 1);
-}
 
 /** Names of what lies at heights of a lane, as [text, pixels from its top]: levels, drums, and notes C that are far enough from each other. */
 export function rowNames(annotation, height, range) {

@@ -8,6 +8,8 @@ import { byName, byNumber, count, formatter, include, quantile, reduce, tickForm
 
 /** Systems over which some can be pinned: those that the chart has. */
 const PINNED = 12;
+/** Systems that a sentence names; of more it gives the number. */
+const SPOKEN = 4;
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
 export async function valuesOf(state, metric, aggregate, members = null) {
@@ -127,12 +129,6 @@ function noteOf(state, inference) {
   return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;
 }
 
-function sorter(state, column, text, kind) {
-  const { turned, column: sorted } = state.ranking;
-  const current = sorted === column;
-  return sortHead(column, text, kind, current ? (turned ? "ascending" : "descending") : "", () => state.change((one) => { one.ranking = { column, turned: current && !turned }; }));
-}
-
 function tableOf(state, entries, others, inference) {
   const { now, about } = state;
   const write = formatter(about, state.percent);
@@ -140,8 +136,13 @@ function tableOf(state, entries, others, inference) {
     onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
   const [bounded, tested, first] = [entries.some(({ low }) => low !== null), inference?.letters.length > 0, inference?.first?.length > 0];
   const told = (text, kind = null) => el("th", { scope: "col", class: kind, title: inference.how }, text);
-  const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
-    sorter(state, "value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded ? th("95 % interval") : null,
+  const sorter = (column, text, kind) => {
+    const { turned, column: sorted } = state.ranking;
+    const direction = sorted === column ? (turned ? "ascending" : "descending") : "";
+    return sortHead(column, text, kind, direction, () => state.change((one) => { one.ranking = { column, turned: direction === "descending" }; }));
+  };
+  const heads = [th("#", "number rank"), sorter("system", "System", "who"),
+    sorter("value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded ? th("95 % interval") : null,
     tested ? [told("Not told apart"), told("Ranks")] : null, first ? told("First", "number") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), metrics];
@@ -174,10 +175,6 @@ async function groupTable(state, entries) {
   return table(heads, body, { label: `Systems by ${state.by}`, id: "groups", class: "board" });
 }
 
-const SPOKEN = 4;
-
-const listed = (names) => (names.length > SPOKEN ? `${names.length} systems` : [names.slice(0, -1).join(", "), names.at(-1)].filter(Boolean).join(" and "));
-
 function writePercent(made, about) {
   const [marks, write] = [[...made.querySelectorAll("[data-tick]")], formatter(about, true)];
   const tick = tickFormatter(about, true, marks.map((mark) => Number(mark.dataset.tick)));
@@ -186,29 +183,22 @@ function writePercent(made, about) {
   for (const cell of made.querySelectorAll("td[data-low]")) cell.textContent = `[${[cell.dataset.low, cell.dataset.high].map((end) => write(Number(end))).join(", ")}]`;
 }
 
-/** What is known without a test. */
-function sentenceOf(state, entries, write) {
-  const { about, shownTracks } = state;
-  const [known, without] = [entries.filter(({ value }) => !Number.isNaN(value)), entries.filter(({ value }) => Number.isNaN(value))];
-  const value = (one) => `${write(one)}${about.unit ? ` ${about.unit}` : unitOf(about, state.percent) && " %"}`;
-  const tracks = `${state.shown ? "these" : "all"} ${count(shownTracks.length, "track")}`.replace("these 1 ", "this ");
-  if (!known.length) return [`No system has a score of ${tracks}.`, ""];
-  const best = known.filter((one) => one.value === known[0].value).map(({ name }) => name);
-  const [low, high] = [Math.min(...known.map((one) => one.value)), Math.max(...known.map((one) => one.value))];
-  const lead = known.length === 1 ? `${known[0].name} reaches ${value(known[0].value)} on ${tracks}.` : about.sign ?
-    `${listed(best)} ${best.length === 1 ? "has" : "have"} the best value of ${tracks}, ${value(known[0].value)}.` :
-    `The systems have ${value(low)} to ${value(high)} on ${tracks}; neither high nor low is better.`;
-  const numbers = new Set(known.map(({ n }) => n));
-  const [n] = numbers;
-  const rest = [state.shown ? `Shown: ${shownOf(state)}.` : "",
-    state.missing === "common" && numbers.size === 1 && n < shownTracks.length ? `${n} of ${count(shownTracks.length, "track")} count: those that every one of these systems has.` : "",
-    without.length ? `${listed(without.map(({ name }) => name))} ${without.length === 1 ? "has" : "have"} no score.` : ""];
-  return [lead, rest.filter(Boolean).join(" ")];
-}
-
+/** What is known without a test, as a sentence in place of the chart. */
 function standingsOfShown(state, entries) {
-  const { about } = state;
-  const ordered = [...entries].sort((a, b) => (Number.isNaN(a.value) ? 1 : 0) - (Number.isNaN(b.value) ? 1 : 0) || about.sign * (b.value - a.value) || 0);
-  const [lead, rest] = sentenceOf(state, ordered, formatter(about, state.percent));
-  return [["p", { class: "lead" }, [["strong", {}, [lead]], ` ${rest}`]]];
+  const { about, shownTracks } = state;
+  const write = formatter(about, state.percent);
+  const value = (one) => `${write(one)}${about.unit ? ` ${about.unit}` : unitOf(about, state.percent) && " %"}`;
+  const listed = (some) => (some.length > SPOKEN ? `${some.length} systems` : new Intl.ListFormat("en-GB").format(some.map(({ name }) => name)));
+  const tracks = shownTracks.length === 1 ? "this track" : `${state.shown ? "these" : "all"} ${count(shownTracks.length, "track")}`;
+  const known = entries.filter(({ value: own }) => !Number.isNaN(own)).sort((a, b) => about.sign * (b.value - a.value) || 0);
+  const without = entries.filter((entry) => !known.includes(entry));
+  const best = known.filter((one) => one.value === known[0].value);
+  const [low, high] = [Math.min, Math.max].map((end) => end(...known.map((one) => one.value)));
+  const [n, ...others] = new Set(known.map((one) => one.n));
+  const lead = !known.length ? `No system has a score of ${tracks}.` : known.length === 1 ? `${known[0].name} reaches ${value(known[0].value)} on ${tracks}.` :
+    about.sign ? `${listed(best)} ${best.length === 1 ? "has" : "have"} the best value of ${tracks}, ${value(known[0].value)}.` :
+      `The systems have ${value(low)} to ${value(high)} on ${tracks}; neither high nor low is better.`;
+  const rest = [state.shown ? ` Shown: ${shownOf(state)}.` : "", state.missing === "common" && !others.length && n < shownTracks.length ? ` ${n} of ${count(shownTracks.length, "track")} count: those that every one of these systems has.` : "",
+    known.length && without.length ? ` ${listed(without)} ${without.length === 1 ? "has" : "have"} no score.` : ""];
+  return [["p", { class: "lead" }, [["strong", {}, [lead]], ...rest]]];
 }

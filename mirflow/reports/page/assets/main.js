@@ -26,21 +26,16 @@ const began = performance.now();
 const state = new State(CONTENTS);
 
 /** Who leads, and how many could as well; the title where that is not known. */
-function headline() {
-  const lead = document.querySelector("#standings .lead strong");
-  if (!lead) return el("h1", {}, state.failed ? "Nothing was scored" : state.contents.title);
-  const others = document.querySelectorAll("#standings tr.alike").length;
-  const parts = [...lead.childNodes];
-  if (parts.at(-1) instanceof Text) parts.at(-1).textContent = parts.at(-1).textContent.replace(/\.$/, "");
-  lead.remove();
-  return el("h1", {}, ...parts, others ? el("span", { class: "quiet" }, ` — and ${others === 1 ? "another one" : `${others} others`} could be first`) : null);
-}
-
 function drawHead() {
   const { contents } = state;
-  const parts = [state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : ""];
-  document.getElementById("head").replaceChildren(headline(),
-    parts.some(Boolean) ? el("p", {}, parts.filter(Boolean).join("  ·  ")) : "", state.unknown.length ? el("p", { class: "warning", role: "note" },
+  const lead = document.querySelector("#standings .lead strong");
+  const others = document.querySelectorAll("#standings tr.alike").length;
+  const parts = lead ? [...lead.childNodes] : [state.failed ? "Nothing was scored" : contents.title];
+  if (parts.at(-1) instanceof Text) parts.at(-1).textContent = parts.at(-1).textContent.replace(/\.$/, "");
+  lead?.remove();
+  const words = [state.shown ? `${shownOf(state)} shown: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}` : "", contents.where ? `only tracks where ${contents.where}` : "", contents.stores.length > 1 ? count(contents.stores.length, "store") : ""].filter(Boolean);
+  document.getElementById("head").replaceChildren(el("h1", {}, ...parts, lead && others ? el("span", { class: "quiet" }, ` — and ${others === 1 ? "another one" : `${others} others`} could be first`) : null),
+    words.length ? el("p", {}, words.join("  ·  ")) : "", state.unknown.length ? el("p", { class: "warning", role: "note" },
       `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
 

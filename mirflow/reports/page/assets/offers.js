@@ -173,11 +173,10 @@ function frameOf(state, { id, offsetHeight }, title) {
 /** What a part has that draws numbers. */
 const CHARTS = ".forest, .ridges, .heatframe, .gains, .board, .curves, .amount, [style*='--share'], #extras td[data-value]";
 
-const filtered = (state) => (state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "");
-
 export function offerCopies(state) {
   const { contents, now } = state;
   const axis = state.metric < 0 ? "" : `${titleOf(state.about)}${unitOf(state.about, false)}`;
+  const filtered = state.shown ? ` Only ${shownOf(state)}: ${state.filter.map((chip) => labelOf(state, chip)).join("; ")}.` : "";
   for (const part of document.querySelectorAll("#main section, #standings")) {
     part.querySelector(":scope > details.take")?.remove();
     const heading = part.querySelector("h2")?.textContent || axis;
@@ -185,7 +184,7 @@ export function offerCopies(state) {
     const notes = [...part.querySelectorAll(":scope > .note, :scope > .lead, :scope > .forest > caption")].map((note) => [...note.childNodes].map((one) => (one instanceof Element && one.matches(".hint") ? "" : one.textContent)).join("").trim());
     const spec = SPECS.get(part.id);
     const title = `${heading}: ${now.name}, ${contents.name}`;
-    const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered(state), source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
+    const menu = takeMenu(part, { title, caption: notes.join(" ") + filtered, source: `mirflow ${contents.mirflow}`, name: fileOf(now.name, part.id),
       spec: spec && part.querySelector(CHARTS) ? () => spec(state, title, axis) : null,
       command: commandOf(part.id, state), citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
     if (menu) part.append(menu);

@@ -85,30 +85,25 @@ function markText(node, marks) {
   }
 }
 
-/** Lines across a box, from the lower left to the upper right. */
-function hatchOf({ left, top, width, height }) {
-  const lines = [];
-  for (let at = HATCH; at < width + height; at += HATCH) {
-    const [x, y] = [Math.max(0, at - height), Math.min(at, height)];
-    const length = Math.min(y, width - x);
-    lines.push(`M${left + x} ${top + y}l${length} ${-length}`);
-  }
-  return lines.join("");
-}
-
 /** A ground that is not that of the page, and the line below. */
 function markBox(node, marks, ground) {
   const style = getComputedStyle(node);
   const box = node.getBoundingClientRect();
-  const rect = (left, top, width, height, fill) => marks.push({ kind: "shape", path: `M${left} ${top}h${width}v${height}h${-width}z`, matrix: new DOMMatrix(), fill, stroke: "", width: 0, opacity: 1,
-    box: new DOMRect(left, top, width, height) });
+  const { left, top, bottom, width, height } = box;
+  const shape = (path, fill, stroke = "") => marks.push({ kind: "shape", path, matrix: new DOMMatrix(), fill, stroke, width: 2, opacity: 1, box });
   const fill = plain(style.backgroundColor);
-  if (fill && fill !== ground) rect(box.left, box.top, box.width, box.height, fill);
+  if (fill && fill !== ground) shape(`M${left} ${top}h${width}v${height}h${-width}z`, fill);
   if (style.backgroundImage.startsWith("repeating-linear-gradient")) {
-    marks.push({ kind: "shape", path: hatchOf(box), matrix: new DOMMatrix(), fill: "", stroke: ground, width: 2, opacity: 1, box });
+    // From the lower left to the upper right.
+    const lines = Array.from({ length: Math.ceil((width + height) / HATCH) - 1 }, (_, at) => {
+      const [x, y] = [Math.max(0, (at + 1) * HATCH - height), Math.min((at + 1) * HATCH, height)];
+      const length = Math.min(y, width - x);
+      return `M${left + x} ${top + y}l${length} ${-length}`;
+    });
+    shape(lines.join(""), "", ground);
   }
   const border = parseFloat(style.borderBottomWidth);
-  if (border && plain(style.borderBottomColor)) rect(box.left, box.bottom - border, box.width, border, plain(style.borderBottomColor));
+  if (border && plain(style.borderBottomColor)) shape(`M${left} ${bottom - border}h${width}v${border}h${-width}z`, plain(style.borderBottomColor));
 }
 
 /** All that is seen of a part, in the order in which it is painted. */
@@ -135,15 +130,15 @@ function wrap(text, font, width) {
   return lines.filter(Boolean);
 }
 
-/** Take a picture of nodes, one below the other, with a title and a caption above. */
-export function takePicture(nodes, { title, caption, source }) {
-  const folded = nodes.flatMap((node) => [...node.querySelectorAll("details:not([open], .take)")]);
-  const boxes = nodes.flatMap((node) => [...node.querySelectorAll(".scroll, .table")]).map((box) => [box, box.scrollLeft, box.scrollTop]);
+/** Take a picture of a node, with a title and a caption above, and its source below. */
+export function takePicture(node, { title, caption, source }) {
+  const folded = [...node.querySelectorAll("details:not([open], .take)")];
+  const boxes = [...node.querySelectorAll(".scroll, .table")].map((box) => [box, box.scrollLeft, box.scrollTop]);
   folded.forEach((one) => { one.open = true; });
   boxes.forEach(([box]) => box.scrollTo(0, 0));
   const paper = getComputedStyle(document.documentElement);
   const [ground, ink, quiet] = ["paper", "ink", "quiet"].map((name) => plain(paper.getPropertyValue(`--${name}`).trim()));
-  const marks = nodes.flatMap((node) => marksOf(node, ground));
+  const marks = marksOf(node, ground);
   folded.forEach((one) => { one.open = false; });
   boxes.forEach(([box, left, top]) => box.scrollTo(left, top));
   const ends = (side, most) => marks.reduce((end, { box }) => most(end, box[side]), marks[0].box[side]);
@@ -156,9 +151,9 @@ export function takePicture(nodes, { title, caption, source }) {
   const shift = new DOMMatrix().translate(GAP - left, y + 8 - top);
   const move = { shape: ({ matrix }) => ({ matrix: shift.multiply(matrix) }), text: (mark) => ({ x: mark.x + shift.e, y: mark.y + shift.f }),
     canvas: ({ box }) => ({ box: new DOMRect(box.x + shift.e, box.y + shift.f, box.width, box.height) }) };
-  const height = Math.ceil(y + 8 + bottom - top + (source ? 30 : GAP));
-  const foot = source ? [{ kind: "text", anchor: "start", x: GAP, y: height - 10, text: source, font: `400 11px ${FONT}`, fill: quiet }] : [];
-  return { width, height, ground, marks: [...words, ...marks.map((mark) => ({ ...mark, ...move[mark.kind](mark) })), ...foot] };
+  const height = Math.ceil(y + 8 + bottom - top + 30);
+  const foot = { kind: "text", anchor: "start", x: GAP, y: height - 10, text: source, font: `400 11px ${FONT}`, fill: quiet };
+  return { width, height, ground, marks: [...words, ...marks.map((mark) => ({ ...mark, ...move[mark.kind](mark) })), foot] };
 }
 
 const escaped = (text) => text.replace(/[&<>"]/g, (one) => `&#${one.charCodeAt(0)};`);

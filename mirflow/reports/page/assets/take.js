@@ -26,38 +26,37 @@ function cellRows(table, exact = false) {
 
 export const quotedCsv = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** The ends of an interval have a column each. */
-function csv(table) {
-  const [head, ...body] = cellRows(table, true);
-  const bounded = head.map((_, place) => body.some((row) => row[place]?.[0].dataset.low !== undefined));
-  const heads = head.flatMap(([, text], place) => (bounded[place] ? [`${text}, low`, `${text}, high`] : [text]));
-  const rows = body.map((row) => row.flatMap(([{ dataset }, text], place) => (bounded[place] ? [dataset.low ?? "", dataset.high ?? ""] : [text])));
-  return [heads, ...rows].map((row) => row.map(quotedCsv).join(",")).join("\n");
-}
-
-function markdown(table) {
-  const [head, ...body] = cellRows(table).map((row) => `| ${row.map(([, text]) => text.replaceAll("|", "\\|")).join(" | ")} |`);
-  return [head, head.replace(/[^|]+/g, "---"), ...body].join("\n");
-}
-
 const SPECIAL = new Map([["\\", "\\textbackslash{}"], ["~", "\\textasciitilde{}"], ["^", "\\textasciicircum{}"], ["–", "--"], ["−", "$-$"], ["∞", "$\\infty$"]]);
 const escapedLatex = (text) => text.replace(/[\\~^–−∞]|[&%$#_{}]/g, (one) => SPECIAL.get(one) || `\\${one}`);
 
 const isBold = ([cell, text]) => text !== "" && cell.matches("td") && Number(getComputedStyle(cell).fontWeight) >= 600;
 
-function latex(table, caption) {
-  const rows = cellRows(table);
-  // A column that is bold throughout tells no row from another.
-  const telling = rows[0].map((_, place) => rows.slice(1).some((row) => row[place] && !isBold(row[place])));
-  const write = (one, place) => (telling[place] && isBold(one) ? `\\textbf{${escapedLatex(one[1])}}` : escapedLatex(one[1]));
-  const [head, ...body] = rows.map((row) => `${row.map(write).join(" & ")} \\\\`);
-  const columns = [...table.querySelectorAll("thead tr:first-child > *")].filter((cell) => !cell.classList.contains("chart"))
-    .map((cell) => (cell.classList.contains("number") ? "r" : "l")).join("");
-  return ["\\begin{table}", "\\centering", `\\caption{${escapedLatex(caption)}}`, `\\begin{tabular}{${columns}}`, "\\toprule", head, "\\midrule", ...body,
-    "\\bottomrule", "\\end{tabular}", "\\end{table}"].join("\n");
-}
-
-const FORMS = [["CSV", csv], ["Markdown", markdown], ["LaTeX", latex]];
+/** Forms of a table as text. */
+const FORMS = {
+  // The ends of an interval have a column each.
+  CSV: (table) => {
+    const [head, ...body] = cellRows(table, true);
+    const bounded = head.map((_, place) => body.some((row) => row[place]?.[0].dataset.low !== undefined));
+    const heads = head.flatMap(([, text], place) => (bounded[place] ? [`${text}, low`, `${text}, high`] : [text]));
+    const rows = body.map((row) => row.flatMap(([{ dataset }, text], place) => (bounded[place] ? [dataset.low ?? "", dataset.high ?? ""] : [text])));
+    return [heads, ...rows].map((row) => row.map(quotedCsv).join(",")).join("\n");
+  },
+  Markdown: (table) => {
+    const [head, ...body] = cellRows(table).map((row) => `| ${row.map(([, text]) => text.replaceAll("|", "\\|")).join(" | ")} |`);
+    return [head, head.replace(/[^|]+/g, "---"), ...body].join("\n");
+  },
+  LaTeX: (table, caption) => {
+    const rows = cellRows(table);
+    // A column that is bold throughout tells no row from another.
+    const telling = rows[0].map((_, place) => rows.slice(1).some((row) => row[place] && !isBold(row[place])));
+    const write = (one, place) => (telling[place] && isBold(one) ? `\\textbf{${escapedLatex(one[1])}}` : escapedLatex(one[1]));
+    const [head, ...body] = rows.map((row) => `${row.map(write).join(" & ")} \\\\`);
+    const columns = [...table.querySelectorAll("thead tr:first-child > *")].filter((cell) => !cell.classList.contains("chart"))
+      .map((cell) => (cell.classList.contains("number") ? "r" : "l")).join("");
+    return ["\\begin{table}", "\\centering", `\\caption{${escapedLatex(caption)}}`, `\\begin{tabular}{${columns}}`, "\\toprule", head, "\\midrule", ...body,
+      "\\bottomrule", "\\end{tabular}", "\\end{table}"].join("\n");
+  },
+};
 
 /** The menu of what can be taken of a part of a page; null where there is nothing to take. */
 export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "", frame = null }) {
@@ -65,7 +64,7 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
   const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
   if (!command && !tables().length && !pictured) return null;
   const status = notice();
-  const picture = () => takePicture([part], { title, caption, source });
+  const picture = () => takePicture(part, { title, caption, source });
   const button = (label, action, what) => el("button", { type: "button", title: what, onclick: action }, label);
   const copies = (label, make, what, saying) => button(label, async () => copyText(await make(), status, saying), what);
   const keep = (data, ending, type) => {
@@ -73,7 +72,7 @@ export function takeMenu(part, { title, caption, source, name, spec = null, comm
     status.say(`Saved ${name}.${ending}`);
   };
   const items = [
-    ...(tables().length ? FORMS.map(([label, write]) => copies(label, () => tables().map((table) => write(table, title)).join("\n\n"), `Copy the table as ${label}`, `Copied as ${label}`)) : []),
+    ...(tables().length ? Object.entries(FORMS).map(([label, write]) => copies(label, () => tables().map((table) => write(table, title)).join("\n\n"), `Copy the table as ${label}`, `Copied as ${label}`)) : []),
     pictured && button("SVG", () => keep(toSvg(picture()), "svg", "image/svg+xml"), "Save as a picture with lines and text"),
     pictured && button("PNG", async () => keep(await toPng(picture()), "png", "image/png"), "Save as a picture of pixels"),
     spec && copies("Vega-Lite", spec, "Copy the chart as a specification of Vega-Lite with its data", "Copied as Vega-Lite"),

@@ -73,11 +73,13 @@ function tableOf(state, matching, open, redraw) {
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
   const several = state.shownSystems.length > 1;
-  const some = drawnOf(state);
+  // Where all have a timeline, or nobody knows before one is opened, nothing is said of it.
+  const able = new Set(FETCHED ? [] : state.contents.timelines.map(([name]) => name));
+  const some = tracks.some((name) => able.has(name));
   const heads = [th("Track", "who"), (several ? ["Mean", "Spread"] : ["Score"]).map((text) => th(text, "number")),
     several ? th("Systems", "chart") : null, coords.map(([name]) => th(name))];
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
-    el("th", { scope: "row" }, opener(named(state.now, "tracks", row.track), row.name, () => open(row.track, "tracks"), { "data-track": row.track, onkeydown: walk }), becauseOf(state, row.name), some && !some.has(row.name) ? el("small", {}, "no timeline") : null),
+    el("th", { scope: "row" }, opener(named(state.now, "tracks", row.track), row.name, () => open(row.track, "tracks"), { "data-track": row.track, onkeydown: walk }), becauseOf(state, row.name), some && !able.has(row.name) ? el("small", {}, "no timeline") : null),
     el("td", { class: "number", title: row.mean }, write(row.mean)), several ? [el("td", { class: "number", title: row.spread }, write(row.spread)),
       el("td", { class: "chart" }, row.strip())] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = moreButton(drawn.length, matching.length, () => { shown.most += 50; redraw(); }) ??
@@ -87,14 +89,6 @@ function tableOf(state, matching, open, redraw) {
   const ties = tied < 2 ? null : el("p", { class: "note" },
     `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][state.listing.by])}: they are in the order of their names.`);
   return el("div", {}, table(heads, body), ties, more);
-}
-
-/** Names of the tracks with a timeline, where only some have one; null where it is not known before one is opened. */
-function drawnOf({ contents, now }) {
-  if (FETCHED) return null;
-  const names = new Set(contents.timelines.map(([name]) => name));
-  const number = now.tracks.filter((name) => names.has(name)).length;
-  return number && number < now.tracks.length ? names : null;
 }
 
 function offerTracks(state, open) {
