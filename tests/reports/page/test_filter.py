@@ -163,6 +163,7 @@ def test_the_form_adds_a_chip_by_keyboard_and_back_takes_it_away(store: Path, vi
     page = visit(store.parent / "report.html")
     page.locator("[name='add filter']").focus()
     page.keyboard.press("Enter")
+    page.wait_for_selector("[name='filter field']:focus")
     for key in ("ArrowDown", "Tab", "Space", "Tab", "Tab", "Space", "Enter"):
         page.keyboard.press(key)
     page.wait_for_selector("#filter li")

@@ -167,8 +167,8 @@ export function expressionOf({ now, filter }) {
   return whole.length <= LONGEST && filter.every((chip) => isTyped(chip) || chip[0] === "systems") ? whole : null;
 }
 
-/** What the form is about. */
-const draft = { field: "find" };
+/** Whether the form is open, and what it is about. */
+const draft = { open: false, field: "find" };
 /** Values of a coordinate up to which they can be ticked; of more, a text finds them. */
 const TICKED = 60;
 
@@ -179,7 +179,8 @@ export function drawFilter(state) {
     return el("li", {}, el("span", {}, label), el("button", { type: "button", "aria-label": `Remove the filter ${label}`,
       onclick: () => change((now) => { now.filter = now.filter.filter((_, at) => at !== place); }) }, "×"));
   });
-  const box = el("details", { class: "counted", name: "bar", ontoggle: () => {
+  const box = el("details", { class: "counted", name: "bar", open: draft.open, ontoggle: () => {
+    draft.open = box.open;
     box.querySelector("form")?.remove();
     if (!box.open) return;
     box.append(formOf(state, change));
@@ -224,7 +225,10 @@ function formOf(state, change) {
     event.preventDefault();
     const chip = read();
     if (typeof chip === "string") wrong.textContent = chip;
-    else change((one) => addChips(one, chip));
+    else {
+      draft.open = false;
+      change((one) => addChips(one, chip));
+    }
   } }, choice("Filter by", fields, draft.field, (value) => {
     draft.field = value;
     fill();

@@ -13,7 +13,7 @@ const rowsOf = ({ now }) => now.causes?.rows ?? [];
 const shownNames = ({ now, shownTracks }) => new Set(shownTracks.map((track) => now.tracks[track]));
 
 /** How strong a cause is: the score as it is and without the cause, and in how many systems. */
-export function strengthOf(state, [, system, , , score, better, , , names, of]) {
+function strengthOf(state, [, system, , , score, better, , , names, of]) {
   const write = formatter({ unit: "" }, state.percent);
   return [better > score ? `${write(score)} → ${write(better)}` : "", system === ALL ? `in ${names.length} of ${count(of, "system")}` : ""].filter(Boolean).join(" ");
 }

@@ -9,7 +9,7 @@ import { LanesView } from "./lanesview.js";
 import { byNumber, clock, formatter, shortName, titleOf } from "./numbers.js";
 import { timelineMenu } from "./offers.js";
 import { recordingOf } from "./recording.js";
-import { strengthOf } from "./references.js";
+import { becauseOf } from "./references.js";
 import { player } from "./sound.js";
 import { FETCHED } from "./source.js";
 import { BEGINNING } from "./state.js";
@@ -183,7 +183,7 @@ function drawLanes(stage) {
   const { timeline, now } = state;
   const causes = causesOf(state, stage.track);
   const { lanes: scored, whole } = lanesOf(stage);
-  const lanes = timeline.corrected ? withoutCauses(scored, causes, now.systems) : scored;
+  const lanes = timeline.corrected ? withoutCauses(scored, causes, now.systems, formatter({ unit: "" }, state.percent)) : scored;
   stage.length = found.duration || whole;
   const unit = now.timeline.form === "patterns" ? "quarter notes" : "";
   const spoken = el("p", { class: "unseen", "aria-live": "polite" });
@@ -232,7 +232,7 @@ function drawLanes(stage) {
       drawLanes(stage);
       content.querySelector("[name=corrected]").focus();
     } });
-    content.querySelector(".marks").before(el("label", { class: "choice tick" }, box, el("span", {}, `Draw without the cause: ${causes[0][3]}, ${strengthOf(state, causes[0])}`)));
+    content.querySelector(".marks").before(el("label", { class: "choice tick" }, box, el("span", {}, `Draw without the cause: ${becauseOf(state, causes[0][0]).textContent}`)));
   }
   acceptFiles(stage, content);
   stage.renew = () => {
@@ -287,12 +287,13 @@ const CHANGES = new Map([
 const causesOf = ({ now }, track) => (now.causes ? now.causes.rows : []).filter(([name, , , , , , cause]) => name === now.tracks[track] && CHANGES.has(cause));
 
 /** Lanes without these causes; what is judged of the ones that change is not known. */
-function withoutCauses(lanes, rows, systems) {
+function withoutCauses(lanes, rows, systems, write) {
   const moved = rows.some(([, , side]) => side === "reference");
   return lanes.map((lane) => {
     const own = rows.find(([, system, side]) => (side === "reference") === (lane.system < 0) && (lane.system < 0 || system === "*" || system === systems[lane.system]));
     const changed = own && typeof lane.annotation !== "string" && lane.annotation.start;
     const annotation = changed ? CHANGES.get(own[6])(lane.annotation, own[7]) : lane.annotation;
-    return { ...lane, annotation, evidence: changed || moved ? [] : lane.evidence };
+    const score = changed && own[1] !== "*" ? `${lane.score} → ${write(own[5])}` : lane.score;
+    return { ...lane, annotation, score, evidence: changed || moved ? [] : lane.evidence };
   });
 }
