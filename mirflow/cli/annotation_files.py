@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ..errors import counted, place_of, shorten_quotes, visible, without_values
-from .common_options import LocalPath, ReadingCommand, check_existing, number_or_name, option, query_options, typed
+from .common_options import (
+    LocalPath,
+    ReadingCommand,
+    check_existing,
+    number_or_name,
+    number_or_word,
+    option,
+    query_options,
+    typed,
+)
 from .output import FAILED, REPAIRED, choose_format, echo, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -151,13 +160,6 @@ def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
     return [line for *_, line in sorted(lines, key=lambda one: one[:2])]
 
 
-def _grid(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
-    try:
-        return value and float(value)
-    except ValueError:
-        return value
-
-
 @click.command(
     "evaluate",
     cls=ReadingCommand,
@@ -171,7 +173,7 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @option("task", help="Task of the annotations, for example chord. Default: what JAMS files say.")
 @query_options("metric", metric="Metrics by name. Repeat for several. Default: the convention's.")
 @option("convention")
-@click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
+@click.option("--grid", callback=number_or_word, help="union, reference, or the hop of frames in seconds.")
 @option("percent")
 @option("annotator")
 @click.option("--estimate-annotator", callback=number_or_name, help="Annotator of the estimate, if it differs.")

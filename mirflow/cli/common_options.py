@@ -111,6 +111,14 @@ def number_or_name(context: click.Context, parameter: click.Parameter, value: st
     return int(value) if value is not None and value.isdecimal() else value
 
 
+def number_or_word(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
+    """A number, or a word such as ``union`` or ``page``."""
+    try:
+        return value and float(value)
+    except ValueError:
+        return value
+
+
 def _kinds_of_names() -> tuple[str, ...]:
     from ..reports.tables import NAMES
 

@@ -296,7 +296,12 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
                 echo(f"  {line}", err=True)
     _print_broken(report.evaluations)
     if not quiet:
-        _print_remarks(report, store)
+        noted = sum(one.noted for one in report.evaluations)
+        repairs = sum(one.repairs for one in report.evaluations)
+        remarks = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
+        remarks += [f"{counted(repairs, 'repair')}: {REPAIRED}"] if repairs else []
+        if remarks:
+            echo(f"  {'; '.join(remarks)}", err=True)
         if diagnose != "none" and not report.part:
             _print_causes(report.evaluations, store, problems, everything=diagnose == "all")
     if incomplete and on_purpose:
@@ -331,15 +336,6 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
         cells = counted(sum(evaluation.status.values()), "cell")
         for metric, (count, reason) in evaluation.broken.items():
             echo(f"  {evaluation.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
-
-
-def _print_remarks(report: RunReport, store: str) -> None:
-    noted = sum(one.noted for one in report.evaluations)
-    repairs = sum(one.repairs for one in report.evaluations)
-    told = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
-    told += [f"{counted(repairs, 'repair')}: {REPAIRED}"] if repairs else []
-    if told:
-        echo(f"  {'; '.join(told)}", err=True)
 
 
 def _print_causes(

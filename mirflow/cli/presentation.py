@@ -21,6 +21,7 @@ from .common_options import (
     ReadingCommand,
     check_existing,
     label_stores,
+    number_or_word,
     open_evaluations,
     option,
     query_options,
@@ -32,13 +33,6 @@ if TYPE_CHECKING:
     from ..ragged import Float
 
 VENUES = ("ieee", "ismir", "tismir")
-
-
-def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
-    try:
-        return value and float(value)
-    except ValueError:
-        return value
 
 
 def _kinds() -> dict[str, Any]:
@@ -112,7 +106,7 @@ class _PlotCommand(Command):
     "by your run.",
 )
 @click.option(
-    "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: as the kind needs."
+    "--width", callback=number_or_word, help="column (3.5 inches), page (7.16) or inches. Default: as the kind needs."
 )
 @click.option(
     "--for", "venue", type=click.Choice(VENUES), help="Venue of the columns and pages of --width. Default: ieee."

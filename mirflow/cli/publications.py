@@ -152,15 +152,18 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
     from ..metrics.measures import spell_out, to_bibtex
 
     release = version("mirflow")
-    uses: dict[str, dict[str, None]] = {}
+    uses: dict[str, dict[str, dict[str, None]]] = {}
     for name, ds in (open_evaluations(stores) if stores else {}).items():
         for key, use in _uses(ds):
-            uses.setdefault(key, {})[f"{name}: {use}"] = None
+            uses.setdefault(key, {}).setdefault(name, {})[use] = None
     if style == "bibtex":
         text = "\n\n".join((to_bibtex("mirflow", version=release), *map(to_bibtex, uses)))
     else:
-        entries = [f"{spell_out('@' + key)}\n  {_merge(list(own))}" for key, own in uses.items()]
-        text = "\n".join((f"{spell_out('@mirflow')}, version {release}", *entries))
+        entries = [f"{spell_out('@mirflow')}, version {release}"]
+        for key, own in uses.items():
+            where = "; ".join(f"{name}: {', '.join(defined)}" for name, defined in own.items())
+            entries.append(f"{spell_out('@' + key)}\n  {where}")
+        text = "\n".join(entries)
     if output is None:
         echo(text)
     else:
@@ -184,14 +187,6 @@ def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
     for measure in (*measures, *find_measures(ds).values()):
         found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
     return found
-
-
-def _merge(uses: list[str]) -> str:
-    merged: dict[str, list[str]] = {}
-    for use in uses:
-        name, _, what = use.partition(": ")
-        merged.setdefault(name, []).append(what)
-    return "; ".join(f"{name}: {', '.join(what)}" for name, what in merged.items())
 
 
 @click.command("metrics", cls=Command, section="tools", place=2, short_help="List the metrics and their definitions.")

@@ -139,17 +139,15 @@ class Works(Sequence[BlockWork]):
         if isinstance(place, slice):
             return [self[one] for one in range(len(self))[place]]
         plan = self.plan
-        tracks = tuple(map(self._track, self.columns_of(range(len(self))[place]).tolist()))
+        tracks: list[TrackWork] = []
+        for column in self.columns_of(range(len(self))[place]).tolist():
+            rows = np.flatnonzero(self._stale.cells[:, column]).tolist()
+            systems = tuple([plan.systems[row] for row in rows])
+            estimates = tuple([plan.estimates[row][column] for row in rows])
+            stamps = tuple(plan.stamps[rows, column].tolist())
+            tracks.append(TrackWork(plan.tracks[column], plan.references[column], systems, estimates, stamps))
         rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
-        return BlockWork(*rules, tracks, self._by_annotator, plan.classes, plan.plugins)
-
-    def _track(self, column: int) -> TrackWork:
-        plan, rows = self.plan, np.flatnonzero(self._stale.cells[:, column])
-        given = rows.tolist()
-        systems = tuple([plan.systems[row] for row in given])
-        estimates = tuple([plan.estimates[row][column] for row in given])
-        stamps = tuple(plan.stamps[rows, column].tolist())
-        return TrackWork(plan.tracks[column], plan.references[column], systems, estimates, stamps)
+        return BlockWork(*rules, tuple(tracks), self._by_annotator, plan.classes, plan.plugins)
 
 
 _lock = threading.Lock()
@@ -313,7 +311,18 @@ def combine_references(
     score NaN and weight 0. Returns `score, weight` (float64 (cells, measures)), `extras`: over cells; seconds and
     counts are means over the annotators, scores over those that have the entry."""
     pairs_per_cell = np.bincount(cell, minlength=count)
-    extras = {name: _mean_extra(sparse, cell, pairs_per_cell) for name, sparse in scores.extras.items()}
+    extras: dict[str, Sparse] = {}
+    for name, sparse in scores.extras.items():
+        index = sparse.index.copy()
+        index[:, 0] = cell[index[:, 0]]
+        value = sparse.value
+        if (pairs_per_cell > 1).any():
+            # Of all pairs where an absent entry is 0, else of those that have it.
+            index, place = np.unique(index, axis=0, return_inverse=True)
+            entries = np.bincount(place.ravel(), minlength=len(index))
+            among = entries if np.isnan(sparse.fill) else pairs_per_cell[index[:, 0]]
+            value = np.bincount(place.ravel(), weights=value, minlength=len(index)) / among
+        extras[name] = replace(sparse, index=index, value=value)
     if how == "each":
         extras |= _each(measures, scores, cell, annotator)
     score = np.full((count, len(measures)), np.nan)
@@ -346,18 +355,6 @@ def _best(measures: Sequence[Measure], score: Float, weight: Float) -> tuple[Flo
     chosen = np.where(usable, score * sign, -np.inf).argmax(axis=0)
     columns = np.arange(len(measures))
     return score[chosen, columns], weight[chosen, columns]
-
-
-def _mean_extra(sparse: Sparse, cell: Int, pairs_per_cell: Int) -> Sparse:
-    """The mean over the pairs of a cell: of all of them where an absent entry is 0, else of those that have it."""
-    index = sparse.index.copy()
-    index[:, 0] = cell[index[:, 0]]
-    if not (pairs_per_cell > 1).any():
-        return replace(sparse, index=index)
-    index, place = np.unique(index, axis=0, return_inverse=True)
-    total = np.bincount(place.ravel(), weights=sparse.value, minlength=len(index))
-    among = np.bincount(place.ravel(), minlength=len(index)) if np.isnan(sparse.fill) else pairs_per_cell[index[:, 0]]
-    return replace(sparse, index=index, value=total / among)
 
 
 def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> dict[str, Sparse]:
@@ -485,7 +482,15 @@ def score_sides(sides: BlockSides) -> Cells:
         cell = int(pairs.cell[pair])
         if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
             pairs.add(cell, CellRemark("reason", "pair", message))
-    _note_accounts(pairs)
+    for side_name, side, _, sources in pairs.sides:  # what the readers remarked on cells that were scored
+        remarks: dict[int, list[CellRemark]] = {}
+        told = (sources >= 0) & np.isin(pairs.status[pairs.cell], list(SCORED))
+        for pair in np.flatnonzero(told).tolist() if side.annotations.accounts else ():
+            number = int(sources[pair])
+            if number not in remarks:
+                remarks[number] = side.remarks(number, side_name)
+            for remark in remarks[number]:
+                pairs.add(int(pairs.cell[pair]), remark)
     _note_implausible(pairs)
     return _to_cells(pairs, scores)
 
@@ -609,20 +614,6 @@ def _note_implausible(pairs: BlockPairs) -> None:
         if pairs.status[cell] == Status.ok and cell not in told and doubted[cell] == every[cell]:
             told.add(cell)
             pairs.add(cell, CellRemark("warning", name, f"{pairs.label(name, pair)}: {text}"))
-
-
-def _note_accounts(pairs: BlockPairs) -> None:
-    """Note what the readers remarked on the annotations of cells that were scored."""
-    for name, side, _, sources in pairs.sides:
-        if not side.annotations.accounts:
-            continue
-        remarks: dict[int, list[CellRemark]] = {}
-        for pair in np.flatnonzero((sources >= 0) & np.isin(pairs.status[pairs.cell], list(SCORED))).tolist():
-            number, cell = int(sources[pair]), int(pairs.cell[pair])
-            if number not in remarks:
-                remarks[number] = side.remarks(number, name)
-            for remark in remarks[number]:
-                pairs.add(cell, remark)
 
 
 def _digests_and_durations(block: BlockSides) -> tuple[tuple[str, ...], Float]:

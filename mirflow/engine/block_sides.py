@@ -97,11 +97,6 @@ class BlockSide:
         return extents(self.annotations.schema, self._rows)
 
     @cached_property
-    def sizes(self) -> Int:
-        """Number of items of each row, as given."""
-        return self._rows.counts[0]
-
-    @cached_property
     def _rows(self) -> Ragged:
         """All rows, as given."""
         kind, rows = self.annotations.schema, self.annotations.rows
@@ -133,7 +128,7 @@ class BlockSide:
     @cached_property
     def filled(self) -> Bool:
         """Which sources can be scored and have items as given; False at the end, for no source."""
-        filled: Bool = self.usable & np.append(self.sizes[self.row] > 0, False)
+        filled: Bool = self.usable & np.append(self._rows.counts[0][self.row] > 0, False)
         return filled
 
     def label(self, number: int) -> str:

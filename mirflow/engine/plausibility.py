@@ -65,8 +65,18 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
     numbers, and not as frequencies: by their distances in cents other notes match than by their numbers."""
     low = _low_pitches(reference), _low_pitches(estimate)
     if len(low[0]) and len(low[1]):
-        both = _both_numbered(*low)
-        return both and f"{both} {remedy_for_numbers(estimate)}"
+        # Of two sides without a pitch above 127, which are of a bass, or MIDI numbers.
+        whole = [_whole_numbers(pitch) for pitch in low]
+        grids = [] if all(whole) else [_regularity(pitch) for pitch in low]
+        if any(hertz >= numbers + _CLEARLY for numbers, hertz in grids):
+            return None
+        if not any(whole) and not any(numbers >= hertz + _CLEARLY for numbers, hertz in grids):
+            return None
+        ranges = [text or _range_of(pitch) for text, pitch in zip(whole, low, strict=True)]
+        if all(whole):
+            ranges[1] = ranges[1].removeprefix("whole numbers ") if ranges[0] != ranges[1] else ""
+        both = " and ".join(filter(None, ranges))
+        return f"the pitches of both sides are {both}: are they MIDI numbers? {remedy_for_numbers(estimate)}"
     for name, pitch, other in (("reference", low[0], estimate), ("estimate", low[1], reference)):
         given = _sounding(other) if len(pitch) else pitch
         if not len(given) or not HIGHEST_MIDI < given.max() < _ABSURD:
@@ -80,22 +90,6 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
             remedy = remedy_for_numbers(numbered, name, other)
             return f"the {name}'s pitches are {what}: are they MIDI numbers? {remedy}"
     return None
-
-
-def _both_numbered(*sides: Float) -> str | None:
-    """Warning about two sides without a pitch above 127, which are of a bass, or MIDI numbers."""
-    whole = [_whole_numbers(pitch) for pitch in sides]
-    if not all(whole):
-        grids = [_regularity(pitch) for pitch in sides]
-        if any(hertz >= numbers + _CLEARLY for numbers, hertz in grids):
-            return None
-        if not any(whole) and not any(numbers >= hertz + _CLEARLY for numbers, hertz in grids):
-            return None
-    ranges = [text or _range_of(pitch) for text, pitch in zip(whole, sides, strict=True)]
-    if all(whole):
-        ranges[1] = ranges[1].removeprefix("whole numbers ") if ranges[0] != ranges[1] else ""
-    both = " and ".join(filter(None, ranges))
-    return f"the pitches of both sides are {both}: are they MIDI numbers?"
 
 
 def _regularity(pitch: Float) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -147,14 +147,6 @@ def _demand_whole(jobs: Sequence[Job], parts: Sequence[PartFolder], path: Path, 
         return
     if not parts:
         raise RunError(f"{path}: not published: no part of it has been computed; `mirflow run --part 1/N` computes one")
-    lacking = "; ".join(_lacking(jobs, parts))
-    if not incomplete:
-        remedy = "compute them, or publish without them (--incomplete, in Python incomplete=True)"
-        raise RunError(f"{path}: not published: {lacking}; {remedy}")
-    warn_caller(f"{path}: published without some cells: {lacking}")
-
-
-def _lacking(jobs: Iterable[Job], parts: Sequence[PartFolder]) -> Iterator[str]:
     ((of, _),) = Counter(one.part.of for one in parts).most_common(1)
     begun = {one.part.number: one for one in parts if one.part.of == of}
     missing, sizes = Counter[int](), Counter[int]()
@@ -163,13 +155,16 @@ def _lacking(jobs: Iterable[Job], parts: Sequence[PartFolder]) -> Iterator[str]:
         sizes.update(count_values(numbers))
         missing.update(count_values(numbers[job.stale.cells]))
     absent = [f"{number}/{of}" for number in sorted(missing) if number not in begun]
-    if absent:
-        yield f"part{'s' if absent[1:] else ''} {name_some(absent)} {'are' if absent[1:] else 'is'} missing"
     unfinished = [
         f"{begun[number].holder() or begun[number].name} has {sizes[number] - missing[number]} of "
         f"{counted(sizes[number], 'cell')}"
         for number in sorted(missing)
         if number in begun
     ]
-    if unfinished:
-        yield name_some(unfinished)
+    several = bool(absent[1:])
+    missed = f"part{'s' * several} {name_some(absent)} {'are' if several else 'is'} missing" if absent else ""
+    lacking = "; ".join(filter(None, (missed, name_some(unfinished) if unfinished else "")))
+    if not incomplete:
+        remedy = "compute them, or publish without them (--incomplete, in Python incomplete=True)"
+        raise RunError(f"{path}: not published: {lacking}; {remedy}")
+    warn_caller(f"{path}: published without some cells: {lacking}")

@@ -86,13 +86,11 @@ def estimate_seconds(work: BlockWork) -> float:
     if kind.name == "audio":
         return sum(map(_size, estimates)) * AUDIO_BYTE_SECONDS
     references = [reference.source for track in work.tracks for reference in track.references]
-    seconds = sum(map(_seconds, {source.label: source for source in (*references, *estimates)}.values()))
+    seconds = 0.0
+    for source in {source.label: source for source in (*references, *estimates)}.values():
+        jams = all(path.endswith(".jams") for path in source.paths)
+        seconds += FILE_SECONDS + _size(source) * (JAMS_BYTE_SECONDS if jams else BYTE_SECONDS)
     return seconds * HIERARCHY_FACTOR if kind.level else seconds
-
-
-def _seconds(source: Source) -> float:
-    jams = all(path.endswith(".jams") for path in source.paths)
-    return FILE_SECONDS + _size(source) * (JAMS_BYTE_SECONDS if jams else BYTE_SECONDS)
 
 
 def _size(source: Source) -> int:
@@ -119,7 +117,20 @@ def execute(
     elif scheduler == "threads":
         _execute_locally(graph, "threads", done, num_workers=workers or os.cpu_count())
     elif scheduler == "processes":
-        _execute_in_processes(graph, done, workers or os.cpu_count() or 1)
+        start_forkserver()
+        left, most = dict(graph), workers or os.cpu_count() or 1
+
+        def note(key: Key, cells: Cells) -> None:
+            del left[key]
+            done(key, cells)
+
+        while left:
+            started: set[Key] = set()
+            with worker_pool(min(most, len(left))) as pool, suppress(BrokenProcessPool):
+                _execute_locally(dict(left), "processes", note, started, pool=pool, chunksize=1, optimize_graph=False)
+            # Blocks that were being scored when a worker died are scored alone, one by one.
+            for key in [key for key in left if key in started]:
+                note(key, _score_alone(graph[key][0].work, _score_in_a_process))
     elif isinstance(scheduler, str) and "://" not in scheduler:
         raise SchedulerError(f"unknown scheduler {scheduler!r}; known: auto, {', '.join(LOCAL)}, tcp://host:port")
     else:
@@ -182,23 +193,6 @@ def worker_pool(workers: int) -> Iterator[_Pool]:
             ours.close()
             pool.shutdown(cancel_futures=True)
             theirs.close()
-
-
-def _execute_in_processes(graph: Graph, done: Done, workers: int) -> None:
-    """In a pool of workers; blocks that were being scored when a worker died are then scored alone, one by one."""
-    start_forkserver()
-    left = dict(graph)
-
-    def note(key: Key, cells: Cells) -> None:
-        del left[key]
-        done(key, cells)
-
-    while left:
-        started: set[Key] = set()
-        with worker_pool(min(workers, len(left))) as pool, suppress(BrokenProcessPool):
-            _execute_locally(dict(left), "processes", note, started, pool=pool, chunksize=1, optimize_graph=False)
-        for key in [key for key in left if key in started]:
-            note(key, _score_alone(graph[key][0].work, _score_in_a_process))
 
 
 def _score_in_a_process(work: BlockWork) -> Cells | str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from operator import getitem
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -250,6 +251,7 @@ def _demand_room(values: int) -> None:
 def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: GridOptions) -> xr.Dataset:
     """Annotations of a collection on frames or times, as lazy arrays. The files of a lazy collection are read once for
     their ends and labels, and again for what is computed."""
+    import dask
     import xarray as xr
 
     kind = KINDS[collection.kind]
@@ -258,43 +260,28 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
         raise AnnotationError("nothing to align: the collection has no tracks")
     if isinstance(spec, str):
         raise AnnotationError(f"a collection of {kind.name} is aligned on frames, {{'hop': seconds}}, or given times")
-    about = _survey(collection)
+    if isinstance(collection, LazyCollection):
+        surveyed: Iterable[Any] = dask.compute(*map(dask.delayed(_extent, pure=False), collection.blocks()))
+    else:
+        surveyed = [_extent(collection)]
+    ends, sizes, columns, labels = zip(*surveyed, strict=True)
+    present: dict[str, Column] = {name: absent(kind, name, 0) for name in dict.fromkeys(chain(*columns))}
+    none = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims)
+    # Empty rows with all columns and labels of the collection.
+    like = Ragged(present, none, tuple(dict.fromkeys(chain(*labels))), kind.depths)
     hop = grids.hop_of(spec) if isinstance(spec, Mapping) else None
-    grid = grids.make_grid(kind, about.rows, spec) if hop is None else grids.frame_grid(kind, about.end, hop)
-    options = replace(options, size=about.size)
-    values = _values_a_row(form, grid, about.size)
+    grid = grids.make_grid(kind, like, spec) if hop is None else grids.frame_grid(kind, max(*ends, 0.0), hop)
+    options = replace(options, size=max(sizes))
+    values = _values_a_row(form, grid, options.size)
     _demand_room(values)
     block = collection.block if isinstance(collection, LazyCollection) else BLOCK
     size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
-    layout = form.to_grid(about.rows, grid, options)
+    layout = form.to_grid(like, grid, options)
     layout["valid"] = (("time",), np.zeros((0, len(grid)), dtype=np.bool_), _VALID)
-    arrays = _lazy_arrays(functools.partial(_arrange, kind, about.rows, grid, options), collection, size, layout)
+    arrays = _lazy_arrays(functools.partial(_arrange, kind, like, grid, options), collection, size, layout)
     variables = {name: (("track", *dims), arrays[name], attrs) for name, (dims, _, attrs) in layout.items()}
-    coords = {"track": list(collection.tracks), **_coords(kind, layout, grid, about.rows.labels)}
+    coords = {"track": list(collection.tracks), **_coords(kind, layout, grid, like.labels)}
     return xr.Dataset(variables, coords, _attrs(kind, grid, options))
-
-
-@dataclass(frozen=True)
-class _Survey:
-    rows: Ragged  # empty rows with all columns and labels of the collection
-    end: float  # the last end
-    size: int  # of the inner dim of the form
-
-
-def _survey(collection: Collection | LazyCollection) -> _Survey:
-    import dask
-
-    if isinstance(collection, Collection):
-        found = [_extent(collection)]
-    else:
-        found = dask.compute(*map(dask.delayed(_extent, pure=False), collection.blocks()))
-    kind = KINDS[collection.kind]
-    vocabulary = tuple(dict.fromkeys(label for _, _, _, labels in found for label in labels))
-    present = dict.fromkeys(name for _, _, columns, _ in found for name in columns)
-    columns: dict[str, Column] = {name: absent(kind, name, 0) for name in present}
-    none = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims)
-    end, size = max((end for end, *_ in found), default=0.0), max((size for _, size, *_ in found), default=0)
-    return _Survey(Ragged(columns, none, vocabulary, kind.depths), max(end, 0.0), size)
 
 
 def _extent(block: Collection) -> tuple[float, int, tuple[str, ...], tuple[str, ...]]:

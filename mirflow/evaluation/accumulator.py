@@ -258,9 +258,16 @@ class Accumulator:
         tracks = tracks.tolist() if named and hasattr(tracks, "tolist") else tracks
         if named and not isinstance(tracks, str) and hasattr(tracks, "__len__"):
             names = name_keys(list(tracks), TRACK)
-            left, right = (
-                _of_names(names, side, many) for side, many in (("reference", references), (ESTIMATE, estimates))
-            )
+            for side, many in (("reference", references), (ESTIMATE, estimates)):
+                if isinstance(many, str | Mapping) or not hasattr(many, "__len__"):
+                    raise AnnotationError(f"the {side}s must be a sequence with one annotation for each track")
+                if len(many) != len(names):
+                    counts = f"{counted(len(names), 'track')} and {counted(len(many), side)}"
+                    raise AnnotationError(f"{counts}: the numbers must agree")
+                if len(set(names)) < len(names):
+                    twice = next(name for name in names if names.count(name) > 1)
+                    raise AnnotationError(f"track {twice!r} is named twice")
+            left, right = (dict(zip(names, many, strict=True)) for many in (references, estimates))
         elif (
             not named
             and (type(references) is list or type(estimates) is list)
@@ -602,17 +609,6 @@ def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
         0, :, 0
     ]
     return found
-
-
-def _of_names(names: Sequence[str], side: str, given: Any) -> dict[str, Any]:
-    """The annotations of a sequence, by track."""
-    if isinstance(given, str | Mapping) or not hasattr(given, "__len__"):
-        raise AnnotationError(f"the {side}s must be a sequence with one annotation for each track")
-    if len(given) != len(names):
-        raise AnnotationError(f"{counted(len(names), 'track')} and {counted(len(given), side)}: the numbers must agree")
-    if len(set(names)) < len(names):
-        raise AnnotationError(f"track {next(name for name in names if names.count(name) > 1)!r} is named twice")
-    return dict(zip(names, given, strict=True))
 
 
 def _is_one(given: Any, kind: Kind) -> bool:

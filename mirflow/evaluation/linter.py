@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -644,8 +645,6 @@ def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[Fi
 
 def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:
     """Number of problems of each severity."""
-    counts: dict[Severity, int] = {"error": 0, "warning": 0, "note": 0}
-    for check in checks:
-        for problem in check.problems:
-            counts[problem.severity] += 1
-    return counts
+    counts = Counter(problem.severity for check in checks for problem in check.problems)
+    severities: tuple[Severity, ...] = ("error", "warning", "note")
+    return {severity: counts[severity] for severity in severities}

@@ -276,7 +276,23 @@ def find_files(
     pipeline, problems = _check_form(document)
 
     def files(evaluation: Evaluation) -> EvaluationFiles | list[Trouble]:
-        outside = _paths_outside(evaluation, folder) if confined else []
+        outside: list[Trouble] = []
+        if confined and evaluation.reference.mirdata is not None:
+            outside = [(("reference", "mirdata"), "data sets of mirdata are not read for a store from elsewhere")]
+        elif confined:  # beside the annotations that its patterns find
+            classes, tracks = evaluation.classes, evaluation.tracks
+            paths: dict[Place, str | None] = {
+                ("classes", "path"): classes.path if classes else None,
+                ("tracks", "path"): tracks.path if tracks else None,
+                **{("tracks", "files", name): pattern for name, pattern in (tracks.files if tracks else {}).items()},
+                **{("reference", "patch", place): path for place, path in enumerate(evaluation.reference.patch)},
+            }
+            for key in ("reference", "estimates"):
+                labels: str | None = getattr(getattr(evaluation, key), "labels")  # noqa: B009 - a model of options
+                paths[key, "labels"] = None if labels in shipped_maps() else labels
+            outside = [
+                (where, f"{OUTSIDE}: {path!r}") for where, path in paths.items() if path and leads_out(path, folder)
+            ]
         found = outside or _discover(evaluation, folder, None, open_pack, confined, scored)
         return found if isinstance(found, list) else EvaluationFiles(**_files_of(found))
 
@@ -284,23 +300,6 @@ def find_files(
     if problems:
         raise PipelineError(problems)
     return tuple(found)
-
-
-def _paths_outside(evaluation: Evaluation, root: str) -> list[Trouble]:
-    """What an evaluation reads outside of a folder, beside the annotations that its patterns find."""
-    if evaluation.reference.mirdata is not None:
-        return [(("reference", "mirdata"), "data sets of mirdata are not read for a store from elsewhere")]
-    classes, tracks = evaluation.classes, evaluation.tracks
-    paths: dict[Place, str | None] = {
-        ("classes", "path"): classes.path if classes else None,
-        ("tracks", "path"): tracks.path if tracks else None,
-        **{("tracks", "files", name): pattern for name, pattern in (tracks.files if tracks else {}).items()},
-    }
-    paths |= {("reference", "patch", place): path for place, path in enumerate(evaluation.reference.patch)}
-    for key in ("reference", "estimates"):
-        labels: str | None = getattr(getattr(evaluation, key), "labels")  # noqa: B009 - the model is made of options
-        paths[key, "labels"] = None if labels in shipped_maps() else labels
-    return [(place, f"{OUTSIDE}: {path!r}") for place, path in paths.items() if path and leads_out(path, root)]
 
 
 def _read(path: str | Path) -> Document:
@@ -435,18 +434,14 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
             troubles.append(((key, "language"), f"track {lacking!r} has no {column!r} in its metadata"))
             return
         found.read_as.append(f"{key}: {named}")
-        for track in found.tracks:
-            spoken = str(named[track])
-            if key == "reference":
-                references = found.references.get(track, [])
-                references[:] = [
-                    replace(reference, source=in_language(reference.source, spoken)) for reference in references
-                ]
-            else:
-                for system in found.estimates.systems:
-                    source = found.estimates.get(system, track)
-                    if source is not None:
-                        found.estimates.replace(system, {track: in_language(source, spoken)})
+        if key == "reference":
+            for track, references in found.references.items():
+                spoken = str(named[track])
+                references[:] = [replace(one, source=in_language(one.source, spoken)) for one in references]
+            continue
+        for system in found.estimates.systems:
+            sources = dict(found.estimates.of(system)).items()
+            found.estimates.replace(system, {track: in_language(one, str(named[track])) for track, one in sources})
 
 
 def _refuse_bare_times(found: Discovery) -> None:

@@ -88,17 +88,13 @@ class Shorthand(Strict):
 
 def _tree(value: Any) -> Any:
     """Check a tree of names: mappings, whose ends are lists or nothing."""
-    if isinstance(value, dict):
-        for name, below in value.items():
-            if not isinstance(name, str):
-                raise ValueError(f"invalid name {name!r}: expected the name of a class; put it in quotes")
-            _tree(below)
-    elif isinstance(value, list):
-        for name in value:
-            if not isinstance(name, str):
-                raise ValueError(f"invalid name {name!r}: expected the name of a class; put it in quotes")
-    elif value is not None:
+    if value is not None and not isinstance(value, dict | list):
         raise ValueError(f"invalid classes {value!r}: expected a list or a mapping")
+    for name in value or ():
+        if not isinstance(name, str):
+            raise ValueError(f"invalid name {name!r}: expected the name of a class; put it in quotes")
+        if isinstance(value, dict):
+            _tree(value[name])
     return value
 
 
@@ -128,17 +124,16 @@ class ClassesKey(Shorthand):
             raise ValueError("names a file: leave out names, tree and credit")
         if self.path is None:
             try:
-                self._written()
+                Classes.of(self.names, self.tree, self.credit)
             except AnnotationError as error:
                 raise ValueError(str(error)) from None
         return self
 
     def read(self, root: str | Path) -> Classes:
         """Read the classes, from the file if one is named."""
-        return self._written() if self.path is None else read_classes(Path(root, self.path), self.path)
-
-    def _written(self) -> Classes:
-        return Classes.of(self.names, self.tree, self.credit)
+        if self.path is None:
+            return Classes.of(self.names, self.tree, self.credit)
+        return read_classes(Path(root, self.path), self.path)
 
 
 SCHEDULERS = ("auto", "serial", "processes", "threads")
@@ -177,20 +172,16 @@ def _grid(value: Any) -> str | float:
 
 
 def _systems(value: Any) -> Any:
-    if isinstance(value, list) and all(isinstance(name, str) for name in value):
-        value = list(map(normal_form, value))
-        if len(set(value)) < len(value):
-            raise ValueError("names a system twice")
-        return {name: {} for name in value}
-    if isinstance(value, list):
-        wrong = next(name for name in value if not isinstance(name, str))
-        raise ValueError(f"invalid name {wrong!r}: expected the name of a system; put it in quotes")
-    if not isinstance(value, dict):
+    if not isinstance(value, list | dict):
         return value
+    wrong = [name for name in value if not isinstance(name, str)] if isinstance(value, list) else []
+    if wrong:
+        raise ValueError(f"invalid name {wrong[0]!r}: expected the name of a system; put it in quotes")
     names = [normal_form(name) if isinstance(name, str) else name for name in value]
     if len(set(names)) < len(names):
         raise ValueError("names a system twice")
-    return {name: {} if meta is None else meta for name, meta in zip(names, value.values(), strict=True)}
+    metadata = value.values() if isinstance(value, dict) else [None] * len(names)
+    return {name: {} if meta is None else meta for name, meta in zip(names, metadata, strict=True)}
 
 
 def _store(path: str) -> str:
@@ -302,13 +293,9 @@ class Estimates(_Options):
         return Reading.of(task, defaults=defaults, **given)
 
 
-def _patches(value: Any) -> Any:
-    return [value] if isinstance(value, str) else value
-
-
 Patches = Annotated[
     list[str],
-    BeforeValidator(_patches),
+    BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 

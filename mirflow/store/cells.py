@@ -324,8 +324,20 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
         if column.name not in ("measures", "extras"):
             values = [getattr(part, column.name) for part in parts]
             columns[column.name] = tuple(chain(*values)) if isinstance(values[0], tuple) else np.concatenate(values)
-    names = dict.fromkeys(name for part in parts for name in part.extras)
-    extras = {name: _concatenate_sparse(parts, name) for name in names}
+    starts = np.cumsum([0, *map(len, parts[:-1])]).tolist()
+    extras: dict[str, Sparse] = {}
+    for name in dict.fromkeys(name for part in parts for name in part.extras):
+        pieces = [(start, part.extras[name]) for start, part in zip(starts, parts, strict=True) if name in part.extras]
+        # Labels that differ between parts are merged and sorted, not in order of appearance, so that a resumed run
+        # gives the same store. No class comes last, as in the kernels.
+        coords = tuple(
+            labels[0] if len({*labels}) == 1 else tuple(sorted({*chain(*labels)}, key=lambda one: (one == NONE, one)))
+            for labels in zip(*(piece.coords for _, piece in pieces), strict=True)
+        )
+        index = np.concatenate([relabel(piece, coords).index for _, piece in pieces])
+        index[:, 0] += np.repeat([start for start, _ in pieces], [len(piece.index) for _, piece in pieces])
+        value = np.concatenate([piece.value for _, piece in pieces])
+        extras[name] = replace(pieces[0][1], coords=coords, index=index, value=value)
     return Cells(measures=parts[0].measures, extras=extras, **columns)
 
 
@@ -337,32 +349,6 @@ def with_measures(cells: Cells, measures: tuple[str, ...]) -> Cells:
     columns = [place[measures[column]] for column in known]
     score[:, known], weight[:, known] = cells.score[:, columns], cells.weight[:, columns]
     return replace(cells, measures=measures, score=score, weight=weight)
-
-
-def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
-    """One result with extra dims of all cells; labels that differ between parts are merged and sorted."""
-    starts = np.cumsum([0, *(len(part) for part in parts)])
-    pieces = [
-        (int(start), part.extras[name]) for start, part in zip(starts, parts, strict=False) if name in part.extras
-    ]
-    first = pieces[0][1]
-    # Sorted, not in order of appearance, so that a resumed run gives the same store. No class comes last, as in the
-    # kernels.
-    coords = tuple(
-        labels
-        if all(piece.coords[axis] == labels for _, piece in pieces)
-        else tuple(
-            sorted({label for _, piece in pieces for label in piece.coords[axis]}, key=lambda one: (one == NONE, one))
-        )
-        for axis, labels in enumerate(first.coords)
-    )
-    shifted = []
-    for start, piece in pieces:
-        index = relabel(piece, coords).index.copy()
-        index[:, 0] += start
-        shifted.append(index)
-    values = np.concatenate([piece.value for _, piece in pieces])
-    return replace(first, coords=coords, index=np.concatenate(shifted), value=values)
 
 
 def mark_failed_metrics(failures: Iterable[tuple[int, int]], metrics: tuple[str, ...]) -> dict[str, Sparse]:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..metrics.base import Sparse
 from .cells import CELL_ATTRS, GroupContent
-from .format import DENSE, FILLS, TYPES, Array, StoredVariable, dense_cells, extra_entries, layout
+from .format import DENSE, FILLS, TYPES, StoredVariable, dense_cells, extra_entries, layout
 from .generations import SEPARATOR, write_synced
 from .stored import StoredGroup
 
@@ -137,9 +138,22 @@ def _write_results(
         dense = dense_cells(part, [name for name in arrays if not new[name].isdisjoint(systems)])
         rows = {name: [(row, place) for place, row in enumerate(systems) if row in own] for name, own in new.items()}
         for name, values in dense.items():
-            _write_rows(arrays[name], values, rows[name])
+            array, own = arrays[name], rows[name]
+            # Neighbours are written together.
+            starts = [index for index, (row, _) in enumerate(own) if index == 0 or row != own[index - 1][0] + 1]
+            for start, stop in zip(starts, [*starts[1:], len(own)], strict=True) if array.size else ():
+                (first, low), (last, high) = own[start], own[stop - 1]
+                array[first : last + 1] = values[low : high + 1]
         for name, array in sparse.items():
-            _write_entries(array, extra_entries(part, name), rows[name])
+            entries, tracks, per_chunk = extra_entries(part, name), array.shape[1], array.chunks[1]
+            place, inside = entries.index[:, 0], entries.index[:, 1:]
+            for (row, system), start in product(rows[name], range(0, tracks, per_chunk)):
+                stop = min(start + per_chunk, tracks)
+                low, high = np.searchsorted(place, (system * tracks + start, system * tracks + stop))
+                if low < high:
+                    block = np.full((stop - start, *array.shape[2:]), entries.fill)
+                    block[(place[low:high] - system * tracks - start, *inside[low:high].T)] = entries.value[low:high]
+                    array[row, start:stop] = block
 
 
 def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
@@ -186,29 +200,6 @@ def _blocks(content: GroupContent, rows: Sequence[int]) -> Iterator[tuple[list[i
     for part in content.part([content.systems[row] for row in rows]).blocks():
         yield list(rows[start : start + len(part.systems)]), part
         start += len(part.systems)
-
-
-def _write_rows(array: zarr.Array[Any], values: Array, rows: Sequence[tuple[int, int]]) -> None:
-    """Write values of systems, given by the row of the array and the place among the values, neighbours together."""
-    if not array.size:
-        return
-    starts = [index for index in range(len(rows)) if index == 0 or rows[index][0] != rows[index - 1][0] + 1]
-    for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
-        places = [place for _, place in rows[start:stop]]
-        array[rows[start][0] : rows[stop - 1][0] + 1] = values[places[0] : places[-1] + 1]
-
-
-def _write_entries(array: zarr.Array[Any], entries: Sparse, rows: Sequence[tuple[int, int]]) -> None:
-    """Write a result with extra dims of some systems, as in `_write_rows`, a chunk at a time."""
-    place, inside, tracks, per_chunk = entries.index[:, 0], entries.index[:, 1:], array.shape[1], array.chunks[1]
-    for row, system in rows:
-        for start in range(0, tracks, per_chunk):
-            stop = min(start + per_chunk, tracks)
-            low, high = np.searchsorted(place, (system * tracks + start, system * tracks + stop))
-            if low < high:
-                block = np.full((stop - start, *array.shape[2:]), entries.fill)
-                block[(place[low:high] - system * tracks - start, *inside[low:high].T)] = entries.value[low:high]
-                array[row, start:stop] = block
 
 
 def _link(array: zarr.Array[Any], name: str, content: GroupContent) -> set[int]:

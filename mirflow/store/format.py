@@ -363,28 +363,24 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
         values = getattr(cells, name)
         values = strings(values) if name in TEXTS else np.asarray(values, TYPES[name])
         full = np.full((*shape, *values.shape[1:]), FILLS.get(name, 0), dtype=values.dtype)
-        _enter_stored(content, name, full)
+        rows = {system: row for row, system in enumerate(content.systems)}
+        # Of the stored values, other tracks and measures than those of the content are left out.
+        for source, systems in by_source(content).items():
+            own = np.array([rows[system] for system in systems], dtype=np.int64)
+            numbers = name in ("score", "weight")
+            if source.tracks == content.tracks and (not numbers or source.measures == content.measures):
+                full[own] = source.read(name, systems)
+                continue
+            old, new = common_places(source.tracks, content.tracks)
+            if numbers:
+                ours, columns = common_places(source.measures, content.measures)
+                full[np.ix_(own, new, columns)] = source.read(name, systems, ours.tolist())[:, old]
+            else:
+                full[np.ix_(own, new)] = source.read(name, systems)[:, old]
         full.reshape(shape[0] * shape[1], *values.shape[1:])[at] = values[known]
         return full
 
     return {name: dense(name) for name in names}
-
-
-def _enter_stored(content: GroupContent, name: str, full: Array) -> None:
-    """Enter the stored values of a variable; other tracks and measures than those of the content are left out."""
-    rows = {system: row for row, system in enumerate(content.systems)}
-    for source, systems in by_source(content).items():
-        own = np.array([rows[system] for system in systems], dtype=np.int64)
-        numbers = name in ("score", "weight")
-        if source.tracks == content.tracks and (not numbers or source.measures == content.measures):
-            full[own] = source.read(name, systems)
-            continue
-        old, new = common_places(source.tracks, content.tracks)
-        if numbers:
-            ours, columns = common_places(source.measures, content.measures)
-            full[np.ix_(own, new, columns)] = source.read(name, systems, ours.tolist())[:, old]
-        else:
-            full[np.ix_(own, new)] = source.read(name, systems)[:, old]
 
 
 def stored_durations(content: GroupContent, replaced: Int) -> Float:

@@ -96,7 +96,8 @@ class Journal:
         self.folder = folder
         self.torn = 0
         self.foreign = 0
-        self._next = 1 + max((_number(path) for path in folder.glob("*.cells")), default=0)
+        numbers = (path.name.partition("-")[0] for path in folder.glob("*.cells"))
+        self._next = 1 + max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     def append(self, evaluation: str, signature: str, cells: Cells) -> None:
         """Keep one block; when this returns, the disk has it.
@@ -121,13 +122,14 @@ class Journal:
         """Yield what `read` returns, one block after the other."""
         self.torn = self.foreign = 0
         for path in sorted(self.folder.glob(f"*-{evaluation}.cells")):
-            decoded = _decode(path)
-            if decoded is None:
+            payload = _payload(path, _MAGIC)
+            block = None if payload is None else msgspec.msgpack.decode(payload, type=_Block)
+            if block is None:
                 self.torn += 1
-            elif decoded[:2] != (evaluation, signature):
+            elif (block.evaluation, block.signature) != (evaluation, signature):
                 self.foreign += 1
             else:
-                yield decoded[2]
+                yield _cells(block)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -158,11 +160,6 @@ class CellFile:
             while size := int.from_bytes(file.read(8), "little"):
                 block = msgspec.msgpack.decode(file.read(size), type=_Block)
                 yield int(block.evaluation), _cells(block)
-
-
-def _number(path: Path) -> int:
-    head = path.name.partition("-")[0]
-    return int(head) if head.isdecimal() else 0
 
 
 _DTYPES = {"status": "int8", "repairs": "int32", "stamp": "int64", "index": "int64"}
@@ -215,15 +212,6 @@ def _packed(name: str, value: Any) -> Any:
         # Stray bytes of file names become escapes, as in the store.
         return tuple(t if t.isascii() else t.encode("utf-8", "backslashreplace").decode("utf-8") for t in value)
     return dict(value) if name == "attrs" else value
-
-
-def _decode(path: Path) -> tuple[str, str, Cells] | None:
-    """Decode a file; None if it cannot be read, is damaged or of another version."""
-    payload = _payload(path, _MAGIC)
-    if payload is None:
-        return None
-    block = msgspec.msgpack.decode(payload, type=_Block)
-    return block.evaluation, block.signature, _cells(block)
 
 
 def _payload(path: Path, magic: bytes) -> bytes | None:

@@ -47,6 +47,16 @@ def spawn(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **keywords)
 
 
+def last_line(arguments: list[str], said: str) -> str:
+    """What a process prints that ends a command and then prints an expression; `end` is its exit."""
+    script = (
+        f"import sys\nfrom mirflow.cli import main\ntry: main({arguments!r})\nexcept SystemExit as end: print({said})"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    return done.stdout.splitlines()[-1]
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Path:
     """Two systems under two conventions; `only` is a metric of the second, KO1 lacks a track in the first."""
@@ -540,16 +550,8 @@ class TestHelp:
         monkeypatch.delitem(sys.modules, "mirflow.cli.greetings")
 
     def test_a_command_does_not_import_the_others(self):
-        script = (
-            "import sys\n"
-            "from mirflow.cli import main\n"
-            "try: main(['check', '--help'])\n"
-            "except SystemExit: print([name for name in sys.modules if name.startswith('mirflow.cli.')])"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
-        )
-        assert {*ast.literal_eval(done.stdout.splitlines()[-1])} == {
+        loaded = last_line(["check", "--help"], "[name for name in sys.modules if name.startswith('mirflow.cli.')]")
+        assert {*ast.literal_eval(loaded)} == {
             f"mirflow.cli.{name}" for name in ("output", "common_options", "annotation_files")
         }
 
@@ -561,16 +563,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["run", "--help"], ["--version"]])
     def test_help_imports_nothing_heavy(self, arguments):
-        script = (
-            "import sys\n"
-            "from mirflow.cli import main\n"
-            f"try: main({arguments!r})\n"
-            f"except SystemExit as end: print([name for name in {HEAVY!r} if name in sys.modules], end.code)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
-        )
-        assert done.stdout.splitlines()[-1] == "[] 0"
+        assert last_line(arguments, f"[name for name in {HEAVY!r} if name in sys.modules], end.code") == "[] 0"
 
 
 def on_a_terminal(*arguments: object, **environment: str) -> str:
@@ -598,33 +591,16 @@ def on_a_terminal(*arguments: object, **environment: str) -> str:
 class TestProcess:
     @pytest.mark.slow
     def test_a_query_needs_no_models_and_nothing_that_draws(self, store):
-        script = (
-            "import sys\n"
-            "from mirflow.cli import main\n"
-            f"try: main(['query', {str(store)!r}])\n"
-            "except SystemExit as end:\n"
-            "    print([name for name in ('matplotlib', 'pydantic', 'jams') if name in sys.modules], end.code)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
-        )
-        assert done.stdout.splitlines()[-1] == "[] 0"
+        drawing = "[name for name in ('matplotlib', 'pydantic', 'jams') if name in sys.modules], end.code"
+        assert last_line(["query", str(store)], drawing) == "[] 0"
 
     @pytest.mark.parametrize(
         "options", [["--ci"], *(pytest.param(one, marks=pytest.mark.slow) for one in ([], ["--by", "track"]))]
     )
     def test_a_query_of_a_stored_metric_imports_neither_its_task_nor_a_reader(self, store, options):
-        script = (
-            "import sys\n"
-            "from mirflow.cli import main\n"
-            f"try: main(['query', {str(store)!r}, '--group', 'chord_mirex2013', '-m', 'only', *{options!r}])\n"
-            "except SystemExit as end:\n"
-            "    print([one for one in ('mirflow.metrics.chord', 'mirflow.readers') if one in sys.modules], end.code)"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE
-        )
-        assert done.stdout.splitlines()[-1] == "[] 0"
+        command = ["query", str(store), "--group", "chord_mirex2013", "-m", "only", *options]
+        loaded = "[name for name in ('mirflow.metrics.chord', 'mirflow.readers') if name in sys.modules], end.code"
+        assert last_line(command, loaded) == "[] 0"
 
     @pytest.mark.slow
     def test_a_query_makes_no_noise(self, store):

@@ -20,32 +20,24 @@ TIMES = "0.51\n1.02\n1.48\n2.05\n6.3\n"
 NOTES = "0.0 0.5 220.0\n0.5 1.0 440.0\n1.0 2.0 330.0\n"
 F0 = "".join(f"{place / 100:.2f} {220 + place}\n" for place in range(20))
 
+
+def evaluation(task: str, reference: Any, estimates: Any, **more: Any) -> dict[str, Any]:
+    """An evaluation as it is drafted."""
+    return {"task": task, "reference": reference, "estimates": estimates, **more}
+
+
 LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
     "folders of sides and systems": (
         {"gt/{t}.lab": CHORDS, "preds/oak/{t}.lab": CHORDS, "preds/elm/{t}.lab": CHORDS},
-        [{"task": "chord", "reference": "gt/{track}.lab", "estimates": "preds/{system}/{track}.lab"}],
+        [evaluation("chord", "gt/{track}.lab", "preds/{system}/{track}.lab")],
     ),
     "one system": (
         {"annotations/{t}.txt": NOTES, "outputs/{t}.txt": NOTES},
-        [
-            {
-                "task": "transcription",
-                "reference": "annotations/{track}.txt",
-                "estimates": "outputs/{track}.txt",
-                "systems": ["estimate"],
-            }
-        ],
+        [evaluation("transcription", "annotations/{track}.txt", "outputs/{track}.txt", systems=["estimate"])],
     ),
     "systems beside the references": (
         {"reference/{t}.csv": "start,end,label\n0,2,C:maj\n", "oak/{t}.lab": CHORDS, "elm/{t}.lab": CHORDS},
-        [
-            {
-                "task": "chord",
-                "reference": "reference/{track}.csv",
-                "estimates": "{system}/{track}.lab",
-                "systems": ["elm", "oak"],
-            }
-        ],
+        [evaluation("chord", "reference/{track}.csv", "{system}/{track}.lab", systems=["elm", "oak"])],
     ),
     "columns of unusual names": (
         {
@@ -53,27 +45,24 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             "systems/oak/{t}.csv": "onset_ms;end_ms;chord_name\n0;2000;C:maj\n2000;4000;G:7\n",
         },
         [
-            {
-                "task": "chord",
-                "reference": {
-                    "path": "annotations/{track}.csv",
-                    "columns": {"start": "start_s", "end": "stop_s", "label": "chord"},
-                },
-                "estimates": {
+            evaluation(
+                "chord",
+                {"path": "annotations/{track}.csv", "columns": {"start": "start_s", "end": "stop_s", "label": "chord"}},
+                {
                     "path": "systems/{system}/{track}.csv",
                     "columns": {"start": "onset_ms", "end": "end_ms", "label": "chord_name"},
                     "time_unit": "ms",
                 },
-            }
+            )
         ],
     ),
     "a folder for each track": (
         {"{t}/reference.lab": CHORDS, "{t}/est_oak.lab": CHORDS, "{t}/est_elm.lab": CHORDS},
-        [{"task": "chord", "reference": "{track}/reference.lab", "estimates": "{track}/est_{system}.lab"}],
+        [evaluation("chord", "{track}/reference.lab", "{track}/est_{system}.lab")],
     ),
     "sides in names of files": (
         {"{t}_ref.txt": F0, "{t}_est.txt": F0},
-        [{"task": "melody", "reference": "{track}_ref.txt", "estimates": "{track}_est.txt", "systems": ["estimate"]}],
+        [evaluation("melody", "{track}_ref.txt", "{track}_est.txt", systems=["estimate"])],
     ),
     "a folder for each task, names that differ by a suffix": (
         {
@@ -83,46 +72,31 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             "estimates/chords/oak/{t}.lab": CHORDS,
         },
         [
-            {
-                "task": "beat",
-                "reference": "refs/beats/{track}_beats.txt",
-                "estimates": "estimates/beats/{system}/{track}.txt",
-            },
-            {
-                "task": "chord",
-                "reference": "refs/chords/{track}.lab",
-                "estimates": "estimates/chords/{system}/{track}.lab",
-            },
+            evaluation("beat", "refs/beats/{track}_beats.txt", "estimates/beats/{system}/{track}.txt"),
+            evaluation("chord", "refs/chords/{track}.lab", "estimates/chords/{system}/{track}.lab"),
         ],
     ),
     "several annotators": (
         {f"reference/{name}/{{t}}.lab": CHORDS for name in ("anna", "ben")} | {"systems/oak/{t}.lab": CHORDS},
         [
-            {
-                "task": "chord",
-                "reference": {"path": "reference/{annotator}/{track}.lab", "combine": "mean"},
-                "estimates": "systems/{system}/{track}.lab",
-            }
+            evaluation(
+                "chord",
+                {"path": "reference/{annotator}/{track}.lab", "combine": "mean"},
+                "systems/{system}/{track}.lab",
+            )
         ],
     ),
     "folders of runs": (
         {"ref/{t}.lab": CHORDS} | {f"est/{name}/{{t}}.lab": CHORDS for name in ("oak/seed0", "oak/seed1", "elm/seed0")},
-        [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{run}/{track}.lab"}],
+        [evaluation("chord", "ref/{track}.lab", "est/{system}/{run}/{track}.lab")],
     ),
     "folders of parts": (
         {"ref/{t}.lab": CHORDS} | {f"est/{name}/{{t}}.lab": CHORDS for name in ("oak/x", "oak/y", "elm/x")},
-        [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{part}/{track}.lab"}],
+        [evaluation("chord", "ref/{track}.lab", "est/{system}/{part}/{track}.lab")],
     ),
     "folders of artists on both sides": (
         {f"{side}/{artist}/{{t}}.txt": BEATS for side in ("ref", "est") for artist in ("abba", "queen")},
-        [
-            {
-                "task": "beat",
-                "reference": "ref/{part}/{track}.txt",
-                "estimates": "est/{part}/{track}.txt",
-                "systems": ["estimate"],
-            }
-        ],
+        [evaluation("beat", "ref/{part}/{track}.txt", "est/{part}/{track}.txt", systems=["estimate"])],
     ),
     "folders of artists and albums below systems": (
         {
@@ -130,23 +104,14 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             for side in ("ref", "est/oak", "est/elm")
             for album in ("abba/arrival", "abba/waterloo", "queen/jazz")
         },
-        [
-            {
-                "task": "chord",
-                "reference": "ref/{part}/{part1}/{track}.lab",
-                "estimates": "est/{system}/{part}/{part1}/{track}.lab",
-            }
-        ],
+        [evaluation("chord", "ref/{part}/{part1}/{track}.lab", "est/{system}/{part}/{part1}/{track}.lab")],
     ),
     "a file of one name in a folder for each track": (
         {f"{side}/queen/jazz/{{t}}/beats.txt": BEATS for side in ("ref", "est")},
         [
-            {
-                "task": "beat",
-                "reference": "ref/queen/jazz/{track}/beats.txt",
-                "estimates": "est/queen/jazz/{track}/beats.txt",
-                "systems": ["estimate"],
-            }
+            evaluation(
+                "beat", "ref/queen/jazz/{track}/beats.txt", "est/queen/jazz/{track}/beats.txt", systems=["estimate"]
+            )
         ],
     ),
     "a folder for each task below that of the only system": (
@@ -157,17 +122,13 @@ LAYOUTS: dict[str, tuple[dict[str, str], list[dict[str, Any]]]] = {
             "est/net/segments/{t}.txt": "0.0 10.0 A\n10.0 20.0 B\n",
         },
         [
-            {
-                "task": task,
-                "reference": f"ref/{name}/{{track}}.txt",
-                "estimates": f"est/{{system}}/{name}/{{track}}.txt",
-            }
+            evaluation(task, f"ref/{name}/{{track}}.txt", f"est/{{system}}/{name}/{{track}}.txt")
             for task, name in (("beat", "beats"), ("segment", "segments"))
         ],
     ),
     "several formats": (
         {"ref/{t}.lab": CHORDS, "est/oak/{t}.lab": CHORDS, "est/elm/{t}.txt": CHORDS},
-        [{"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{track}.{format}"}],
+        [evaluation("chord", "ref/{track}.lab", "est/{system}/{track}.{format}")],
     ),
 }
 TRACKS = ("first song", "second song", "third song")
@@ -298,9 +259,7 @@ def test_a_folder_without_two_sides_is_an_error_with_a_remedy(
 def test_folders_of_other_names_are_named(tmp_path: Path) -> None:
     lay_out(tmp_path, {"a/{t}.lab": CHORDS, "b/{t}.lab": CHORDS})
     drafted = yaml.safe_load(draft_pipeline(tmp_path, reference=["a"], estimates=["b"]))["evaluations"]
-    assert drafted == [
-        {"task": "chord", "reference": "a/{track}.lab", "estimates": "b/{track}.lab", "systems": ["estimate"]}
-    ]
+    assert drafted == [evaluation("chord", "a/{track}.lab", "b/{track}.lab", systems=["estimate"])]
 
 
 @pytest.mark.parametrize(
@@ -439,58 +398,58 @@ AFFINITIES = "clip_id,slow,loud\na,1,0\nb,0,1\nc,1,1\n"
 TABLES: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     "keys": (
         {"reference.csv": KEY_TABLE, "estimates/net.csv": KEY_TABLE},
-        {
-            "task": "key",
-            "reference": {"path": "reference.csv", "columns": {"track": "track", "key": "key"}},
-            "estimates": {"path": "estimates/{system}.csv", "columns": {"track": "track", "key": "key"}},
-        },
+        evaluation(
+            "key",
+            {"path": "reference.csv", "columns": {"track": "track", "key": "key"}},
+            {"path": "estimates/{system}.csv", "columns": {"track": "track", "key": "key"}},
+        ),
     ),
     "keys beside a file for each track": (
         {
             "annotations/set.txt": rows_of_keys("ID\tMANUAL KEY\tC\n", "{t}\t{k}\t2"),
             **{f"est/net/{track}.key": f"{key}\n" for track, key in KEYS.items()},
         },
-        {
-            "task": "key",
-            "reference": {"path": "annotations/set.txt", "columns": {"track": "ID", "key": "MANUAL KEY"}},
-            "estimates": "est/{system}/{track}.key",
-        },
+        evaluation(
+            "key",
+            {"path": "annotations/set.txt", "columns": {"track": "ID", "key": "MANUAL KEY"}},
+            "est/{system}/{track}.key",
+        ),
     ),
     "keys without a header": (
         {"gt.csv": rows_of_keys("", "{t},{k}"), "pred.csv": rows_of_keys("", "{t},{k}")},
-        {
-            "task": "key",
-            "reference": {"path": "gt.csv", "columns": {"track": 0, "key": 1}},
-            "estimates": {"path": "pred.csv", "columns": {"track": 0, "key": 1}},
-            "systems": ["estimate"],
-        },
+        evaluation(
+            "key",
+            {"path": "gt.csv", "columns": {"track": 0, "key": 1}},
+            {"path": "pred.csv", "columns": {"track": 0, "key": 1}},
+            systems=["estimate"],
+        ),
     ),
     "tempi of systems in one table": (
         {
             "truth.csv": "filename,bpm\na.wav,100\nb.wav,120\n",
             "preds.csv": "filename,system,bpm\na.wav,x,100\nb.wav,x,60\na.wav,y,100\nb.wav,y,120\n",
         },
-        {
-            "task": "tempo",
-            "reference": {"path": "truth.csv", "columns": {"track": "filename", "tempo": "bpm"}},
-            "estimates": {"path": "preds.csv", "columns": {"track": "filename", "system": "system", "tempo": "bpm"}},
-        },
+        evaluation(
+            "tempo",
+            {"path": "truth.csv", "columns": {"track": "filename", "tempo": "bpm"}},
+            {"path": "preds.csv", "columns": {"track": "filename", "system": "system", "tempo": "bpm"}},
+        ),
     ),
     "classes below unusual names, in folders whose names are two words": (
         {
             "Ground Truth/moods.csv": "audio_file,emotion\na.mp3,sad\nb.mp3,happy\n",
             "Model Outputs/net.csv": "audio_file,emotion\na.mp3,sad\nb.mp3,sad\n",
         },
-        {
-            "task": "classification",
-            "reference": {"path": "Ground Truth/moods.csv", "columns": {"track": "audio_file", "label": "emotion"}},
-            "estimates": {"path": "Model Outputs/{system}.csv", "columns": {"track": "audio_file", "label": "emotion"}},
-            "systems": ["net"],
-        },
+        evaluation(
+            "classification",
+            {"path": "Ground Truth/moods.csv", "columns": {"track": "audio_file", "label": "emotion"}},
+            {"path": "Model Outputs/{system}.csv", "columns": {"track": "audio_file", "label": "emotion"}},
+            systems=["net"],
+        ),
     ),
     "a column for each tag": (
         {"labels/tags.csv": AFFINITIES, "outputs/net.csv": AFFINITIES},
-        {"task": "tagging", "reference": "labels/tags.csv", "estimates": "outputs/{system}.csv"},
+        evaluation("tagging", "labels/tags.csv", "outputs/{system}.csv"),
     ),
     "chords of many tracks": (
         dict.fromkeys(
