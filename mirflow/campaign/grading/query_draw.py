@@ -142,17 +142,17 @@ class PieceTable:
 
     def chosen(self, expression: str) -> set[str]:
         """Select pieces by an expression over the columns, such as ``genre == 'Rock' and year < 1980``."""
-        columns: dict[str, Column] = {name: _typed(self.table.column(name)) for name in self.table.columns}
+        columns: dict[str, Column] = {}
+        for name in self.table.columns:
+            texts = self.table.column(name)
+            values = typed(texts)
+            # Numbers if all values that are not empty are numbers, else texts.
+            if all(value is None or isinstance(value, int | float) for value in values) and any(texts):
+                columns[name] = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+            else:
+                columns[name] = np.array(texts, dtype=np.str_)
         mask = holds(expression, columns, len(self.names))
         return {name for name, chosen in zip(self.names, mask.tolist(), strict=True) if chosen}
-
-
-def _typed(texts: Sequence[str]) -> Column:
-    """Convert a column for expressions: to numbers if all non-empty values are numbers, else to texts."""
-    values = typed(texts)
-    if all(value is None or isinstance(value, int | float) for value in values) and any(texts):
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    return np.array(texts, dtype=np.str_)
 
 
 def read_pieces(path: str | os.PathLike[str], key: str | None = None) -> PieceTable:

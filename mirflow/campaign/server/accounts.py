@@ -265,25 +265,19 @@ class AuditLog:
             with self.path.open("rb") as lines, self.path.open("rb+") as masked:
                 at = 0
                 for text in lines:
-                    for first, last in _spans(text, keys):
-                        masked.seek(at + first)
-                        masked.write(b"*" * (last - first))
+                    try:
+                        line = json.loads(text)
+                    except ValueError:
+                        line = None
+                    for key in keys(line) if isinstance(line, dict) else ():
+                        value = line.get(key)
+                        if isinstance(value, str) and value.strip("*"):
+                            # From the first to the last byte of the value, without quotes.
+                            name = f"{json.dumps(key)}: ".encode()
+                            masked.seek(at + text.index(name) + len(name) + 1)
+                            masked.write(b"*" * (len(json.dumps(value)) - 2))
                     at += len(text)
                 masked.flush()
                 os.fsync(masked.fileno())
         except OSError as error:
             raise AuditError(f"{self.path}: personal data cannot be masked: {error.strerror}") from None
-
-
-def _spans(text: bytes, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last byte, without quotes, of the values in a line that are to be masked."""
-    try:
-        line = json.loads(text)
-    except ValueError:
-        return
-    for key in keys(line) if isinstance(line, dict) else ():
-        value = line.get(key)
-        if isinstance(value, str) and value.strip("*"):
-            name = f"{json.dumps(key)}: ".encode()
-            first = text.index(name) + len(name) + 1
-            yield first, first + len(json.dumps(value)) - 2

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -90,7 +90,8 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
             "ORDER BY state IN ('received', 'checking') DESC, number"
         ).fetchall()
-    generations = {str(store.relative_to(folder)): resolve(store).name for store in _stores(folder)}
+    found = (path for name in ("stores", "public") for path in sorted((folder / name).glob("*.zarr")))
+    generations = {str(store.relative_to(folder)): resolve(store).name for store in found if target_of(store)}
     manifest: dict[str, object] = {"format": FORMAT, "schema": revision, "mirflow": version("mirflow")}
     manifest |= {"date": service.clock().isoformat(timespec="seconds"), "stores": generations}
     with tarfile.open(part, "w:gz", compresslevel=3) as archive:
@@ -140,13 +141,6 @@ def _add_bytes(archive: tarfile.TarFile, name: str, data: bytes, now: dt.datetim
     info = tarfile.TarInfo(name)
     info.size, info.mtime, info.mode = len(data), int(now.timestamp()), 0o600
     archive.addfile(info, io.BytesIO(data))
-
-
-def _stores(folder: Path) -> Iterator[Path]:
-    for name in ("stores", "public"):
-        for path in sorted((folder / name).glob("*.zarr")):
-            if target_of(path):
-                yield path
 
 
 def restore_backup(file: Path, folder: Path) -> Mapping[str, Any]:

@@ -86,8 +86,7 @@ class Recordings:
         """Find a recording by id."""
         with self._lock:
             if id not in self._listed and self._clock() - self._looked >= LOOK_AGAIN:
-                self._listed = self._look()
-                self._looked = self._clock()
+                self._listed, self._looked = self._look(), self._clock()
             return self._listed.get(id)
 
     def _id(self, split: str, track: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
@@ -413,27 +413,26 @@ def read_true_scores(session: Session, split: str) -> list[dict[str, Any]]:
     """
     chosen = select(Released).join(Submission).where(Released.split == split)
     order = (Released.evaluation, Released.headline.desc(), Released.metric, Submission.number)
+    listed: list[dict[str, Any]] = []
     rows = session.scalars(chosen.order_by(*order))
-    groups = groupby(rows, lambda row: (row.evaluation, row.metric))
-    return [score for _, group in groups for score in _ranked([*group])]
-
-
-def _ranked(rows: list[Released]) -> Iterator[dict[str, Any]]:
-    gains = {
-        row.id: -row.true_value if row.lower_is_better else row.true_value
-        for row in rows
-        if row.true_value is not None and row.submission.withdrawn is None
-    }
-    ranks = page_contents.ranks_of(gains)
-    for row in sorted(rows, key=lambda row: -gains.get(row.id, -float("inf"))):
-        sent, rank = row.submission, ranks.get(row.id)
-        withdrawn = "" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds")
-        cells = (
-            *(row.evaluation, row.metric, rank, sent.name, sent.id, sent.user.name, sent.user.lab, sent.visibility),
-            *(withdrawn, sent.disqualified, row.true_value, row.true_low, row.true_high, row.value, row.tracks),
-            *(sent.received.isoformat(timespec="seconds"), row.rules),
-        )
-        yield dict(zip(_COLUMNS, cells, strict=True))
+    for (evaluation, metric), group in groupby(rows, lambda row: (row.evaluation, row.metric)):
+        scores = [*group]
+        gains = {
+            row.id: -row.true_value if row.lower_is_better else row.true_value
+            for row in scores
+            if row.true_value is not None and row.submission.withdrawn is None
+        }
+        ranks = page_contents.ranks_of(gains)
+        for row in sorted(scores, key=lambda row: -gains.get(row.id, -float("inf"))):
+            sent, user, rank = row.submission, row.submission.user, ranks.get(row.id)
+            withdrawn = "" if sent.withdrawn is None else sent.withdrawn.isoformat(timespec="seconds")
+            cells = (
+                *(evaluation, metric, rank, sent.name, sent.id, user.name, user.lab, sent.visibility, withdrawn),
+                *(sent.disqualified, row.true_value, row.true_low, row.true_high, row.value, row.tracks),
+                *(sent.received.isoformat(timespec="seconds"), row.rules),
+            )
+            listed.append(dict(zip(_COLUMNS, cells, strict=True)))
+    return listed
 
 
 def true_scores(request: Request) -> Response:

@@ -195,17 +195,35 @@ def visibilities_of(team: str) -> Mapping[str, str]:
 
 async def send(request: Request) -> Response:
     """Receive an upload; once answered, it is on disk and in the queue."""
-    service, campaign, _, _ = served(request)
+    service, campaign, database, viewer = served(request)
     folder, given, entered = service.folder_of("submissions"), dict[str, Any](), list[str]()
     query = {name: request.query_params.getlist(name) for name in request.query_params}
     kind, filename = request.headers.get("content-type", ""), query.pop("filename", ["upload"])[0][-200:]
-    admit = partial(_admit, request, given)
+
+    def admit(fields: Fields) -> None:
+        given.update(_entry(fields))
+        check_forgery(request, _first(fields, "csrf"))
+        entries.demand_about(**{name: given[name] for name in _ABOUT})
+        with database.read() as session:
+            entries.demand_entry(session, campaign, viewer.user, given["name"], given["splits"], service.clock())
+
+    def take(upload: Upload) -> None:
+        given.update(_entry(upload.fields))
+        about = {"id": upload.id, "user": viewer.user, "size": upload.size, "sent_digest": upload.digest}
+        with database.write() as session:
+            now = service.clock()
+            if not is_current(session, viewer, now):  # an upload may take hours
+                raise HTTPException(401)
+            made = entries.enter(session, campaign, **about, **given, now=now)
+            service.audit.record(viewer.name, "submit", submission=made.id, name=made.name, splits=made.splits)
+        entered.append(made.id)
+
     try:
         upload = await receive(
             request.stream(), kind, folder, campaign.limits, fields=query, filename=filename, admit=admit
         )
         try:
-            await to_its_end(_enter, request, upload, given, entered)
+            await to_its_end(take, upload)
         except BaseException:
             if not entered:
                 remove(folder / upload.id)
@@ -222,29 +240,6 @@ async def send(request: Request) -> Response:
         received = {"id": upload.id, "address": address, "state": "received"}
         return JSONResponse(received, 201, {"Location": address, **PRIVATE})
     return RedirectResponse(address, 303)
-
-
-def _admit(request: Request, given: dict[str, Any], fields: Fields) -> None:
-    service, campaign, database, _ = served(request)
-    given.update(_entry(fields))
-    check_forgery(request, _first(fields, "csrf"))
-    entries.demand_about(**{name: given[name] for name in _ABOUT})
-    with database.read() as session:
-        user = request.state.viewer.user
-        entries.demand_entry(session, campaign, user, given["name"], given["splits"], service.clock())
-
-
-def _enter(request: Request, upload: Upload, given: dict[str, Any], entered: list[str]) -> None:
-    service, campaign, database, viewer = served(request)
-    given.update(_entry(upload.fields))
-    about: dict[str, Any] = {"id": upload.id, "user": viewer.user, "size": upload.size, "sent_digest": upload.digest}
-    with database.write() as session:
-        now = service.clock()
-        if not is_current(session, viewer, now):  # an upload may take hours
-            raise HTTPException(401)
-        made = entries.enter(session, campaign, **about, **given, now=now)
-        service.audit.record(viewer.name, "submit", submission=made.id, name=made.name, splits=made.splits)
-    entered.append(made.id)
 
 
 def _first(fields: Fields, name: str) -> str:

@@ -16,7 +16,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -75,8 +75,15 @@ class View(Snapshot):
     def boards(self) -> dict[str, xr.Dataset]:
         """The evaluations that contain any of the systems."""
         assert self.whole is not None
-        parts = {name: self._part(ds) for name, ds in self.whole.boards.items()}
-        return {name: ds for name, ds in parts.items() if ds.sizes["system"]}
+        parts: dict[str, xr.Dataset] = {}
+        for key, ds in self.whole.boards.items():
+            names = [name for name in ds["system"].values.tolist() if name in self.marks]
+            keys = dict.fromkeys(key for name in names for key in self.marks[name])
+            coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
+            part = ds.sel(system=names).assign_coords(coords)
+            part.attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
+            parts |= {key: part} if names else {}
+        return parts
 
     @cached_property
     def nodes(self) -> dict[str, dict[str, Any]]:
@@ -86,15 +93,6 @@ class View(Snapshot):
         shown = {name: root.get("attributes", {}).get(name) for name in ("created", "versions")}
         attributes = {name: value for name, value in shown.items() if value is not None}
         return {"": {"attributes": {**attributes, "pipeline": self.pipeline}}}
-
-    def _part(self, ds: xr.Dataset) -> xr.Dataset:
-        names = [name for name in ds["system"].values.tolist() if name in self.marks]
-        keys = dict.fromkeys(key for name in names for key in self.marks[name])
-        coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
-        attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
-        part = ds.sel(system=names).assign_coords(coords)
-        part.attrs = attrs
-        return part
 
 
 class Views:
@@ -147,18 +145,12 @@ class Views:
                 raise StoreError(f"no scores of {name} are released yet")
             return released
         try:
-            return self.ask(name, viewer, self._contents)
+            shown = self._service.disclosure(name)
+            terms: dict[str, Any] = {"references": shown.references, "only_aggregates": not shown.by_track}
+            make = lambda part: page_contents.store(name, part.boards, **terms)  # noqa: E731
+            return self.ask(name, viewer, lambda part: part.once("contents", partial(make, part)))
         except QueryError as error:
             raise StoreError(str(error)) from error
-
-    def _contents(self, snapshot: Snapshot) -> StoreContents:
-        shown = self._service.disclosure(snapshot.name)
-
-        def make() -> StoreContents:
-            terms: dict[str, Any] = {"references": shown.references, "only_aggregates": not shown.by_track}
-            return page_contents.store(snapshot.name, snapshot.boards, **terms)
-
-        return snapshot.once("contents", make)
 
     def all_contents(self, viewer: Viewer | None) -> list[StoreContents]:
         """Return the contents of all stores of which the viewer sees a part."""

@@ -21,6 +21,7 @@ from mirflow.campaign.server import submission_pages
 from mirflow.campaign.server.accounts import find_user, revoke
 from mirflow.campaign.server.app import create_app
 from mirflow.campaign.server.service import Service, open_service
+from mirflow.campaign.server.submissions import entries
 from mirflow.campaign.server.submissions.releases import NO_BETTER
 from mirflow.campaign.server.submissions.submission_tables import (
     Released,
@@ -475,7 +476,7 @@ def test_a_server_that_ends_keeps_what_it_has_just_entered(service, monkeypatch)
     )
     zipped = (b"content-type", b"application/zip")
     case = Case(0, "POST", b"/submissions/new?name=draft-1", (*headers, zipped), archive(a="0 1 C\n"))
-    begun, go_on, usual = threading.Event(), threading.Event(), submission_pages.enter
+    begun, go_on, usual = threading.Event(), threading.Event(), entries.enter
 
     def enter_slowly(*words: Any, **more: Any) -> Submission:
         begun.set()
@@ -491,7 +492,7 @@ def test_a_server_that_ends_keeps_what_it_has_just_entered(service, monkeypatch)
         with pytest.raises(asyncio.CancelledError):
             await answering
 
-    monkeypatch.setattr(submission_pages, "enter", enter_slowly)
+    monkeypatch.setattr(entries, "enter", enter_slowly)
     asyncio.run(end_meanwhile())
     (entered,) = stored(service.database, select(Submission))
     assert (service.folder_of("submissions") / entered.id / "names.json").exists()

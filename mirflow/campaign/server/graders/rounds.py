@@ -403,10 +403,6 @@ class OpenRoundsProgress:
 
     def seen_by(self, viewer: Viewer | None) -> list[dict[str, Any]]:
         """Return the progress of public rounds, and of all rounds for viewers who may grade."""
-        may_grade = viewer is not None and viewer.may("grader")
-        return [summary for summary in self._current() if summary["public"] or may_grade]
-
-    def _current(self) -> list[dict[str, Any]]:
         _, database = self._service.demand_campaign()
         now, state, counted = self._service.clock(), database.page_state(), self._counted
         if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:
@@ -416,4 +412,5 @@ class OpenRoundsProgress:
             times = [time for opened in rounds for time in (opened.config.opens, opened.config.closes) if time]
             until = min([now + COUNTED_FOR, *(time for time in times if time > now)])
             counted = self._counted = state, now, until, listed
-        return counted[3]
+        may_grade = viewer is not None and viewer.may("grader")
+        return [summary for summary in counted[3] if summary["public"] or may_grade]

@@ -374,11 +374,21 @@ class Jobs:
             message = self.confinement.run("check", task, confines, progress, beat)
             answer = CheckAnswer.of(message)
             if answer.files:
-                task = {
-                    "names": answer.names,
-                    "evaluations": self.campaign.evaluation_values,
-                    "expected": self._expected(row),
-                }
+                by_name = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
+                expected = [
+                    {
+                        "split": split,
+                        "evaluation": name,
+                        "places": places,
+                        "asked": split in row.split_names,
+                        "hidden": self.campaign.splits[split].hidden,
+                        "named": may_tell(self.campaign, split, by_name[name]),
+                    }
+                    for split, evaluations in self.references()["places"].items()
+                    for name, places in evaluations.items()
+                ]
+                values = self.campaign.evaluation_values
+                task = {"names": answer.names, "evaluations": values, "expected": expected}
                 with tempfile.TemporaryDirectory(prefix="mirflow-") as nothing:
                     confines = Confines(limits.seconds, limits.memory, file_size=0, writable=(nothing,))
                     message = self.confinement.run("names", task, confines, beat=beat)
@@ -388,21 +398,6 @@ class Jobs:
         except JobRefusedError as error:
             answer = _nothing(str(error).replace(f"{files}/", ""))
         self._note_check(row, answer, upload)
-
-    def _expected(self, row: Submission) -> list[dict[str, Any]]:
-        by_name = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
-        return [
-            {
-                "split": split,
-                "evaluation": name,
-                "places": places,
-                "asked": split in row.split_names,
-                "hidden": self.campaign.splits[split].hidden,
-                "named": may_tell(self.campaign, split, by_name[name]),
-            }
-            for split, evaluations in self.references()["places"].items()
-            for name, places in evaluations.items()
-        ]
 
     def _note_check(self, row: Submission, answer: CheckAnswer, upload: Path) -> None:
         refused = answer.errors > 0
