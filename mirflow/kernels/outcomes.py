@@ -40,11 +40,6 @@ class Outcomes:
         # Differences of seconds that should be 0 may be nonzero because of rounding.
         return cls(hit, *(np.where(seconds <= _NEAR * whole, 0.0, seconds) for seconds in rest))
 
-    @classmethod
-    def of_counts(cls, counts: Float, axis: int) -> Outcomes:
-        """Count outcomes from an array with `COUNTED` along one axis."""
-        return cls(*np.moveaxis(counts, axis, 0))
-
     def parts(self, name: str) -> tuple[Float, Float]:
         """Numerator and denominator of a statistic in `RATIOS`."""
         above, below = (sum(getattr(self, count) for count in counts.split()) for counts in RATIOS[name])

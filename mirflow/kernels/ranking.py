@@ -90,11 +90,6 @@ def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
     return again, first
 
 
-def ideal(values: Float, counts: Int) -> Float:
-    """Sort the values of each row in descending order: float64 (items,)."""
-    return np.asarray(values[np.lexsort((-values, rows_of(counts)))])
-
-
 @dataclass(frozen=True, slots=True)
 class Ordered:
     """The items of several rows, sorted by descending affinity within each row; ties keep their order."""

@@ -139,7 +139,7 @@ class OutcomeRatio(Aggregate):
         """Ratio of sums (..., outcomes) in the order of `mirflow.kernels.outcomes.COUNTED`."""
         from ..kernels.outcomes import Outcomes
 
-        return Outcomes.of_counts(sums, sums.ndim - 1).ratio(self.name)
+        return Outcomes(*(sums[..., kind] for kind in range(4))).ratio(self.name)
 
 
 @dataclass(frozen=True, slots=True)

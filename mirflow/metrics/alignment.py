@@ -202,9 +202,14 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     scores[:, [measure.metric.orientation == "lower" for measure in measures]] = np.nan
     scores[list(refused)] = np.nan
     weights = np.zeros_like(scores)
+    # Seconds from the first to the last event of the reference
+    times, offsets, row = pairs.references.columns["time"], pairs.references.offsets, pairs.reference_row
+    span = np.zeros(len(counts))
+    filled = np.flatnonzero(counts)
+    span[filled] = times[offsets[row[filled] + 1] - 1] - times[offsets[row[filled]]]
     for column, measure in enumerate(measures):
-        seconds = measure.metric.weight_unit == "s"
-        weights[:, column] = _seconds(pairs, measure) if seconds else counts
+        seconds = np.where(counts > 0, float(measure.parameters.get("duration", 0.0)) or span, 0.0)
+        weights[:, column] = seconds if measure.metric.weight_unit == "s" else counts
     scored = np.flatnonzero(fit)
     for part in batches(counts[scored], _BATCH):
         batch = scored[part]
@@ -226,17 +231,6 @@ def differing(reference: int, estimate: int) -> str:
 def too_late(side: str, latest: float, duration: float) -> str:
     """Message for timestamps after the end of the recording."""
     return f"Expected largest {side} timestamp {latest} to not be larger than duration {duration}"
-
-
-def _seconds(pairs: Pairs, measure: Measure) -> Float:
-    """Denominator of the overlap of segments: float64 (pairs,)."""
-    references = pairs.references
-    duration = float(measure["duration"]) or None
-    filled = np.flatnonzero(references.counts[0] > 0)
-    time, offsets = references.columns["time"], references.offsets
-    seconds = np.zeros(len(references))
-    seconds[filled] = time[offsets[filled + 1] - 1] - time[offsets[filled]] if duration is None else duration
-    return np.asarray(seconds[pairs.reference_row])
 
 
 _documented = documented(

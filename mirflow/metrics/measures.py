@@ -325,7 +325,8 @@ def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
     metrics: list[Metric] = []
     for name, value in namespace.items():
         if isinstance(value, Metric | Family):
-            if getattr(value.read, "__qualname__", "") == name:
+            own = namespace.get("__name__") in (None, getattr(value.read, "__module__", ""))
+            if own and getattr(value.read, "__qualname__", "") == name:
                 value.read.__qualname__ = f"{name}.read"  # type: ignore[union-attr]  # where pickle finds the function
             metrics += [value] if isinstance(value, Metric) else value
     return tuple(metrics)

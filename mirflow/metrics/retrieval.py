@@ -39,7 +39,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.collection import Collection
 from ..errors import refuse_unknown
 from ..kernels.ragged_ops import sum_by
-from ..kernels.ranking import ideal, meet_judged, repeated
+from ..kernels.ranking import meet_judged, repeated
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_scores
@@ -142,7 +142,9 @@ def judge(pairs: Pairs) -> JudgedRankings:
     pair, rank, item = pair[~out], rank[~out], item[~out]
     returned = listed_counts[estimate_row] - gone
     wanted = Ragged({"grade": grade}, references.counts).keep((grade > 0) & ~left_out)
-    wanted = Ragged({"grade": ideal(wanted.columns["grade"], wanted.counts[0])}, wanted.counts).take(reference_row)
+    best = wanted.columns["grade"]
+    best = best[np.lexsort((-best, rows_of(wanted.counts[0])))]
+    wanted = Ragged({"grade": best}, wanted.counts).take(reference_row)
     return JudgedRankings(pair, rank, grade[item], item, returned, wanted)
 
 

@@ -62,10 +62,6 @@ class Tempi:
     first_share: Float  # float64 (n,): share of the first tempo in the salience of both; 1 for a single tempo
     given: Int  # Number of annotated tempi, including zeros: int64 (n,)
 
-    def take(self, rows: Int) -> Tempi:
-        """Select rows."""
-        return Tempi(self.tempo[rows], self.first_share[rows], self.given[rows])
-
     @property
     def main(self) -> Float:
         """The more salient tempo, the first of two equal ones; 0 if none is above 0: float64 (n,)."""
@@ -80,8 +76,8 @@ class Tempi:
         return estimated
 
 
-def lay_out(rows: Ragged) -> Tempi:
-    """Convert rows of one or two tempi, with or without saliences, to arrays."""
+def lay_out(rows: Ragged, chosen: Int | slice = slice(None)) -> Tempi:
+    """Convert the chosen rows of one or two tempi, with or without saliences, to arrays."""
     counts = rows.counts[0]
     owner = rows_of(counts)
     position = np.arange(len(owner)) - rows.offsets[:-1][owner]
@@ -90,7 +86,8 @@ def lay_out(rows: Ragged) -> Tempi:
     salience = np.full((len(rows), 2), np.nan)
     if "salience" in rows.columns:
         salience[owner, position] = rows.columns["salience"]
-    return Tempi(tempo, np.where(counts == 2, first_share(salience), np.minimum(counts, 1)), counts)
+    share = np.where(counts == 2, first_share(salience), np.minimum(counts, 1))
+    return Tempi(tempo[chosen], share[chosen], counts[chosen])
 
 
 def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
@@ -291,7 +288,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     Weights are 1 per track; 0 without a reference, and for `both_correct` if the reference has fewer than two tempi
     above 0. Without an estimate, errors are NaN and other scores 0.
     """
-    tempi = TempoPairs(*(lay_out(rows).take(row) for rows, row in pairs.sides))
+    tempi = TempoPairs(*(lay_out(rows, row) for rows, row in pairs.sides))
     return read_scores(measures, tempi, len(pairs))
 
 

@@ -29,12 +29,3 @@ def test_ratios_of_decisions_are_those_of_scikit_learn() -> None:
 def test_a_ratio_of_no_decision_has_no_value() -> None:
     nothing = Outcomes(*np.zeros((4, 1)))
     assert all(np.isnan(nothing.ratio(name)).all() for name in RATIOS)
-
-
-def test_counts_of_outcomes_are_read_along_any_axis() -> None:
-    both = Outcomes.of_confusion(np.array([[3.0, 1.0], [2.0, 4.0]]))
-    counts = np.array([both.hit, both.false_alarm, both.miss, both.rejection])
-    for axis in (0, 1):
-        found = Outcomes.of_counts(counts if axis == 0 else counts.T, axis)
-        assert found.ratio("precision").tolist() == [0.6, 0.8]
-        assert found.ratio("negative_accuracy").tolist() == both.ratio("negative_accuracy").tolist()

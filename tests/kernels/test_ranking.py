@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from mirflow.kernels.ranking import Ordered, average_precision, ideal, meet_judged, repeated
+from mirflow.kernels.ranking import Ordered, average_precision, meet_judged, repeated
 from mirflow.ragged import Int, offsets_of
 
 unique = st.lists(st.lists(st.integers(0, 9), max_size=6, unique=True), min_size=1, max_size=5)
@@ -55,10 +55,6 @@ def test_repeated_items_are_those_that_occur_before_in_their_row(rows: list[list
         if item in row[:place]
     ]
     assert [*zip(again.tolist(), first.tolist(), strict=True)] == expected
-
-
-def test_the_ideal_order_of_each_row_descends() -> None:
-    assert ideal(np.array([1.0, 3.0, 3.0, 5.0, 0.0]), np.array([3, 0, 2])).tolist() == [3.0, 3.0, 1.0, 5.0, 0.0]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,10 +10,11 @@ import numpy as np
 from ...errors import MetricError
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
-from ...kernels.ratios import rate
+from ...kernels.ratios import Scored, rate
 from ...ragged import Bool, Float, Int
 from ..base import Shared, computed_once
 from ..events import MATCHINGS, Events
+from ..measures import Measure
 
 LEVELS = ("annotated", "off_beat", "double", "half_odd", "half_even")
 """All variations, the annotated one first; as in the Beat Evaluation Toolbox and mir_eval."""
@@ -137,12 +138,13 @@ def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
     return np.column_stack([total[level] for level in LEVELS]) / denominator, denominator
 
 
-def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
-    """Goto's score, 1 or 0: float64 (pairs,).
+def goto(batch: Batch, measure: Measure) -> Scored:
+    """Goto's score, 1 or 0, and 1 for each pair: float64 (pairs,).
 
-    `threshold` is the largest error of a correct beat, in half intervals of the reference, below 1; `mu` and `sigma`
-    are the upper limits of the mean and the standard deviation of the absolute errors in the section.
+    The threshold is the largest error of a correct beat, in half intervals of the reference, below 1; mu and sigma are
+    the upper limits of the mean and the standard deviation of the absolute errors in the section.
     """
+    threshold, mu, sigma = (float(measure[name]) for name in ("threshold", "mu", "sigma"))
     if not threshold < 1:
         raise MetricError(f"goto: the threshold must be below 1, got {threshold}")
     error = _goto_errors(batch)
@@ -174,7 +176,7 @@ def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
     for row in np.flatnonzero(long_enough & (end - begin > 1)).tolist():
         stretch = error[begin[row] : end[row]]
         score[row] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
-    return score
+    return score, np.ones(len(beats))
 
 
 def _goto_errors(batch: Batch) -> Float:
@@ -205,19 +207,16 @@ RATE = 100  # Frames per second of the impulse trains
 TOO_CLOSE = "all reference beats are in one frame of 10 ms, so beat intervals are undefined"
 
 
-def p_score(
-    batch: Batch, window: float, remove_offset: bool, normaliser: str, rounding: str
-) -> tuple[Float, Float, Bool]:
+def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     """P-score of pairs with at least two beats on each side: score, denominator, and whether it is measurable.
 
-    The window is a share of the reference's median interval to either side. With `remove_offset`, impulse trains start
-    at the first beat of either side instead of 0 s. The denominator is the larger number of beats or of impulses;
-    windows with a fraction of half a frame are rounded as `rounding` says. If all reference beats are in one frame, the
-    pair is not measurable and its score 0.
+    The window is a share of the reference's median interval to either side. With ``remove_offset``, impulse trains
+    start at the first beat of either side instead of 0 s. The denominator is the larger number of beats or of impulses.
+    If all reference beats are in one frame, the pair is not measurable and its score 0.
     """
     reference, estimate = batch.reference, batch.estimate
     offset = np.zeros(len(reference))
-    if remove_offset:
+    if measure["remove_offset"]:
         offset = np.minimum(reference.times[reference.offsets[:-1]], estimate.times[estimate.offsets[:-1]])
     trains = impulses(reference, offset), impulses(estimate, offset)
     train = trains[0]
@@ -228,15 +227,15 @@ def p_score(
     ordered = steps[np.lexsort((steps, train.pair))]
     upper = train.offsets[:-1] + (train.counts - 1) // 2
     lower = train.offsets[:-1] + np.maximum(train.counts - 2, 0) // 2
-    width = np.where(train.counts > 1, (ordered[lower] + ordered[upper]) / 2, 0.0) * window
-    width = np.floor(width + 0.5) if rounding == "half_up" else np.round(width)
+    width = np.where(train.counts > 1, (ordered[lower] + ordered[upper]) / 2, 0.0) * float(measure["window"])
+    width = np.floor(width + 0.5) if measure["rounding"] == "half_up" else np.round(width)
     measurable = train.counts > 1
     # Pairs of impulses that are at most a window apart.
     other, wide = trains[1], np.where(measurable, width, 0.0)[trains[1].pair]
     low = search_rows(train.times, train.counts, other.times - wide, other.counts)
     high = search_rows(train.times, train.counts, other.times + wide, other.counts, "right")
     coincidences = np.where(measurable, np.bincount(other.pair, high - low, minlength=len(other)), 0.0)
-    beats = (reference, estimate) if normaliser == "beats" else trains
+    beats = (reference, estimate) if measure["normaliser"] == "beats" else trains
     denominator = np.maximum(beats[0].counts, beats[1].counts).astype(np.float64)
     return coincidences / denominator, denominator, measurable
 
@@ -294,26 +293,30 @@ def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float,
     return np.column_stack(runs) / denominator, np.column_stack(totals) / denominator, denominator
 
 
-def information_gain(batch: Batch, bins: int, half_ends: bool, normalise: bool) -> Float:
-    """Information gain in bits or, if `normalise`, as a share of its maximum: float64 (pairs,).
+def information_gain(batch: Batch, measure: Measure) -> Scored:
+    """Information gain in bits or, normalised, as a share of its maximum, and 1 for each pair: float64 (pairs,).
 
-    Bins are of equal width; with `half_ends`, there is one more, and the first and last have half the width. Pairs have
+    Bins are of equal width; with half ends, there is one more, and the first and last have half the width. Pairs have
     at least two beats on each side. NaN if all estimated beats are at the same time.
     """
+    bins = int(measure["bins"])
     edges = np.linspace(-0.5, 0.5, bins + 1)
-    if half_ends:
+    if measure["edges"] == "half_ends":
         edges = np.concatenate([[-0.5], (np.arange(bins) + 0.5) / bins - 0.5, [0.5]])
     reference, estimate = batch.reference, batch.estimate
-    forward = _entropy(_relative_errors(reference, estimate, batch.nearest_reference("annotated")), estimate, edges)
-    backward = _entropy(_relative_errors(estimate, reference, batch.nearest_estimate("annotated")), reference, edges)
+    forward = _entropy(reference, estimate, batch.nearest_reference("annotated"), edges)
+    backward = _entropy(estimate, reference, batch.nearest_estimate("annotated"), edges)
     largest = np.log2(len(edges) - 1)
     with np.errstate(invalid="ignore"):
         gain: Float = largest - np.where(forward > backward, forward, backward)
-        return gain / largest if normalise else gain
+        return gain / largest if measure["normalise"] else gain, np.ones(len(reference))
 
 
-def _relative_errors(target: Events, beats: Events, nearest: Int) -> Float:
-    """Error of each beat relative to its nearest target, as a share of the enclosing interval, in (-0.5, 0.5]."""
+def _entropy(target: Events, beats: Events, nearest: Int, edges: Float) -> Float:
+    """Entropy of each pair's histogram of the errors of beats, ignoring NaN.
+
+    Errors are relative to the nearest target, as a share of the enclosing interval, in (-0.5, 0.5].
+    """
     first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
     distance = beats.times - target.times[nearest]
     previous = (distance < 0) | (nearest == last)
@@ -324,11 +327,7 @@ def _relative_errors(target: Events, beats: Events, nearest: Int) -> Float:
     upper = np.where(previous, nearest, nearest + 1)
     interval = 0.5 * (target.times[upper] - target.times[lower])
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.mod(0.5 * distance / interval + 0.5, -1) + 0.5
-
-
-def _entropy(errors: Float, beats: Events, edges: Float) -> Float:
-    """Entropy of each pair's histogram of errors, ignoring NaN."""
+        errors = np.mod(0.5 * distance / interval + 0.5, -1) + 0.5
     bins = len(edges) - 1
     mask = ~np.isnan(errors)
     number = np.minimum(np.searchsorted(edges, errors[mask], side="right") - 1, bins - 1)

@@ -99,7 +99,7 @@ def cemgil_best(batch: Batch, measure: Measure) -> Scored:
     return _best(*kernel.cemgil(batch, float(measure["sigma"])))
 
 
-@metric(
+goto = metric(
     "Goto",
     _TRACKS,
     key="Goto",
@@ -119,14 +119,11 @@ def cemgil_best(batch: Batch, measure: Measure) -> Scored:
     pooling="micro",
     perfect_exceptions="0 if the reference has fewer than five beats",
     literature="@goto1997; @davies2009",
-)
-def goto(batch: Batch, measure: Measure) -> Scored:
-    """1 if a section with at least a quarter of the beats is tracked precisely; else 0."""
-    limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
-    return kernel.goto(batch, *limits), np.ones(len(batch.reference))
+    summary="1 if a section with at least a quarter of the beats is tracked precisely; else 0",
+)(kernel.goto)
 
 
-@metric(
+p_score = metric(
     "P-score",
     replace(_LARGER_COUNT, words=f"{_LARGER_COUNT.words}, or of their impulses"),
     key="P-score",
@@ -148,18 +145,9 @@ def goto(batch: Batch, measure: Measure) -> Scored:
     pooling="micro",
     perfect_exceptions=f"{_ONE_BEAT}; other values if beats are so close together that several share a window",
     literature="@mckinney2007; equations 9 and 10 of @downie2010",
-)
-def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
-    """Number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 if an
-    impulse coincides with several, which can happen if beats are much closer than the median interval.
-    """
-    return kernel.p_score(
-        batch,
-        window=float(measure["window"]),
-        remove_offset=bool(measure["remove_offset"]),
-        normaliser=str(measure["normaliser"]),
-        rounding=str(measure["rounding"]),
-    )
+    summary="number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 "
+    "if an impulse coincides with several, which can happen if beats are much closer than the median interval",
+)(kernel.p_score)
 
 
 _CONTINUITY = {
@@ -217,7 +205,7 @@ def continuity(what: str, batch: Batch, measure: Measure) -> Scored:
     return (_annotated if what.startswith("cml") else _best)(score, denominator)
 
 
-@metric(
+information_gain = metric(
     "Information gain",
     _TRACKS,
     key="Information gain",
@@ -233,11 +221,8 @@ def continuity(what: str, batch: Batch, measure: Measure) -> Scored:
     pooling="none",
     perfect_exceptions=f"{_ONE_BEAT}; NaN if all beats are at the same time",
     literature="@davies2011",
-)
-def information_gain(batch: Batch, measure: Measure) -> Scored:
-    """Distance of the histogram of beat errors from a uniform one, for the worse of both directions."""
-    bins, half_ends, normalise = int(measure["bins"]), measure["edges"] == "half_ends", bool(measure["normalise"])
-    return kernel.information_gain(batch, bins, half_ends, normalise), np.ones(len(batch.reference))
+    summary="distance of the histogram of beat errors from a uniform one, for the worse of both directions",
+)(kernel.information_gain)
 
 
 @metric(

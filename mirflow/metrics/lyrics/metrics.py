@@ -22,7 +22,7 @@ from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_sc
 from ..cleaning import Cleaned, drop_items, usable_pair
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..events import COUNTED, OF_COUNTS, tabulate
-from ..measures import Measure, Weight, family, metric, metrics_in
+from ..measures import Measure, Metric, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
 from .kernel import (
     DELETION,
@@ -58,8 +58,9 @@ _ERROR: dict[str, Any] = {
     "literature": "@morris2004",
 }
 """Fields of rates of errors."""
-_rate = partial(metric, weight=_WORDS, **{"range": (0.0, float("inf")), **_ERROR})
-_open = partial(_rate, surplus=True, version=2)
+_Declare = Callable[..., Callable[[Callable[..., Any]], Metric]]
+_rate: _Declare = partial(metric, weight=_WORDS, **{"range": (0.0, float("inf")), **_ERROR})
+_open: _Declare = partial(_rate, surplus=True, version=2)
 
 
 def _references(edits: Int) -> Int:

@@ -414,18 +414,18 @@ def count_instruments(block: NoteBatch, parts: Parts, first: int) -> ClassCounts
 
     `first` is the index of the block's first pair in the whole call.
     """
-    counts = ClassCounts.join(_count(block.part(part), rule, first) for part, rule in parts)
+    blocks = []
+    for part, rule in parts:
+        notes = block.part(part)
+        matches = notes.matches(rule)
+        sides = notes.reference, notes.estimate
+        numbers = [side.extra[rule.by or FLAT] for side in sides]
+        names = 1 + max(int(number.max(initial=0)) for number in numbers)
+        keys = [side.pair * names + number for side, number in zip(sides, numbers, strict=True)]
+        distinct, counted = count_keys([keys[0][matches.reference], *keys])
+        blocks.append(ClassCounts(distinct // names + first, distinct % names, *counted))
+    counts = ClassCounts.join(blocks)
     return counts if len(parts) == 1 else counts.take(np.lexsort((counts.number, counts.pair)))
-
-
-def _count(block: NoteBatch, rule: Rule, first: int) -> ClassCounts:
-    matches = block.matches(rule)
-    sides = block.reference, block.estimate
-    numbers = [side.extra[rule.by or FLAT] for side in sides]
-    names = 1 + max(int(number.max(initial=0)) for number in numbers)
-    keys = [side.pair * names + number for side, number in zip(sides, numbers, strict=True)]
-    distinct, counts = count_keys([keys[0][matches.reference], *keys])
-    return ClassCounts(distinct // names + first, distinct % names, *counts)
 
 
 def number_labels(rows: Ragged, names: Sequence[str]) -> Int:

@@ -15,7 +15,7 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import medians, sum_by
 from ...kernels.ratios import Scored, divide, rate
-from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import OF_COUNTS, ClassCounts
@@ -201,14 +201,6 @@ def _prepare(pairs: Pairs, measures: Sequence[Measure], part: str, labels: tuple
     return replace(pairs, references=sides[0], estimates=sides[1])
 
 
-def _lack_velocities(rows: Ragged) -> dict[str, Bool]:
-    velocity = column_of(rows, "velocity")
-    return {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
-
-
-_LACK: Mapping[str, Callable[[Ragged], Mapping[str, Bool]]] = MappingProxyType(
-    {"velocity": _lack_velocities, "program": lack_programs}
-)
 _LOOKED_AT = MappingProxyType({VELOCITY: "velocity", PROGRAM: "program", PITCHED: "program"})
 """Columns used by metrics, by their `needs`."""
 
@@ -222,21 +214,23 @@ class Lacking:
     @classmethod
     def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
         """Find the data that measures lack."""
-        lacking: dict[str, dict[int, str]] = {column: {} for column in _LACK}
+        lacking: dict[str, dict[int, str]] = {"velocity": {}, "program": {}}
         # If a side is empty, there is nothing to compare, and the score is 0.
         compared = np.minimum(*pairs.counts) > 0
-        for column, lack in _LACK.items():
+        for column, messages in lacking.items():
             wanted = [str(measure) for measure in measures if _LOOKED_AT.get(measure.metric.needs) == column]
             if not wanted:
                 continue
             for side, (rows, chosen) in zip(("reference", "estimate"), pairs.sides, strict=True):
-                for trouble, items in lack(rows).items():
+                velocity = column_of(rows, "velocity")
+                lacks = {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
+                for trouble, items in (lacks if column == "velocity" else lack_programs(rows)).items():
                     bad = np.zeros(len(rows), dtype=np.bool_)
                     bad[rows_of(rows.counts[0])[items]] = True
                     message = f"{side}: a note has {trouble}, which {wanted[0]} compares; remove it from the metrics"
                     message += ", or name the column in columns, as in velocity: 3" * (trouble == "no velocity")
                     for pair in np.flatnonzero(bad[chosen] & compared).tolist():
-                        lacking[column].setdefault(pair, message)
+                        messages.setdefault(pair, message)
         return cls(lacking)
 
     def of_measure(self, measure: Measure) -> list[int]:
