@@ -90,7 +90,7 @@ def test_what_a_worker_has_is_given_up_when_it_is_gone(service, confinement, tmp
     withdraw_now(service, id)
     assert not worker.claims.give_up()
     made = make_backup(service, tmp_path / "a.tar.gz")
-    assert made.submissions == 2
+    assert made["submission"] == 2
     restore_backup(tmp_path / "a.tar.gz", tmp_path / "there")
     assert [one.name for one in (tmp_path / "there" / "submissions").iterdir()] == [waiting]
     service.clock.advance(seconds=31)
