@@ -24,22 +24,6 @@ NO_NUMBER = frozenset({"", "-", "--", "nan", "na", "n/a", "none", "null"})
 """Texts of missing numbers, in any case."""
 
 
-@dataclass(frozen=True)
-class TableLayout:
-    """Layout of a table."""
-
-    delimiter: str | None = ","
-    """A character; None: blanks of any length."""
-    skip: int = 0
-    """Lines above the table."""
-    header: bool | tuple[str, ...] = True
-    """Whether the first row names the columns, or what they are called where no row does."""
-    comment: str = ""
-    """Lines that begin with it are left out; empty: none are."""
-    headings: tuple[Pattern, ...] = ()
-    """Lines between the rows that say what the rows below are about: ``Algorithm {system}``."""
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One row: its line, counted from 1, its fields without blanks around them, and what the headings above it, or its
@@ -82,52 +66,59 @@ class ScoreTable:
         return row.fields[place]
 
 
-def parse_table(text: str, layout: TableLayout, name: str | Path) -> ScoreTable:
+def parse_table(
+    text: str,
+    name: str | Path,
+    *,
+    delimiter: str | None = ",",
+    skip: int = 0,
+    header: bool | Sequence[str] = True,
+    comment: str = "",
+    headings: Sequence[Pattern] = (),
+) -> ScoreTable:
     """Parse the text of a table; repetitions of the header are skipped.
+
+    `delimiter`: a character; None: blanks of any length. `skip`: lines above the table. `header`: whether the first row
+    names the columns, or what they are called where no row does. `comment`: lines that begin with it are left out;
+    empty: none are. `headings`: lines between the rows that say what the rows below are about: ``Algorithm {system}``.
 
     Examples
     --------
-    >>> layout = TableLayout(headings=(Pattern("Algorithm {system}"),))
-    >>> table = parse_table("Algorithm KO1\\ntrack, majmin\\na, 0.5\\n", layout, "x.txt")
+    >>> text = "Algorithm KO1\\ntrack, majmin\\na, 0.5\\n"
+    >>> table = parse_table(text, "x.txt", headings=[Pattern("Algorithm {system}")])
     >>> table.columns, table.rows[0].fields, table.rows[0].values["system"]
     (('track', 'majmin'), ['a', '0.5'], 'KO1')
     """
-    columns: tuple[str, ...] | None = None if layout.header is True else layout.header or ()
-    rows = []
+    columns = None if header is True else tuple(header or ())
     # Only line ends split lines: other separators, such as U+2028, are part of a name.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    for row in _rows(lines, layout):
+    number, above = skip, dict[str, str]()
+
+    def table_lines() -> Iterator[str]:
+        nonlocal number, above
+        for line in lines[skip:]:
+            number += 1
+            plain = line.strip()
+            heading = next(filter(None, (pattern.match(plain) for pattern in headings)), None)
+            if heading is not None:
+                above = {**above, **heading}
+            elif plain and not (comment and plain.startswith(comment)):
+                yield line
+
+    # A reader takes a line only when it needs one, so that the number and the headings are those of its row.
+    split = (
+        map(str.split, table_lines())
+        if delimiter is None
+        else csv.reader(table_lines(), delimiter=delimiter, skipinitialspace=True)
+    )
+    rows = []
+    for fields in split:
+        row = Row(number, [part.strip() for part in fields], above)
         if columns is None:
             columns = tuple(row.fields)
         elif tuple(row.fields) != columns:
             rows.append(row)
     return ScoreTable(str(name), columns or (), rows)
-
-
-def _rows(lines: Sequence[str], layout: TableLayout) -> Iterator[Row]:
-    """The rows, each with its line and what the headings above it say."""
-    number = layout.skip
-    above: dict[str, str] = {}
-
-    def table_lines() -> Iterator[str]:
-        nonlocal number, above
-        for line in lines[layout.skip :]:
-            number += 1
-            plain = line.strip()
-            heading = next(filter(None, (field.match(plain) for field in layout.headings)), None)
-            if heading is not None:
-                above = {**above, **heading}
-            elif plain and not (layout.comment and plain.startswith(layout.comment)):
-                yield line
-
-    # A reader takes a line only when it needs field, so that the number and the headings are those of its row.
-    split = (
-        map(str.split, table_lines())
-        if layout.delimiter is None
-        else csv.reader(table_lines(), delimiter=layout.delimiter, skipinitialspace=True)
-    )
-    for fields in split:
-        yield Row(number, [field.strip() for field in fields], above)
 
 
 def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_out: Sequence[str] = ()) -> ScoreTable:
@@ -353,28 +344,21 @@ class ScoreFile(Strict):
     @property
     def placeholders(self) -> tuple[str, ...]:
         """Those of the path, of the headings and of the keys, each once."""
-        keys = () if self.rows is None else (self.row_key,)
+        keys = () if self.rows is None else (self.key or "{track}",)
         return tuple(dict.fromkeys(name for text in (self.path, *self.headings, *keys) for name in Pattern(text).names))
-
-    @property
-    def row_key(self) -> str:
-        """Spelling of the keys of rows in JSON."""
-        return "{track}" if self.key is None else self.key
 
     def parse(self, text: str, name: str | Path) -> ScoreTable:
         """The table in a file's text."""
-        if self.rows is None:
-            return parse_table(text, self.layout(), name)
-        return parse_json_table(text, self.rows, Pattern(self.row_key), name, self.leave_out)
-
-    def layout(self) -> TableLayout:
-        """Layout of the table."""
-        return TableLayout(
-            _DELIMITERS.get(self.delimiter, self.delimiter),
-            self.skip,
-            tuple(self.header) if isinstance(self.header, list) else self.header,
-            self.comment,
-            tuple(map(Pattern, self.headings)),
+        if self.rows is not None:
+            return parse_json_table(text, self.rows, Pattern(self.key or "{track}"), name, self.leave_out)
+        return parse_table(
+            text,
+            name,
+            delimiter=_DELIMITERS.get(self.delimiter, self.delimiter),
+            skip=self.skip,
+            header=self.header,
+            comment=self.comment,
+            headings=[*map(Pattern, self.headings)],
         )
 
     def declared(self) -> Iterable[tuple[str, ScoreColumn | Wide]]:

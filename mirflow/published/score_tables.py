@@ -197,22 +197,21 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
         one = files[0].model_copy(update={"path": Path(files[0].path).name if match else name})
         group = mapping.groups[0].model_copy(update={"tables": [one]})
         mapping, folder = mapping.model_copy(update={"groups": [group]}), str(Path(absolute(str(table))).parent)
-    return _published(mapping, folder, document, path, table)
+    return read_tables(mapping, folder, document, path, table)
 
 
-def read_tables(mapping: TableMapping, folder: str | Path) -> Published:
-    """Read the scores of the tables that a mapping describes, in a folder; its ``root`` does not matter."""
-    return _published(mapping, absolute(str(folder)), Document())
-
-
-def _published(
+def read_tables(
     mapping: TableMapping,
-    folder: str,
-    document: Document,
+    folder: str | Path,
+    document: Document | None = None,
     path: str | Path | None = None,
     table: str | Path | None = None,
 ) -> Published:
-    """The scores of a mapping in a folder; problems of its document and of its names are raised at once."""
+    """Read the scores of the tables that a mapping describes, in a folder; its ``root`` does not matter.
+
+    Problems of its document and of its names are raised at once.
+    """
+    folder, document = absolute(str(folder)), document or Document()
     problems = list(document.problems)
     names = [group.name for group in mapping.groups]
     for index, name in enumerate(names):
