@@ -94,18 +94,6 @@ def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[Fram
     return FrameLabels(owner, key - owner * size, sum_by(index, count.astype(np.float64), len(key)), of_pair), index
 
 
-def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
-    """Pair, row and column of all cells, including empty ones, of consecutive pairs: int64 (cells,) each."""
-    first, last = np.searchsorted(table.left.pair, [pairs.start, pairs.stop])
-    pair = table.left.pair[first:last]
-    columns = table.right.counts[pair]
-    row = rows_of(columns)
-    start = (np.cumsum(table.right.counts) - table.right.counts)[pair]
-    offset = np.cumsum(columns) - columns
-    column = np.arange(len(row)) - np.repeat(offset - start, columns)
-    return pair[row], row + first, column
-
-
 def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
     """Keep only some cells of the tables, dropping classes without frames."""
     pairs = len(table.frames)
@@ -144,7 +132,15 @@ def expected_mutual_information(table: ContingencyTables) -> Float:
                 total += times * float((column_times * expected).sum())
             information[part] = total
         else:
-            pair, row, column = cross(table, part)
+            # Pair, row and column of all cells, including empty ones
+            first, last = np.searchsorted(table.left.pair, [part.start, part.stop])
+            pair = table.left.pair[first:last]
+            columns = table.right.counts[pair]
+            row = rows_of(columns)
+            offset = np.cumsum(columns) - columns
+            start = (np.cumsum(table.right.counts) - table.right.counts)[pair]
+            column = np.arange(len(row)) - np.repeat(offset - start, columns)
+            pair, row = pair[row], row + first
             expected = _of_parts(table.left.frames[row], table.right.frames[column], table.frames[pair])
             information[part] = sum_by(pair - part.start, expected, part.stop - part.start)
     return information

@@ -31,7 +31,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.rolls import PEDALS_DOWN
 from ..errors import AnnotationError
-from ..ragged import Column, Float, Ragged
+from ..ragged import Column, Float, Int, Ragged
 from ..theory import general_midi
 from ..theory.general_midi import pedal_of
 from ..theory.pitch import midi_to_hz
@@ -60,21 +60,20 @@ def clean(rows: Ragged) -> Cleaned:
     transcription.
     """
     _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
-    pedals = np.array([pedal_of(label) >= 0 for label in (*rows.labels, "")], dtype=np.bool_)
     code = rows.columns["label"]
-
-    def describe(item: int) -> str:
-        return f"not a pedal: {rows.labels[code[item]]!r}; known: sustain (64), sostenuto (66), soft (67)"
-
-    problems.append((~pedals[code], describe))
+    known = "known: sustain (64), sostenuto (66), soft (67)"
+    problems.append((_pedals(rows) < 0, lambda item: f"not a pedal: {rows.labels[code[item]]!r}; {known}"))
     return set_aside(rows, problems, short, drop=True)
+
+
+def _pedals(rows: Ragged) -> Int:
+    """Index of the pedal of each stretch; -1 for none."""
+    return np.array([pedal_of(label) for label in (*rows.labels, "")], dtype=np.int64)[rows.columns["label"]]
 
 
 def of_pedal(rows: Ragged, pedal: str) -> Ragged:
     """Convert the stretches of one pedal to notes of the same pitch."""
-    chosen = PEDALS.index(pedal)
-    mask = np.array([pedal_of(label) == chosen for label in (*rows.labels, "")], dtype=np.bool_)[rows.columns["label"]]
-    some = drop_items(rows, ~mask)
+    some = drop_items(rows, _pedals(rows) != PEDALS.index(pedal))
     columns: dict[str, Column] = {name: some.columns[name] for name in ("start", "end")}
     return Ragged({**columns, "pitch": np.full(len(columns["start"]), _PITCH)}, some.counts)
 
@@ -166,7 +165,7 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     """Find the edits of the stretches of one pedal, as those of notes with a pitch for each pedal."""
     sides, own = [], []
     for rows in (reference, estimate):
-        pedal = np.array([pedal_of(label) for label in (*rows.labels, "")])[rows.columns["label"]]
+        pedal = _pedals(rows)
         times = {name: rows.columns[name] for name in ("start", "end")}
         sides.append(Ragged({**times, "pitch": midi_to_hz(60.0 + 5 * pedal)}, rows.counts))
         own.append(pedal == PEDALS.index(str(measure["pedal"])))

@@ -534,15 +534,12 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     return Edits(reference, estimate, kinds[0], kinds[1], order=(order[0], order[1]))
 
 
-TEMPI = ErrorBudget(_KINDS, _align)
-
-
 TASK = Task(
     "tempo",
     "Tempo estimation",
     MappingProxyType({rules.name: rules for rules in (MIR_EVAL, madmom.CONVENTION)}),
     ("p_score",),
-    errors=TEMPI,
+    errors=ErrorBudget(_KINDS, _align),
     doubts=(
         Doubt(
             "tempo_unit",

@@ -223,17 +223,9 @@ def _comparisons(what: str, tempi: ManyTempi, measure: Measure) -> Scored:
     levels = tempi.levels(measure)
     if what == "accuracy1":
         return tempi.weigh(levels[0])
-    counted = _COUNTED[bool(measure["double"]), bool(measure["triple"])]
+    counted = [0, *((1, 2) if measure["double"] else ()), *((3, 4) if measure["triple"] else ())]
     return tempi.weigh(np.logical_or.reduce(levels[counted]))
 
-
-_COUNTED: dict[tuple[bool, bool], slice | list[int]] = {
-    (False, False): slice(1),
-    (True, False): slice(3),
-    (False, True): [0, 3, 4],
-    (True, True): slice(5),
-}
-"""Number of accepted levels, by whether double and half, and triple and a third are accepted."""
 
 METRICS = metrics_in(globals())
 
