@@ -168,12 +168,7 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
             _alike(intervals=_intervals),
         ),
         "series": (_alike(time=_column("time"), frequency=_column("frequency")),),
-        "multipitch": (
-            _alike(
-                time=lambda row: np.array(row.columns["time"], dtype=np.float64),
-                frequencies=_by_level(_column("frequency")),
-            ),
-        ),
+        "multipitch": (_alike(time=_column("time"), frequencies=_by_level(_column("frequency"))),),
         "patterns": (_alike(patterns=_patterns),),
         "tempo": (ArgumentLayout({"tempi": _tempi, "weight": _share}, {"tempi": _estimated_tempi}),),
         "key": (_alike(key=_label),),

@@ -32,20 +32,13 @@ QUALITIES: dict[str, list[int]] = {
 }
 """Quality -> sounding semitones of the 12 above the root, without those above the octave."""
 
+_REDUCED = """
+    minmaj7: min 7, maj9: maj7 9, min9: min7 9, 9: 7 9, b9: 7 b9, #9: 7 #9, 11: 7 9 11, #11: 7 9 #11, 13: 7 9 11 13,
+    b13: 7 9 11 b13, min11: min7 9 11, maj13: maj7 9 11 13, min13: min7 9 11 13
+"""
 EXTENDED_QUALITY_REDUX: dict[str, tuple[str, set[str]]] = {
-    "minmaj7": ("min", {"7"}),
-    "maj9": ("maj7", {"9"}),
-    "min9": ("min7", {"9"}),
-    "9": ("7", {"9"}),
-    "b9": ("7", {"b9"}),
-    "#9": ("7", {"#9"}),
-    "11": ("7", {"9", "11"}),
-    "#11": ("7", {"9", "#11"}),
-    "13": ("7", {"9", "11", "13"}),
-    "b13": ("7", {"9", "11", "b13"}),
-    "min11": ("min7", {"9", "11"}),
-    "maj13": ("maj7", {"9", "11", "13"}),
-    "min13": ("min7", {"9", "11", "13"}),
+    name: (simpler, set(added))
+    for name, simpler, *added in (quality.replace(":", "").split() for quality in _REDUCED.split(","))
 }
 """Extended quality -> the simpler quality and the added degrees."""
 

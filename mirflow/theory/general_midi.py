@@ -66,28 +66,14 @@ _PERCUSSION = """
 PERCUSSION: Final[Mapping[int, str]] = MappingProxyType(dict(enumerate(" ".join(_PERCUSSION.split()).split(", "), 27)))
 """Names of percussion pitches in General MIDI 1 (35 to 81) and 2 (27 to 87)."""
 
-_SHORT = {
-    36: ("BD", "KD", "kick", "kick drum", "bass drum", "bass"),
-    37: ("SS", "side stick", "rim", "rimshot"),
-    38: ("SD", "snare", "snare drum"),
-    39: ("CLP", "clap", "handclap"),
-    42: ("HH", "hihat", "CHH", "HHC", "closed hihat"),
-    43: ("FT", "LFT", "floor tom"),
-    44: ("PHH", "HHP", "pedal hihat"),
-    45: ("LT",),
-    46: ("OHH", "HHO", "open hihat", "OH"),
-    47: ("TT", "MT", "tom", "toms", "tom tom", "tomtom", "mid tom"),
-    49: ("CY", "CYM", "CRC", "CR", "cymbal", "cymbals", "crash", "crash cymbal", "CY+RD"),
-    50: ("HT", "hi tom"),
-    51: ("RD", "RC", "ride", "ride cymbal"),
-    52: ("CHC", "china", "china cymbal"),
-    53: ("RB", "BE", "bell", "bells"),
-    54: ("TB",),
-    55: ("SPC", "splash"),
-    56: ("CB", "cow bell"),
-    60: ("BO", "bongo"),
-    75: ("CL", "clave"),
-}
+_SHORT = """
+    36: BD, KD, kick, kick drum, bass drum, bass; 37: SS, side stick, rim, rimshot; 38: SD, snare, snare drum;
+    39: CLP, clap, handclap; 42: HH, hihat, CHH, HHC, closed hihat; 43: FT, LFT, floor tom; 44: PHH, HHP, pedal hihat;
+    45: LT; 46: OHH, HHO, open hihat, OH; 47: TT, MT, tom, toms, tom tom, tomtom, mid tom;
+    49: CY, CYM, CRC, CR, cymbal, cymbals, crash, crash cymbal, CY+RD; 50: HT, hi tom; 51: RD, RC, ride, ride cymbal;
+    52: CHC, china, china cymbal; 53: RB, BE, bell, bells; 54: TB; 55: SPC, splash; 56: CB, cow bell; 60: BO, bongo;
+    75: CL, clave
+"""
 """Common names of drums and of classes of drums, by their representative pitch."""
 
 
@@ -98,7 +84,11 @@ def _plain(name: str) -> str:
 
 _PITCHES: Mapping[str, int] = MappingProxyType(
     {_plain(name): pitch for pitch, name in PERCUSSION.items()}
-    | {_plain(name): pitch for pitch, names in _SHORT.items() for name in names}
+    | {
+        _plain(name): int(pitch)
+        for pitch, names in (drum.split(":") for drum in _SHORT.split(";"))
+        for name in names.split(",")
+    }
 )
 
 

@@ -125,15 +125,8 @@ _VOCABULARIES: Mapping[bool, frozenset[tuple[int, ...]]] = MappingProxyType(
 )
 """Vocabularies of compared references, by whether chords are tetrads."""
 
-RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType(
-    {
-        "root": None,
-        "majmin": (False, False),
-        "majmin_inv": (False, True),
-        "sevenths": (True, False),
-        "sevenths_inv": (True, True),
-    }
-)
+_FORMS = {f"{name}{bass}": (name == "sevenths", bool(bass)) for name in ("majmin", "sevenths") for bass in ("", "_inv")}
+RULES: Mapping[str, tuple[bool, bool] | None] = MappingProxyType({"root": None, **_FORMS})
 """Whether chords are reduced to tetrads, and keep their bass; None: roots are compared."""
 
 

@@ -81,33 +81,14 @@ def _metrics(name: str, title: str, how: str, ranks: str, frames: tuple[Paramete
     )(_read)
 
 
+_NEIGHBOURING = f"{_BY_SEGMENTS}, and only neighbouring ranks are compared"
+_ALL_RANKS = f"{_BY_SEGMENTS}, and all ranks are compared"
+_BY_LABELS = "frames are ranked by the deepest level on which their labels are equal"
+_of_segments = partial(_metrics, frames=(_WINDOW, _FRAME_SIZE), literature="@mcfee2015")
 METRICS = (
-    *_metrics(
-        "t_{}_reduced",
-        "T-{}, reduced",
-        f"{_BY_SEGMENTS}, and only neighbouring ranks are compared",
-        "neighbouring",
-        (_WINDOW, _FRAME_SIZE),
-        literature="@mcfee2015",
-        needs=NEIGHBOURS,
-    ),
-    *_metrics(
-        "t_{}_full",
-        "T-{}, full",
-        f"{_BY_SEGMENTS}, and all ranks are compared",
-        "different",
-        (_WINDOW, _FRAME_SIZE),
-        literature="@mcfee2015",
-    ),
-    *_metrics(
-        "l_{}",
-        "L-{}",
-        "frames are ranked by the deepest level on which their labels are equal",
-        "different",
-        (_FRAME_SIZE,),
-        literature="@mcfee2017",
-        needs=LABELLED,
-    ),
+    *_of_segments("t_{}_reduced", "T-{}, reduced", _NEIGHBOURING, "neighbouring", needs=NEIGHBOURS),
+    *_of_segments("t_{}_full", "T-{}, full", _ALL_RANKS, "different"),
+    *_metrics("l_{}", "L-{}", _BY_LABELS, "different", (_FRAME_SIZE,), literature="@mcfee2017", needs=LABELLED),
 )
 
 MOST_SEGMENTS = 2**14

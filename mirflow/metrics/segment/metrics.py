@@ -468,18 +468,10 @@ def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, In
 _ROWS = LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=True)
 
 
-_EXTENT = Parameter(
-    "extent",
-    "given",
-    choices=("given", "reference"),
-    help="both sides unmodified, or fitted to the reference as in mir_eval",
-)
-_SILENCE = Parameter(
-    "silence",
-    "ignored",
-    choices=("ignored", "counted"),
-    help=f"boundaries of intervals labelled {', '.join(mirex.SILENCE)}",
-)
+_FITTED = "both sides unmodified, or fitted to the reference as in mir_eval"
+_EXTENT = Parameter("extent", "given", choices=("given", "reference"), help=_FITTED)
+_SILENT = f"boundaries of intervals labelled {', '.join(mirex.SILENCE)}"
+_SILENCE = Parameter("silence", "ignored", choices=("ignored", "counted"), help=_SILENT)
 _POINTS = Parameter("points", 1000, help="number of points from the earliest to the latest time", least=2)
 
 
