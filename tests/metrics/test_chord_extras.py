@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import mir_eval
 import numpy as np
 import pytest
@@ -23,6 +25,11 @@ DECIBEL = get_task("chord").convention("decibel")
 sequence = chord_sequences()
 reference_sequence = chord_sequences(min_size=1)
 hops = st.sampled_from([0.1, 0.25, 0.3, 1 / 3, 2.0])
+
+
+def each_pair(*more: st.SearchStrategy) -> Callable:
+    """Try a test on pairs of sequences, and on what else it takes."""
+    return lambda test: settings(max_examples=40, deadline=None)(given(reference_sequence, sequence, *more)(test))
 
 
 def one(name: str, reference: Sequence_, estimate: Sequence_, grid="union") -> tuple[float, float]:
@@ -63,16 +70,14 @@ def is_right(rule: str, reference: str, estimate: str) -> float:
 
 
 class TestChordSymbolRecall:
-    @given(reference_sequence, sequence, st.sampled_from(["majmin", "sevenths_inv", "mirex"]))
-    @settings(max_examples=40, deadline=None)
+    @each_pair(st.sampled_from(["majmin", "sevenths_inv", "mirex"]))
     def test_is_right_seconds_over_all_seconds(self, reference, estimate, rule) -> None:
         rows = segments(reference, estimate)
         right = sum(seconds for seconds, *labels in rows if is_right(rule, *labels) == 1)
         every = sum(seconds for seconds, *_ in rows)
         assert one(f"csr@{rule}", reference, estimate) == pytest.approx((right / every, every), abs=1e-12)
 
-    @given(reference_sequence, sequence, hops)
-    @settings(max_examples=40, deadline=None)
+    @each_pair(hops)
     def test_frame_wise_is_right_frames_over_all_frames(self, reference, estimate, hop) -> None:
         rows = frames(reference, estimate, hop, reference[0][0])
         right = sum(is_right("majmin", *labels) == 1 for labels in rows)
@@ -89,8 +94,7 @@ class TestChordSymbolRecall:
 
 
 class TestFrames:
-    @given(reference_sequence, sequence, hops)
-    @settings(max_examples=40, deadline=None)
+    @each_pair(hops)
     def test_rules_on_frames_are_right_frames_over_comparable_frames(self, reference, estimate, hop) -> None:
         verdicts = [is_right("majmin", *labels) for labels in frames(reference, estimate, hop)]
         right, comparable = verdicts.count(1.0), len(verdicts) - verdicts.count(-1.0)
@@ -98,8 +102,7 @@ class TestFrames:
         assert score == pytest.approx(right / comparable if comparable else 0.0, abs=1e-12)
         assert weight == pytest.approx(comparable * hop, abs=1e-9)
 
-    @given(reference_sequence, sequence, hops)
-    @settings(max_examples=40, deadline=None)
+    @each_pair(hops)
     def test_segmentation_on_frames_is_that_of_the_frames_runs(self, reference, estimate, hop) -> None:
         rows = frames(reference, estimate, hop)
         if not rows:
@@ -144,8 +147,7 @@ class TestOverlap2008:
             )
             assert one("overlap_2008", *pair)[0] == pytest.approx(expected, abs=1e-12)
 
-    @given(reference_sequence, sequence)
-    @settings(max_examples=40, deadline=None)
+    @each_pair()
     def test_is_the_time_in_the_same_of_25_classes(self, reference, estimate) -> None:
         rows = segments(reference, estimate)
         classes = dict(zip(ODD_LABELS, to_25(encode_vocabulary(ODD_LABELS)).tolist(), strict=True))
@@ -168,8 +170,7 @@ class TestOverlap2008:
 
 
 class TestClassRecall:
-    @given(reference_sequence, sequence, st.sampled_from(["majmin", "triads", "sevenths", "tetrads"]))
-    @settings(max_examples=40, deadline=None)
+    @each_pair(st.sampled_from(["majmin", "triads", "sevenths", "tetrads"]))
     def test_is_the_mean_over_the_references_qualities(self, reference, estimate, name) -> None:
         classes = VOCABULARIES[name].classes
         of = dict(zip(ODD_LABELS, VOCABULARIES[name].classify(encode_vocabulary(ODD_LABELS)).tolist(), strict=True))
@@ -220,11 +221,10 @@ def test_vocabularies_have_one_name_for_each_class(name) -> None:
 
 
 class TestDecibel:
-    @given(reference_sequence, sequence)
-    @settings(max_examples=40, deadline=None)
+    @each_pair()
     def test_does_not_merge_neighbours(self, reference, estimate) -> None:
         rows = to_rows([reference]), to_rows([estimate])
-        found = DECIBEL.score(Pairs(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int)), DECIBEL.select(), "union")
+        found = DECIBEL.score(Pairs.in_order(*rows), DECIBEL.select(), "union")
         estimate = without_instants(reference, estimate)
         intervals, _ = fitted(reference, estimate)
         spans = np.array(reference[:2]).T
@@ -234,12 +234,11 @@ class TestDecibel:
         assert names == ["csr", "undersegmentation", "oversegmentation", "segmentation"]
         assert found.score[0].tolist() == pytest.approx([majmin, under, over, min(under, over)], abs=1e-12)
 
-    @given(reference_sequence, sequence)
-    @settings(max_examples=40, deadline=None)
+    @each_pair()
     def test_evidence_adds_up_to_every_score(self, reference, estimate) -> None:
         rows = to_rows([reference]), to_rows([without_instants(reference, estimate)])
         measures = DECIBEL.select()
-        score = DECIBEL.score(Pairs(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int)), measures, "union")
+        score = DECIBEL.score(Pairs.in_order(*rows), measures, "union")
         for place, measure in enumerate(measures):
             found = DECIBEL.explain(*(from_ragged("intervals", side, 0) for side in rows), measure)
             seconds = found["end"] - found["start"]
@@ -251,8 +250,8 @@ class TestDecibel:
             )
 
     def test_refuses_any_overlap(self) -> None:
-        rows, row = to_rows([chords((0.0, 2.0, "C"), (1.0, 3.0, "C"))]), np.zeros(1, dtype=int)
-        assert list(DECIBEL.score(Pairs(rows, rows, row, row), DECIBEL.select(), "union").refused) == [0]
+        rows = to_rows([chords((0.0, 2.0, "C"), (1.0, 3.0, "C"))])
+        assert list(DECIBEL.score(Pairs.in_order(rows, rows), DECIBEL.select(), "union").refused) == [0]
         assert list(DECIBEL.clean(rows).flaws) == [0]
 
 
@@ -262,8 +261,7 @@ def annotation(side: Sequence_) -> Annotation:
 
 
 class TestEvidence:
-    @given(reference_sequence, sequence, st.sampled_from(["majmin", "tetrads_inv", "overseg", "underseg", "seg"]))
-    @settings(max_examples=40, deadline=None)
+    @each_pair(st.sampled_from(["majmin", "tetrads_inv", "overseg", "underseg", "seg"]))
     def test_adds_up_to_score_and_weight(self, reference, estimate, rule) -> None:
         found = CONVENTION.explain(annotation(reference), annotation(estimate), CONVENTION.select([rule])[0])
         seconds = found["end"] - found["start"]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import json
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 
 import mir_eval
 import numpy as np
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import hierarchy
 
-from .hierarchies import Hierarchy, hierarchies, read_lab
+from .hierarchies import Hierarchy, hierarchies
 
 
 def outcome(function: Callable[..., object], *args: object, **kwargs: object) -> object:
@@ -59,19 +57,6 @@ def test_the_measures_give_mir_evals_scores_and_errors(reference, estimate, wind
     assume(min(spans) >= 1.5)
     check("tmeasure", reference[0], estimate[0], transitive, window, 0.5, 2.0)
     check("lmeasure", *reference, *estimate, 0.5)
-
-
-def test_mir_evals_own_examples(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "hierarchy"
-    sides = []
-    for side in ("ref", "est"):
-        levels = [read_lab(path) for path in sorted(folder.glob(f"{side}*.lab"))]
-        sides += [[times for times, _ in levels], [labels for _, labels in levels]]
-    outputs = sorted(folder.glob("output_w=*.json"))
-    assert outputs
-    for path in outputs:
-        found = hierarchy.evaluate(*sides, window=float(path.stem.partition("=")[2]))
-        assert dict(found) == pytest.approx(json.loads(path.read_text(encoding="utf-8")), abs=1e-12)
 
 
 def test_the_callers_labels_are_not_changed() -> None:

@@ -25,14 +25,8 @@ from tests.event_strategies import pairs, to_rows
 from .plain_madmom import combine, note_scores, onset_scores, tempo_scores
 
 ORACLE = "01_madmom"
-EVENTS = {
-    "precision": "precision",
-    "recall": "recall",
-    "fmeasure": "f_measure",
-    "accuracy": "accuracy",
-    "mean_error": "mean_error",
-    "std_error": "std_error",
-}
+EVENTS = {name.replace("f_m", "fm"): name for name in ("precision", "recall", "f_measure", "accuracy")}
+EVENTS |= {name: name for name in ("mean_error", "std_error")}
 ONSET_SETTINGS: Mapping[str, Mapping[str, float]] = {
     "class_default(window .025, combine 0)": {},
     "cli_default(window .025, combine .03)": {"combine": 0.03},
@@ -55,16 +49,8 @@ TEMPO_SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "tolerance .08": {"tol": 0.08},
 }
 TEMPI = {"pscore": "p_score", "any": "any_correct", "all": "all_correct", "acc1": "accuracy1", "acc2": "accuracy2"}
-CHORDS = {
-    "root": "root",
-    "majmin": "majmin",
-    "majminbass": "majmin_inv",
-    "sevenths": "sevenths",
-    "seventhsbass": "sevenths_inv",
-    "segmentation": "segmentation",
-    "oversegmentation": "oversegmentation",
-    "undersegmentation": "undersegmentation",
-}
+CHORDS = {name.replace("_inv", "bass"): name for name in ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")}
+CHORDS |= {name: name for name in ("segmentation", "oversegmentation", "undersegmentation")}
 
 
 def score(task: str, sides: Sequence[Ragged], given: Mapping[str, Any]) -> tuple[Scores, list[str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from pathlib import Path
 
 import mir_eval
 import numpy as np
@@ -52,18 +50,6 @@ def test_evaluate_gives_mir_evals_scores(pair) -> None:
         warnings.simplefilter("ignore", MirflowWarning)
         found = pattern.evaluate(*pair)
     assert dict(found) == pytest.approx(mir_eval_scores(*pair), abs=1e-12)
-
-
-def test_mir_evals_own_examples_but_for_its_misspelt_threshold(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "pattern"
-    references = sorted(folder.glob("ref*.txt"))
-    assert references
-    for path in references:
-        sides = [mir_eval.io.load_patterns(str(folder / path.name.replace("ref", side))) for side in ("ref", "est")]
-        expected = json.loads((folder / f"output{path.stem[3:]}.json").read_text(encoding="utf-8"))
-        true = mir_eval.pattern.occurrence_FPR(*sides, thres=0.5)
-        expected |= dict(zip(("F_occ.5", "P_occ.5", "R_occ.5"), map(float, true), strict=True))
-        assert dict(pattern.evaluate(*sides)) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["evaluate", *THREE, *FIRST, "validate"])
