@@ -16,7 +16,6 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError
 from mirflow.metrics.base import Convention, Pairs, Scores, get_task
 from mirflow.metrics.chord.metrics import clean
-from mirflow.theory.leadsheet import not_a_chord
 
 from .chord_pairs import Sequence_, chord_sequences, mir_eval_scores, read_lab, to_rows
 
@@ -131,50 +130,10 @@ def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> N
 GOOD = chords((0.0, 1.0, "C"), (1.0, 2.0, "G"))
 
 
-def test_intervals_without_length_are_dropped_and_counted() -> None:
-    cleaned = clean(to_rows([GOOD, chords((0.0, 1.0, "C"), (1.0, 1.0, "N"), (1.0, 2.0, "G"), (2.0, 2.0, "N")), GOOD]))
-    assert cleaned.rows.counts[0].tolist() == [2, 2, 2]
-    assert cleaned.rows.columns["end"].tolist() == [1.0, 2.0] * 3
-    assert cleaned.repairs.tolist() == [0, 2, 0]
-
-
-def test_rows_out_of_order_are_sorted_and_counted() -> None:
-    cleaned = clean(to_rows([GOOD, chords((1.0, 2.0, "G"), (2.0, 3.0, "A"), (0.0, 1.0, "C"))]))
-    assert cleaned.rows.columns["start"].tolist() == [0.0, 1.0, 0.0, 1.0, 2.0]
-    assert [cleaned.rows.labels[code] for code in cleaned.rows.columns["label"]] == ["C", "G", "C", "G", "A"]
-    assert cleaned.repairs.tolist() == [0, 1]
-
-
 def test_gaps_are_kept_and_counted() -> None:
     cleaned = clean(to_rows([chords((0.0, 1.0, "C"), (1.5, 2.0, "G"), (3.0, 4.0, "C"))]))
     assert cleaned.rows.counts[0].tolist() == [3]
     assert cleaned.repairs.tolist() == [2]
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ((1.0, float("nan"), "C"), "time is not finite: 1.0 to nan s"),
-        ((float("inf"), float("inf"), "C"), "time is not finite: inf to inf s"),
-        ((-1.0, 2.0, "C"), "time is negative: -1.0 to 2.0 s"),
-        ((2.0, 1.5, "C"), "interval ends before it starts: 2.0 to 1.5 s"),
-        ((2.0, 3.0, "H:maj"), not_a_chord("H:maj")),
-        ((2.0, 3.0, "C:maj11"), not_a_chord("C:maj11")),
-        ((1.5, 3.0, "F"), "overlaps the row before it: 1.5 s is before 2.0 s"),
-    ],
-)
-def test_flaws_name_the_item_as_read(row, message) -> None:
-    dropped = (0.5, 0.5, "N")
-    bad = chords((0.0, 1.0, "C"), dropped, (1.0, 2.0, "G"), row)
-    cleaned = clean(to_rows([GOOD, bad, GOOD]))
-    assert {place: (flaw.item, flaw.message) for place, flaw in cleaned.flaws.items()} == {1: (3, message)}
-    assert cleaned.rows.counts[0].tolist() == [2, 0, 2]
-    assert cleaned.repairs.tolist() == [0, 0, 0]
-
-
-def test_the_first_flaw_of_a_row_is_named() -> None:
-    cleaned = clean(to_rows([chords((0.0, 1.0, "C"), (1.0, 2.0, "H"), (3.0, 2.5, "C"), (4.0, 5.0, "J"))]))
-    assert cleaned.flaws[0].item == 1
 
 
 def test_an_overlap_is_named_by_the_item_as_read_after_sorting() -> None:

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError
 from mirflow.metrics import key, local_key
-from mirflow.metrics.local_key import clean
 
 from .batches import score_pairs
 
@@ -85,30 +84,6 @@ def test_arrays_of_one_pair() -> None:
     assert local_key.weighted_score(reference, estimate, allow_descending_fifths=False) == 0.75
     with pytest.raises(AnnotationError, match="estimate: not a key: 'H major'"):
         local_key.same(reference, ([[0.0, 8.0]], ["H major"]))
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([(0.0, 4.0, "Cm")], "for C minor write C:min"),
-        ([(0.0, 4.0, "Am7")], "this is a chord; use task chord for chords"),
-        ([(4.0, 0.0, "C major")], "ends before it starts"),
-        ([(0.0, 4.0, "C major"), (3.0, 5.0, "C major")], "overlaps the row before it: 3.0 s is before 4.0 s"),
-        ([(np.nan, 4.0, "C major")], "not finite"),
-        ([(-1.0, 4.0, "C major")], "negative"),
-    ],
-)
-def test_flaws(rows: list[tuple[float, float, str]], message: str) -> None:
-    columns = {name: np.array([row[place] for row in rows]) for place, name in enumerate(("start", "end"))}
-    (flaw,) = clean(to_ragged([Annotation("intervals", columns, [row[2] for row in rows])])).flaws.values()
-    assert message in flaw.message
-
-
-def test_rows_out_of_order_and_without_length_are_repaired_and_counted() -> None:
-    columns = {"start": np.array([4.0, 0.0, 8.0]), "end": np.array([8.0, 4.0, 8.0])}
-    cleaned = clean(to_ragged([Annotation("intervals", columns, ["G major", "C major", "X"])]))
-    assert cleaned.rows.columns["start"].tolist() == [0.0, 4.0]
-    assert cleaned.repairs.tolist() == [2]
 
 
 def test_evidence_has_the_relation_of_each_stretch() -> None:

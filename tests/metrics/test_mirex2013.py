@@ -112,32 +112,10 @@ class TestClean:
         assert cleaned.repairs.tolist() == [4, 0]
         assert cleaned.flaws == {}
 
-    @pytest.mark.parametrize(
-        ("segment", "message"),
-        [
-            ((1.0, float("nan"), "C"), "time is not finite: 1.0 to nan s"),
-            ((1.0, float("inf"), "C"), "time is not finite: 1.0 to inf s"),
-            ((-1.0, 1.0, "C"), "time is negative: -1.0 to 1.0 s"),
-            ((2.0, 1.0, "C"), "interval ends before it starts: 2.0 to 1.0 s"),
-            ((1.0, 2.0, "H:maj"), "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N"),
-            ((1.0, 2.0, "C:maj(*b3)"), "not a chord: 'C:maj(*b3)' omits the degree b3, which it does not have"),
-        ],
-    )
-    def test_a_row_that_cannot_be_scored_is_emptied_and_named(self, segment: Segment, message: str) -> None:
-        cleaned = CONVENTION.clean(rows(span("C"), [(0, 1, "C"), segment], span("G")))
-        assert list(cleaned.flaws) == [1]
-        assert (cleaned.flaws[1].item, cleaned.flaws[1].message) == (1, message)
-        assert cleaned.rows.counts[0].tolist() == [1, 0, 1]
-        assert cleaned.repairs.tolist() == [0, 0, 0]
-
     def test_a_segment_without_a_label_is_named(self) -> None:
         one = np.array([1], dtype=np.int64)
         unlabelled = Ragged({"start": np.array([0.0]), "end": np.array([1.0]), "label": np.array([-1])}, (one,))
         assert CONVENTION.clean(unlabelled).flaws[0].message == "has no label; use N for no chord"
-
-    def test_the_first_flaw_of_a_row_is_the_one_that_is_named(self) -> None:
-        cleaned = CONVENTION.clean(rows([(0, 1, "C"), (1, 2, "oops"), (2, 1, "G")]))
-        assert cleaned.flaws[0].item == 1
 
     def test_an_estimate_that_ends_early_is_counted_with_its_pair(self) -> None:
         references, estimates = rows(span("C")), rows(span("C"), [(0, 0.5, "C")], [])
