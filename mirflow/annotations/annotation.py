@@ -199,8 +199,13 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
         columns[name] = np.concatenate(
             [absent(kind, name, _size(owner, depth)) if column is None else column for owner, column in held]
         )
-    if any(annotation.labels is not None for annotation in annotations):
-        columns["label"] = _codes(annotations, vocabulary)
+    labelled = [annotation.labels is not None for annotation in annotations]
+    if any(labelled):
+        codes = encode((annotation.labels or () for annotation in annotations), vocabulary)
+        sizes = [] if all(labelled) else [_size(annotation, len(kind.dims)) for annotation in annotations]
+        columns["label"] = codes if all(labelled) else np.full(sum(sizes), -1, dtype=np.int64)
+        if sizes:  # the items of an annotation without labels keep -1
+            columns["label"][np.repeat(labelled, sizes)] = codes
     outer = np.array([len(annotation) for annotation in annotations], dtype=np.int64)
     inner = tuple(np.concatenate(level) for level in zip(*(a.inner_counts for a in annotations), strict=True))
     return Ragged(columns, (outer, *inner), tuple(vocabulary), kind.depths)
@@ -215,19 +220,6 @@ def absent(kind: Kind, name: str, size: int) -> Column:
     if name == "label":
         return np.full(size, -1, dtype=np.int64)
     return np.full(size, "" if kind.variable(name).dtype == "str" else np.nan)
-
-
-def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int:
-    """Codes of all labels; -1 for the items of an annotation without labels."""
-    codes = encode((annotation.labels or () for annotation in annotations), vocabulary)
-    if all(annotation.labels is not None for annotation in annotations):
-        return codes
-    depth = len(annotations[0].schema.dims)
-    sizes = [_size(annotation, depth) for annotation in annotations]
-    labelled = np.repeat([annotation.labels is not None for annotation in annotations], sizes)
-    spread = np.full(len(labelled), -1, dtype=np.int64)
-    spread[labelled] = codes
-    return spread
 
 
 def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute] | None = None) -> Annotation:

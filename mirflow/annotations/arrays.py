@@ -227,30 +227,24 @@ def _text(name: str, item: Any) -> str:
 def _flat(kind: Kind, given: Mapping[str, Any]) -> Laid:
     """Columns of kinds with one dim, from columns and from arrays that contain several."""
     columns = dict(given)
-    for argument, unfold in (("intervals", _intervals), ("notes", _table)):
+    for argument in ("intervals", "notes"):
         if argument in columns:
-            held = unfold(kind, columns.pop(argument))
-            _demand_alone(argument, columns, tuple(held))
-            columns |= held
+            value = columns.pop(argument)
+            names: tuple[str, ...] = ("start", "end")
+            if argument == "notes":  # rows of time, (time of detection,) position and pitch
+                table = as_array("notes", value)
+                width = table.shape[1] if table.ndim == 2 else len(kind.narrow_order)
+                names = kind.usual_order if width == len(kind.usual_order) else kind.narrow_order
+            held = numbers(argument, value, (None, len(names))).T.copy()
+            _demand_alone(argument, columns, names)
+            columns |= dict(zip(names, held, strict=True))
     return columns, ()
-
-
-def _intervals(kind: Kind, value: Any) -> Values:
-    return dict(zip(("start", "end"), numbers("intervals", value, (None, 2)).T.copy(), strict=True))
 
 
 def _demand_alone(argument: str, columns: Mapping[str, Any], names: Sequence[str]) -> None:
     twice = [name for name in names if name in columns]
     if twice:
         raise InvalidAnnotationError(f"{argument} and {twice[0]} are given, but the former contains the latter")
-
-
-def _table(kind: Kind, value: Any) -> Values:
-    """Notes of a performance: rows of time, (time of detection,) position and pitch."""
-    table = as_array("notes", value)
-    width = table.shape[1] if table.ndim == 2 else len(kind.narrow_order)
-    names = kind.usual_order if width == len(kind.usual_order) else kind.narrow_order
-    return dict(zip(names, numbers("notes", value, (None, len(names))).T.copy(), strict=True))
 
 
 def _listed(kind: Kind, given: Mapping[str, Any]) -> Laid:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 
 import numpy as np
 
@@ -79,7 +80,10 @@ class Classes:
         """
         names = [normal_form(name) for name in names]
         paths = dict(_paths(tree or {}, ()))
-        table = {(one, other): _shared(paths[one], paths[other]) for one in paths for other in paths if one != other}
+        table: dict[tuple[str, str], float] = {}
+        for one, other in permutations(paths, 2):
+            same = [here == there for here, there in zip(paths[one], paths[other], strict=False)]
+            table[one, other] = [*same, False].index(False) / max(len(paths[one]), len(paths[other]))
         for reference, others in (credit or {}).items():
             table |= {(normal_form(reference), normal_form(other)): float(value) for other, value in others.items()}
         every = dict.fromkeys([*names, *paths, *(name for pair in table for name in pair)])
@@ -153,12 +157,3 @@ def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...
     if twice is not None:
         raise AnnotationError(f"the class {twice!r} occurs twice in the tree")
     return listed
-
-
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> float:
-    common = 0
-    for here, there in zip(one, other, strict=False):
-        if here != there:
-            break
-        common += 1
-    return common / max(len(one), len(other))

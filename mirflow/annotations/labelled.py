@@ -38,13 +38,10 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
             values = texts_at(annotation.labels)
         if values is not None:
             dim = kind.dims[(variable.depth or len(kind.dims)) - 1]
-            variables[variable.name] = (dim, values, _attrs(variable.long_name, variable.units))
+            units = {} if variable.units is None else {"units": variable.units}
+            variables[variable.name] = (dim, values, {"long_name": variable.long_name, **units})
     told = {ACCOUNT: write_account(annotation.account)} if annotation.account else {}
     return xr.Dataset(variables, attrs={"kind": kind.name, **annotation.attrs, **told})
-
-
-def _attrs(long_name: str, units: str | None) -> dict[str, str]:
-    return {"long_name": long_name} if units is None else {"long_name": long_name, "units": units}
 
 
 def from_dataset(dataset: xr.Dataset) -> Annotation:
@@ -61,26 +58,23 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
     if missing:
         raise AnnotationError(f"an annotation of kind {name!r} needs the variables {', '.join(missing)}")
-    held = {v.name: v.dtype for v in kind.variables if v.name != "label" and v.name in dataset.variables}
+    dtypes = {v.name: v.dtype for v in kind.variables if v.name != "label" and v.name in dataset.variables}
     columns: dict[str, Column] = {
-        name: np.asarray(dataset[name].values, dtype=DTYPES[dtype]) for name, dtype in held.items()
+        name: np.asarray(dataset[name].values, dtype=DTYPES[dtype]) for name, dtype in dtypes.items()
     }
     labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
-    inner = tuple(_counts(size, dataset[size].values) for size in sizes)
-    for dim, counts in zip(kind.dims[1:], inner, strict=True):
+    inner: tuple[Int, ...] = ()
+    for dim in kind.dims[1:]:
+        held = dataset[f"{dim}_size"].values  # perhaps floats, after alignment or in files of other programs
+        if held.dtype.kind not in "iuf" or not ((held >= 0) & (held < 2**53) & (held == np.floor(held))).all():
+            raise AnnotationError(f"{dim}_size must contain whole numbers of at least 0")
+        counts = held.astype(np.int64)
+        inner += (counts,)
         if int(counts.sum()) != dataset.sizes[dim]:
             raise AnnotationError(f"{dim}_size counts {int(counts.sum())} {dim}s, but there are {dataset.sizes[dim]}")
     attrs = {str(key): value for key, value in dataset.attrs.items() if key not in ("kind", ACCOUNT)}
     account = read_account(str(dataset.attrs.get(ACCOUNT, "")))
     return Annotation(name, columns, labels, inner, attrs=attrs, account=account)
-
-
-def _counts(name: str, values: Any) -> Int:
-    """Counts of a nested kind, which may be floats after alignment or in files of other programs."""
-    counts = np.asarray(values)
-    if counts.dtype.kind not in "iuf" or not np.all((counts >= 0) & (counts < 2**53) & (counts == np.floor(counts))):
-        raise AnnotationError(f"{name} must contain whole numbers of at least 0")
-    return counts.astype(np.int64)
 
 
 AMPLITUDE = "amplitude"

@@ -303,7 +303,7 @@ class ReadingCommand(Command):
 def _reading_options() -> list[Option]:
     from ..readers.options import OPTIONS
 
-    return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.places[1])
+    return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.place)
 
 
 def _parameter(option: Option, side: str) -> click.Option:

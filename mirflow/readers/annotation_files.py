@@ -101,10 +101,8 @@ def _reading(
 
 def says_namespace(source: object, options: Mapping[str, Any] = MappingProxyType({})) -> bool:
     """True for a jams object and for the path of a JAMS file, whose annotations name their namespaces."""
-    if is_jams(source):
-        return True
-    if not isinstance(source, str | os.PathLike):
-        return False
+    if is_jams(source) or not isinstance(source, str | os.PathLike):
+        return is_jams(source)
     return (options.get("format") or format_named(os.fspath(source))) == "jams"
 
 

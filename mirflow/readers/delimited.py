@@ -331,7 +331,13 @@ def _all_at_once(text: str, lines: Sequence[str], start: int, layout: Layout, at
     except (ValueError, IndexError):
         return None
     if labels is not None:
-        if _are_odd("\n".join(labels), layout):
+        # Quoted, padded, or followed by another column; Unicode has more blanks.
+        joined, after = "\n".join(labels), f"{layout.separator}\n"
+        if any(mark in joined for mark in ("\t", " \n", "\n ", '"')) or " " in (joined[:1], joined[-1:]):
+            return None
+        if layout.separator != "whitespace" and after in f"{joined}\n":
+            return None
+        if layout.header is not None and not joined.isascii():
             return None
         if layout.usual:  # the labels clearly belong to the task, and further columns are bar numbers
             more = fields[layout.width :]
@@ -385,15 +391,6 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
     if len(table) != len(rows):  # blank lines
         raise ValueError
     return {name: np.ascontiguousarray(table[:, place]) for name, place in zip(names, places, strict=True)}, table
-
-
-def _are_odd(labels: str, layout: Layout) -> bool:
-    """True if a label, one per line, is quoted, padded, or followed by another column."""
-    if any(text in labels for text in ("\t", " \n", "\n ", '"')) or " " in (labels[:1], labels[-1:]):
-        return True
-    if layout.separator != "whitespace" and f"{layout.separator}\n" in f"{labels}\n":
-        return True
-    return layout.header is not None and not labels.isascii()  # Unicode has more blanks
 
 
 def _as_annotation(

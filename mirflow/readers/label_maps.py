@@ -55,9 +55,9 @@ class LabelMap:
 
     def map(self, labels: Iterable[str]) -> list[str]:
         """Map labels; empty labels stay empty."""
-        given = list(labels)
-        known = self._known(given)
-        return [self._other(label) if (found := known[label]) is None else found for label in given]
+        every = list(labels)
+        known = {label: result for label, result in self._known(every).items() if result is not None}
+        return [known.get(label, label if self.default is None else self.default) for label in every]
 
     def apply(self, annotation: Annotation) -> Annotation:
         """Map the labels of an annotation, if it has any.
@@ -66,31 +66,26 @@ class LabelMap:
         """
         if annotation.labels is None:
             return annotation
-        known = self._known(annotation.labels)
-        labels = [self._other(one) if (found := known[one]) is None else found for one in annotation.labels]
+        known, labels = self._known(annotation.labels), self.map(annotation.labels)
         lost = [label for label in annotation.labels if known[label] is None]
-        account = annotation.account
-        if self.default is not None and len(lost) > 1 and 2 * len(lost) > sum(map(bool, labels)):
+        account, count = annotation.account, sum(map(bool, labels))
+        if self.default is not None and len(lost) > 1 and 2 * len(lost) > count:
             shown = ", ".join(map(repr, sorted(set(lost))[:3]))
-            message = (
-                f"{len(lost)} of {sum(map(bool, labels))} labels ({shown}) are not in the map and became "
-                f"{self.default!r}; check that this is the right map"
-            )
-            account = (*account, Remark("unmapped", message, count=len(lost)))
+            message = f"{len(lost)} of {count} labels ({shown}) are not in the map and became {self.default!r}"
+            remark = Remark("unmapped", f"{message}; check that this is the right map", count=len(lost))
+            account = (*account, remark)
         return replace(annotation, labels=labels, account=account)
 
     def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
         """Replacements of labels; None for labels missing from the map."""
         results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
+        known: dict[str, str | None] = {}
         equal = {result.lower(): result for result in results} | dict(self.equal) | {"": ""}
-        return {label: self._find(label.lower(), equal) for label in dict.fromkeys(labels)}
-
-    def _find(self, lowered: str, equal: Mapping[str, str]) -> str | None:
-        found = equal.get(lowered)
-        return found if found is not None else next((other for part, other in self.contain if part in lowered), None)
-
-    def _other(self, label: str) -> str:
-        return label if self.default is None else self.default
+        for label in dict.fromkeys(labels):
+            lowered = label.lower()
+            parts = (other for part, other in self.contain if part in lowered)
+            known[label] = equal[lowered] if lowered in equal else next(parts, None)
+        return known
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -184,9 +184,22 @@ def named_columns(
         raise InvalidAnnotationError(_unnamed(kind, header, needed, places), path=name, line=line)
     if "end" in places:
         places.pop("duration", None)
-    problem = "" if kind.listed else _unknown(kind, header, places, task)
-    if problem:
-        raise InvalidAnnotationError(problem, path=name, line=line)
+    usual = {**HEADINGS, **kind.headings}
+    read = {*places, *(("end", "duration") if {"end", "duration"} & set(places) else ())}
+    own = {one for column in read for one in usual.get(column, ())}
+    lacking = [column for column in kind.columns if column not in (*read, *_BY_NAME_ALONE)]
+    named = {column: header[where] for column, where in places.items()}
+    for index, one in enumerate(map(heading, () if kind.listed else header)):
+        if index in places.values() or one in own or one in SEPARATING or is_beside(one):
+            continue
+        if one in _KNOWN:  # a column of another kind
+            hint = look(_guess(header), kind)
+            message = f"the header has a column {header[index]!r}, which {task or kind.name} does not have{hint}"
+            raise InvalidAnnotationError(f"{message}; or declare {declare_columns(named)}", path=name, line=line)
+        if lacking:  # it may be a missing one
+            message = f"unknown column {header[index]!r} in the header, which may be the {' or '.join(lacking)}"
+            message += f": declare {declare_columns({**named, lacking[0]: header[index]})}; if it is not, declare "
+            raise InvalidAnnotationError(message + declare_columns(named), path=name, line=line)
     return places
 
 
@@ -291,27 +304,6 @@ def spell(options: Mapping[str, Any]) -> str:
             keys.append(f"{name}: [{text}]" if isinstance(value, list) else f"{name}: {text}")
         typed.append(f"--{name.replace('_', '-')} {shlex.quote(text)}")
     return f"{' and '.join(keys)} ({' '.join(typed)})"
-
-
-def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task: str | None) -> str:
-    """Message about a column that is unknown to the kind, or that may be a missing one."""
-    usual = {**HEADINGS, **kind.headings}
-    read = {*places, *(("end", "duration") if {"end", "duration"} & set(places) else ())}
-    own = {one for column in read for one in usual[column]}
-    lacking = [column for column in kind.columns if column not in (*read, *_BY_NAME_ALONE)]
-    named = {column: header[where] for column, where in places.items()}
-    for index, one in enumerate(map(heading, header)):
-        if index in places.values() or one in own or one in SEPARATING or is_beside(one):
-            continue
-        if one in _KNOWN:
-            hint = look(_guess(header), kind)
-            message = f"the header has a column {header[index]!r}, which {task or kind.name} does not have{hint}"
-            return f"{message}; or declare {declare_columns(named)}"
-        if lacking:
-            message = f"unknown column {header[index]!r} in the header, which may be the {' or '.join(lacking)}"
-            declared = declare_columns({**named, lacking[0]: header[index]})
-            return f"{message}: declare {declared}; if it is not, declare {declare_columns(named)}"
-    return ""
 
 
 def _guess(header: Sequence[str]) -> str:

@@ -130,18 +130,17 @@ class _Performance:
 
     def seconds(self, ticks: Float) -> Float:
         """Times of ticks, by the constant tempo of the file."""
-        rate, units = (self._clock(name) for name in ("midiClockRate", "midiClockUnits"))
-        return np.asarray(rate * ticks / (1e6 * units), dtype=np.float64)
-
-    def _clock(self, name: str) -> float:
-        if name not in self.info:
-            raise InvalidAnnotationError(f"no info({name},...), so times in seconds are unknown", path=self.name)
-        text, line = self.info[name]
-        number = self._number(text, line)
-        if number <= 0:
-            message = f"invalid {name} {text}: expected a positive number"
-            raise InvalidAnnotationError(message, path=self.name, line=line)
-        return number
+        clock = []
+        for name in ("midiClockRate", "midiClockUnits"):
+            if name not in self.info:
+                message = f"no info({name},...), so times in seconds are unknown"
+                raise InvalidAnnotationError(message, path=self.name)
+            text, line = self.info[name]
+            clock.append(self._number(text, line))
+            if clock[-1] <= 0:
+                message = f"invalid {name} {text}: expected a positive number"
+                raise InvalidAnnotationError(message, path=self.name, line=line)
+        return np.asarray(clock[0] * ticks / (1e6 * clock[1]), dtype=np.float64)
 
     def last(self) -> float:
         """Tick of the last event."""

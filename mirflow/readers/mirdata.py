@@ -67,7 +67,14 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     elif annotator is not None:
         raise InvalidAnnotationError(f"{type(value).__name__} has only one annotator: omit {annotator!r}")
     if isinstance(value, str | int | float | list | tuple):
-        return reading.with_labels(_from_plain(value, reading.kind))
+        texts: Any = [value] if isinstance(value, str) else value
+        named = isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts)
+        if reading.kind in ("key", "labels") and named:
+            labels = [" ".join(text.split()) for text in texts]
+            return reading.with_labels(Annotation(reading.kind, {}, labels, lines=()))
+        if reading.kind == "tempo" and isinstance(value, int | float) and not isinstance(value, bool):
+            return reading.with_labels(Annotation("tempo", {"tempo": np.array([value], dtype=np.float64)}, lines=()))
+        raise InvalidAnnotationError(f"{type(value).__name__} {value!r:.60} holds no {reading.kind}")
     names = [one.__name__ for one in type(value).__mro__]
     made = next((_CLASSES[name][1] for name in names if name in _CLASSES), None)
     if made is None:
@@ -89,15 +96,6 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
     elif reading.notation != HARTE:
         annotation = in_harte(annotation, names[0])
     return reading.with_labels(annotation)
-
-
-def _from_plain(value: Any, kind: str) -> Annotation:
-    texts = [value] if isinstance(value, str) else value
-    if kind in ("key", "labels") and isinstance(texts, list | tuple) and all(isinstance(one, str) for one in texts):
-        return Annotation(kind, {}, [" ".join(text.split()) for text in texts], lines=())
-    if kind == "tempo" and isinstance(value, int | float) and not isinstance(value, bool):
-        return Annotation(kind, {"tempo": np.array([value], dtype=np.float64)}, lines=())
-    raise InvalidAnnotationError(f"{type(value).__name__} {value!r:.60} holds no {kind}")
 
 
 def _seconds(times: Any, unit: str) -> Float:

@@ -152,25 +152,21 @@ class ReferenceNames:
         own, reference = _names(estimates[track]), self.of(track)
         listed = set(own)
         missed = {strip_name(name): name for name in reversed(list(reference)) if name not in listed}
-        for name in own:
-            meant = missed.get(strip_name(name))
-            if meant is not None and name not in reference:
-                return (
-                    f"some items of system {system!r} occur in the reference, others would only without folders and "
-                    f"suffixes: {name!r} is listed for {track!r}, the reference has {meant!r}; use the same names on "
-                    "both sides"
-                )
-        return ""
+        name = next((name for name in own if strip_name(name) in missed and name not in reference), None)
+        if name is None:
+            return ""
+        return (
+            f"some items of system {system!r} occur in the reference, others would only without folders and suffixes: "
+            f"{name!r} is listed for {track!r}, the reference has {missed[strip_name(name)]!r}; use the same names on "
+            "both sides"
+        )
 
 
 def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
     """Two names with the same counterpart, or None."""
     first: dict[str, str] = {}
-    for name, theirs in called.items():
-        other = first.setdefault(theirs, name)
-        if other != name:
-            return other, name
-    return None
+    pairs = ((first.setdefault(theirs, name), name) for name, theirs in called.items())
+    return next((pair for pair in pairs if pair[0] != pair[1]), None)
 
 
 def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:

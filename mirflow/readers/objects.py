@@ -444,7 +444,11 @@ class LongTable:
         columns = table_columns(table)
         if TRACK not in columns:
             raise InvalidAnnotationError(f"a table of many tracks needs a column {TRACK!r}; {suggest(TRACK, columns)}")
-        keys = [_names(columns, name) for name in (SYSTEM, TRACK) if name in columns]
+        keys = []
+        for name in (SYSTEM, TRACK) if SYSTEM in columns else (TRACK,):
+            keys.append(list(map(normal_form, texts(name, columns[name]))))
+            if "" in keys[-1]:
+                raise InvalidAnnotationError(f"row {keys[-1].index('') + 1} of the table has no {name}")
         groups = group_by_key(zip(*keys, strict=True))
         rows = {(key if len(key) == 2 else ("", *key)): places for key, places in groups.items()}
         systems = dict.fromkeys(system for system, _ in rows) if SYSTEM in columns else ()
@@ -485,13 +489,6 @@ class LongTable:
 
 def _is_given(value: Any) -> bool:
     return value is not None and value != "" and value == value
-
-
-def _names(columns: Mapping[str, Column], name: str) -> list[str]:
-    found = list(map(normal_form, texts(name, columns[name])))
-    if "" in found:
-        raise InvalidAnnotationError(f"row {found.index('') + 1} of the table has no {name}")
-    return found
 
 
 def name_keys(keys: Sequence[Any], what: str) -> list[str]:

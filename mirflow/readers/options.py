@@ -50,7 +50,17 @@ Notation = Literal["harte", "leadsheet"]
 HARTE: Notation = "harte"
 Normalize = Literal["jam_alt"]
 AUTO = "auto"
-_LAST = (math.inf, math.inf)
+_KEYS = (
+    *("format", "namespace", "columns", "delimiter", "header", "comment", "time_unit", "pitch_unit", "decimal"),
+    *("drums", "instrument", "encoding", "last", "select", "levels", "sources", "exclude", "exclude_same", "max_bytes"),
+)
+"""Options in the order of the keys of a pipeline. All others come after them, and signatures of results contain them
+only if they are not at their defaults, so that older results stay valid."""
+_TYPED = (
+    *("format", "namespace", "columns", "delimiter", "decimal", "header", "comment", "encoding", "time_unit"),
+    *("pitch_unit", "select", "levels", "sources", "exclude", "exclude_same", "last", "drums", "instrument"),
+)
+"""Options in the order of a command; all others come after them."""
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
 _FRAMES = re.compile(r"frames@(\d*\.?\d+(?:[eE][-+]?\d+)?)(?:\+(\d*\.?\d+))?")
 _DELIMITERS = {
@@ -72,10 +82,14 @@ class Option:
     help: str | None
     spelling: str
     listed: bool
-    places: tuple[float, float]
     made_by: Callable[[str], Any] | None = None
     name: str = ""
     type: Any = None
+
+    @property
+    def place(self) -> int:
+        """Position among the options of a command."""
+        return _TYPED.index(self.name) if self.name in _TYPED else len(_TYPED)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -113,7 +127,6 @@ def option(
     *,
     spelling: str = "",
     listed: bool = False,
-    places: tuple[float, float] = _LAST,
     made_by: Callable[[str], Any] | None = None,
 ) -> Any:
     """Declare an option of reading: a field of `DelimitedOptions` (text) or `Reading` (files of any format).
@@ -132,13 +145,10 @@ def option(
         The name on the command line, if it differs.
     listed : bool
         Whether the command's help lists the choices, which are those of the field's type.
-    places : tuple of (float, float)
-        Position among the keys of a pipeline and among the options of a command. By default at the end; signatures of
-        results then contain the option only if it is not at its default, so that older results stay valid.
     made_by : callable or None
         Converts the text that users write to the field's value; results depend on its ``repr``.
     """
-    declared = Option(default, words, help, spelling, listed, places, made_by)
+    declared = Option(default, words, help, spelling, listed, made_by)
     return field(default=default, metadata={"option": declared})
 
 
@@ -159,7 +169,7 @@ class _Signed:
         signed = [
             f"{one.name}={value!r}"
             for one, value in values
-            if "option" not in one.metadata or one.metadata["option"].places != _LAST or value != one.default
+            if "option" not in one.metadata or one.name in _KEYS or value != one.default
         ]
         return f"{type(self).__name__}({', '.join(signed)})"
 
@@ -180,17 +190,13 @@ class DelimitedOptions(_Signed):
         None,
         "A character, or tab, comma, semicolon, whitespace.",
         "Text: a character, or tab, comma, semicolon, whitespace. Default: inferred from the file.",
-        places=(2, 4),
     )
     # None: it does if no field is a number and one is a known name.
     header: bool | None = option(
-        None,
-        "Whether the first row holds names of columns.",
-        "Text: whether the first row holds names of columns.",
-        places=(3, 6),
+        None, "Whether the first row holds names of columns.", "Text: whether the first row holds names of columns."
     )
     comment: str = option(
-        "#", "Lines that begin with it are skipped.", "Text: skip lines that begin with it. Default: #.", places=(4, 7)
+        "#", "Lines that begin with it are skipped.", "Text: skip lines that begin with it. Default: #."
     )
     # Files of many tracks also have `track`, and perhaps `system` and `annotator`. Intervals with neither end nor
     # duration make a list of boundaries: each lasts until the next row's start. A series without a column of times
@@ -200,34 +206,26 @@ class DelimitedOptions(_Signed):
         "Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ...; "
         "in Parquet files also the path of a field, such as chords.start.",
         "Text: contents of the columns, such as start=0,label=1. Default: inferred from the header.",
-        places=(1, 3),
     )
     time_unit: str = option(
         AUTO,
         "auto (s, but ms in files of score following), s, ms, samples@44100, frames@0.01 (frames with that hop), or "
         "frames@0.02+0.01, whose frame 0 is at 0.01 s.",
         "Text: s, ms, samples@44100 or frames@0.01.",
-        places=(5, 9),
     )
-    encoding: str = option("utf-8", "Encoding of delimited files.", "Encoding of text. Default: utf-8.", places=(10, 8))
+    encoding: str = option("utf-8", "Encoding of delimited files.", "Encoding of text. Default: utf-8.")
     last: Last = option(
         "end",
         "Meaning of the last row of a list of boundaries: the end of the row above, or an interval without length.",
         "The last row of a list of boundaries: end (of the row above), or keep.",
-        places=(11, 16),
     )
     pitch_unit: PitchUnit = option(  # see mirflow.theory.pitch.to_hertz
-        "Hz",
-        "Unit of pitches in delimited files: Hz or MIDI.",
-        "Unit of pitches in text. Default: Hz.",
-        listed=True,
-        places=(6, 10),
+        "Hz", "Unit of pitches in delimited files: Hz or MIDI.", "Unit of pitches in text. Default: Hz.", listed=True
     )
     decimal: Decimal | None = option(
         None,
         "The decimal separator; default: a point, or a comma if semicolons separate columns.",
         "Text: the decimal separator, . or ,. Default: a comma if semicolons separate columns.",
-        places=(7, 5),
     )
 
     def __post_init__(self) -> None:
@@ -321,13 +319,11 @@ class Reading(_Signed):
         "Format of the files; default: by their suffix.",
         "Format of the files: jams, csv, midi, ... Default: by their suffix.",
         spelling="input-format",  # --format is the format of the output
-        places=(-2, 1),
     )
     namespace: str | None = option(
         None,
         "The namespace to read from JAMS files; default: those that the task can read.",
         "The namespace to read from JAMS files.",
-        places=(-1, 2),
     )
     delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
     """Layout of delimited text."""
@@ -335,7 +331,6 @@ class Reading(_Signed):
         MAX_BYTES,
         "Larger files count as unreadable; audio files, which are read block by block, only if this is set.",
         None,
-        places=(17, 0),
     )
     # None: the downbeats for the task downbeat, if a file has positions in the bar; otherwise all. See
     # mirflow.readers.positions.
@@ -343,7 +338,6 @@ class Reading(_Signed):
         None,
         "Beats to read: all, downbeat (position 1 in the bar), bar_start, bar_end (by bar numbers).",
         "Beats to read: all, downbeat, bar_start or bar_end.",
-        places=(12, 11),
     )
     downbeat: tuple[str, ...] = option(
         (),
@@ -354,39 +348,33 @@ class Reading(_Signed):
         (),
         "Values of {level}, from the coarsest to the finest, if a hierarchy has one file for each level.",
         "Values of {level} in the path, the coarsest first: upper,lower.",
-        places=(13, 12),
     )
     drums: bool = option(
         False,
         "Whether notes of percussion are read from MIDI files.",  # channel 10
         "Include the percussion of MIDI files.",
-        places=(8, 17),
     )
     instrument: Instrument = option(
         "program",
         "Labels of notes in MIDI files: the General MIDI name of the instrument or its family, or the track's name.",
         "Labels of notes in MIDI files: program, family or track. Default: program.",
-        places=(9, 18),
     )
     # Empty: all sources, sorted.
     sources: tuple[str, ...] = option(
         (),
         "Values of {source} to read, in this order, if a track has one audio file for each source; default: all.",
         "Audio: the sources to read, in this order: vocals,drums.",
-        places=(14, 13),
     )
     exclude: Exclude = option(
         "self",
         "Matrices and groups: self excludes the query from its own ranking, none keeps it.",
         "Rankings: whether a query is excluded from its own.",
         listed=True,
-        places=(15, 14),
     )
     exclude_same: str | int | None = option(
         None,
         "Groups: a column, such as artist; items with the same value as the query are excluded from its ranking.",
         "Groups: exclude items with the same value as the query in this column, such as artist.",
-        places=(16, 15),
     )
     # See mirflow.theory.leadsheet.
     notation: Notation = option(
@@ -577,7 +565,8 @@ _OF_ONE_KIND = (
 )
 """Options of one kind of annotation, and the error if another kind is read."""
 DELIMITED = _declared(DelimitedOptions)
-OPTIONS = dict(sorted((_declared(Reading) | DELIMITED).items(), key=lambda one: one[1].places[0]))
+_EVERY = _declared(Reading) | DELIMITED
+OPTIONS = {name: _EVERY[name] for name in dict.fromkeys((*_KEYS, *_EVERY))}
 """All options by name, in the order of the keys of a pipeline."""
 _BESIDE = (
     *("annotator", "annotators", "classes", "convention", "grid", "kind", "metrics", "overwrite", "task", "validate"),

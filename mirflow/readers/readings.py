@@ -248,10 +248,9 @@ def _read(
     """Read a source: its head and its arrays. A shared vocabulary is written only once."""
     try:
         annotation, digest = source.read()
-    except InvalidAnnotationError as error:
-        return _Head(error=("invalid", error.message, error.path, error.line)), []
     except AnnotationError as error:
-        return _Head(error=("unreadable", error.message, error.path, error.line)), []
+        kind = "invalid" if isinstance(error, InvalidAnnotationError) else "unreadable"
+        return _Head(error=(kind, error.message, error.path, error.line)), []
     except OSError as error:
         return _Head(error=("unreadable", str(error), None, None)), []
     head, arrays = _Head(digest, files=[*annotation.files], account=write_account(annotation.account)), []
@@ -315,8 +314,7 @@ def _open(path: str, _inode: int, _changed: int, size: int) -> Readings:
     except _BROKEN as error:
         raise _damaged(path, str(error)) from None
     parts = [(row.offset, row.length) for row in contents.rows] + contents.vocabularies
-    if contents.kind not in KINDS or any(min(part) < 0 or sum(part) > offset for part in parts):
-        raise _damaged(path, "it points outside of itself")
-    if any(not 0 <= row.head <= row.length for row in contents.rows):
+    outside = any(min(part) < 0 or sum(part) > offset for part in parts)
+    if outside or contents.kind not in KINDS or any(not 0 <= row.head <= row.length for row in contents.rows):
         raise _damaged(path, "it points outside of itself")
     return Readings(path, contents.kind, contents.rows, contents.problems, contents.vocabularies)

@@ -65,9 +65,8 @@ def advised(message: str, reading: Reading, read: Read) -> str:
             continue
         tasks = _TASKS.search(clause)
         if tasks is not None:
-            works = [
-                name for name in re.split(r" or (?:use task )?", tasks[0]) if _works({"task": name}, reading, read)
-            ]
+            named = re.split(r" or (?:use task )?", tasks[0])
+            works = [name for name in named if _works({"task": name}, reading, read)]
             text += f"{joint}{clause.replace(tasks[0], ' or '.join(works))}" if works else ""
             continue
         options = options_in(clause)
@@ -105,13 +104,8 @@ def _cure(options: dict[str, Any], reading: Reading, read: Read) -> dict[str, An
         read(changed_reading(reading, options))
     except AnnotationError as error:
         for _, clause in _clauses(error.message):
-            more = options_in(clause)
-            if (
-                "declare" in clause
-                and more
-                and not more.keys() & options.keys()
-                and _works(options | more, reading, read)
-            ):
+            more = options_in(clause) if "declare" in clause else {}
+            if more and not more.keys() & options.keys() and _works(options | more, reading, read):
                 return options | more
     except (MirflowError, OSError):
         pass

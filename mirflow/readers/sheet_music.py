@@ -133,8 +133,11 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
                 begin = QUARTER * start
                 rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
         for part in parts[:1]:
-            for quarter, label in (*_meters(part, name), *_keys(part)):
+            for quarter, label in _meters(part, name):
                 rows.other(QUARTER * quarter, label)
+            for quarter, tonic, mode, _ in part.key_signatures():  # those without a mode count as major
+                pitch = PITCH_CLASSES[tonic[0]] + tonic.count("#") - tonic.count("b")
+                rows.other(QUARTER * quarter, f"key {pitch % 12} {mode or 'major'}")
         for part in parts:
             for quarter, symbol in part.harmonies():
                 if "ChordSymbol" in symbol.classes:
@@ -268,13 +271,6 @@ def _meters(part: ScorePart, name: str | Path) -> Iterator[tuple[float, str]]:
             yield start + place, "tatum"
     if meter:
         yield end, "tatum"
-
-
-def _keys(part: ScorePart) -> Iterator[tuple[float, str]]:
-    """Keys with their offsets in quarter notes; signatures without a mode count as major."""
-    for offset, tonic, mode, _ in part.key_signatures():
-        pitch = PITCH_CLASSES[tonic[0]] + tonic.count("#") - tonic.count("b")
-        yield offset, f"key {pitch % 12} {mode or 'major'}"
 
 
 KINDS_OF_HARMONY = {

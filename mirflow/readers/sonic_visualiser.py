@@ -69,11 +69,9 @@ def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot be decompressed: {error}", path=name) from None
     if not stream.eof:
-        limit = f"more than {most / 2**20:.0f} MB when decompressed, {MOST_TIMES} times its size"
-        if most == max_bytes:
-            limit = f"more than {most / 2**20:.0f} MB when decompressed (max_bytes raises the limit)"
-        why = f"too large: {limit}" if len(text) >= most else "is truncated"
-        raise UnreadableError(why, path=name)
+        reason = " (max_bytes raises the limit)" if most == max_bytes else f", {MOST_TIMES} times its size"
+        limit = f"too large: more than {most / 2**20:.0f} MB when decompressed{reason}"
+        raise UnreadableError(limit if len(text) >= most else "is truncated", path=name)
     return text
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BufferedIOBase, BufferedReader
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,7 +21,7 @@ from ...theory.text_form import normal_form
 from ..content import decode, digest_of, open_file, unreadable
 from ..layouts import is_number
 from ..options import Reading
-from .numpy_files import ArrayTable, NamedArray, demand_distinct, load_array, read_names
+from .numpy_files import ArrayTable, demand_distinct, load_array, names_along
 from .table import ARRAYS, RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
 
 _CORNER = "q/r"
@@ -310,7 +309,13 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     an ``.npz``, the matrix is called ``distances`` or ``similarities``; a list ``queries`` is optional.
     """
     array = load_array(path, reading, name)
-    items, listed = _items(array, path, reading, name)
+    own, common = name_files(path)
+    along = names_along(array, _ITEMS, (own, common), reading, name)
+    if along is None:
+        inside = f" save them in it as {_ITEMS[0]!r}, or" if array.key else ""
+        message = f"does not name its items:{inside} write them to {own.name} or {common.name} next to it, one per line"
+        raise UnreadableError(message, path=name)
+    items, listed = along
     queries = array.named(_QUERIES) or items
     if array.values.shape != (len(queries), len(items)):
         shape = " x ".join(map(str, array.values.shape)) or "one number"
@@ -325,9 +330,9 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
         raise InvalidAnnotationError(f"{message} or similarities", path=name)
     # Each of the first rows of a square matrix of similarities is largest on the diagonal.
     some = np.array(array.values[:_LOOKED_AT], dtype=np.float64)
-    own = np.diagonal(some).copy()
-    some[np.arange(len(own)), np.arange(len(own))] = -np.inf
-    largest = len(own) > 1 and bool(np.isfinite(own).all() and (some.max(axis=1) < own).all())
+    diagonal = np.diagonal(some).copy()
+    np.fill_diagonal(some, -np.inf)
+    largest = len(diagonal) > 1 and bool(np.isfinite(diagonal).all() and (some.max(axis=1) < diagonal).all())
     if not array.key and queries is items and largest:
         message = "looks like similarities, as the diagonal has the largest numbers: save the array as"
         message += " similarities in an .npz, or, if the numbers are distances, write 0 on the diagonal"
@@ -336,17 +341,3 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     head = digest_of("\0".join(items).encode() + b"similarities" * similar).encode()
     ranker, remarks = Ranker(items, reading.exclude == "self"), array.unread(_QUERIES, _ITEMS)
     return ArrayMatrix(name, ranker, array.values, places, head, similar, remarks)
-
-
-def _items(array: NamedArray, path: str, reading: Reading, name: str) -> tuple[tuple[str, ...], str]:
-    """The names of the columns, and where they are."""
-    found = array.named(_ITEMS)
-    if found is not None:
-        return found, name
-    own, common = name_files(path)
-    beside = [file for file in (own, common) if file.exists()]
-    if not beside:
-        inside = f" save them in it as {_ITEMS[0]!r}, or" if array.key else ""
-        message = f"does not name its items:{inside} write them to {own.name} or {common.name} next to it, one per line"
-        raise UnreadableError(message, path=name)
-    return read_names(beside[0], name, reading), str(Path(name).with_name(beside[0].name))

@@ -172,6 +172,17 @@ def read_names(file: Path, name: str, reading: Reading) -> Names:
     return tuple(normal_form(fields[place]) for _, fields in rows)
 
 
+def names_along(
+    array: NamedArray, keys: Sequence[str], files: Sequence[Path], reading: Reading, name: str
+) -> tuple[Names, str] | None:
+    """The names in a list of the archive, or in the first file that exists, and where they are; None without any."""
+    found = array.named(keys)
+    if found is not None:
+        return found, name
+    file = next((file for file in files if file.exists()), None)
+    return None if file is None else (read_names(file, name, reading), str(Path(name).with_name(file.name)))
+
+
 def demand_distinct(names: Sequence[str], what: str, listed: str) -> None:
     """Raise if a name occurs twice or is empty."""
     if len(set(names)) < len(names):

@@ -101,8 +101,12 @@ class ParquetTable(TrackTable):
         return replace(found, account=(*self.remarks, *found.account))
 
     def _annotation(self, key: RowKey) -> Annotation:
-        reading, kind = self.reading, row_kind(self.reading)
-        self._demand_one_row(key)
+        reading, kind, rows = self.reading, row_kind(self.reading), self.of_key[key]
+        if self.whole and not len(rows):
+            raise UnreadableError("the file has no rows")
+        if self.whole and len(rows) > 1:
+            hint = "read a file of many tracks with load_collection" if key == _ALONE else "a track needs one row"
+            raise InvalidAnnotationError(f"has several rows of a track; {hint}", line=int(rows[1]) + 1)
         values = self._values(key)
         values = {name: held for name, held in values.items() if held.null_count < len(held) or not len(held)}
         needed = {*chain.from_iterable(kind.needed)} or {kind.arguments[0]}
@@ -135,15 +139,6 @@ class ParquetTable(TrackTable):
             lines = SameLine(lines[0], next(iter(sizes.values())))
         layout = Layout(kind, reading, self.name, "", dict.fromkeys(values, 0), -1, [])
         return finish(annotation_of(layout, numbers, labels, lines, {"source": self.name}), reading, self.name)
-
-    def _demand_one_row(self, key: RowKey) -> None:
-        rows = self.of_key[key]
-        if not self.whole or len(rows) == 1:
-            return
-        if not len(rows):
-            raise UnreadableError("the file has no rows")
-        hint = "read a file of many tracks with load_collection" if key == _ALONE else "a track needs one row"
-        raise InvalidAnnotationError(f"has several rows of a track; {hint}", line=int(rows[1]) + 1)
 
     def _values(self, key: RowKey) -> dict[str, Any]:
         """The Arrow array of each column in the rows of a key."""
@@ -264,19 +259,15 @@ class ParquetRows:
         arrow = import_arrow("Parquet")
         owner = np.searchsorted(self.starts, rows, side="right") - 1
         with reading_arrow(self.name):
-            parts = [
-                self._group(group)[path].take(arrow.array(rows[owner == group] - self.starts[group]))
-                for group in dict.fromkeys(owner.tolist())
-            ]
+            parts = []
+            for group in dict.fromkeys(owner.tolist()):
+                if group not in self._groups:
+                    self._groups[group] = self.read(self.paths, [group])
+                    while len(self._groups) > 1 and self.held > HELD:
+                        self._groups.popitem(last=False)
+                self._groups.move_to_end(group)
+                parts.append(self._groups[group][path].take(arrow.array(rows[owner == group] - self.starts[group])))
             return arrow.concat_arrays(parts) if parts else arrow.array([], arrow.float64())
-
-    def _group(self, index: int) -> dict[str, Any]:
-        if index not in self._groups:
-            self._groups[index] = self.read(self.paths, [index])
-            while len(self._groups) > 1 and self.held > HELD:
-                self._groups.popitem(last=False)
-        self._groups.move_to_end(index)
-        return self._groups[index]
 
 
 def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:

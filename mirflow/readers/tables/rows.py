@@ -122,22 +122,17 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         demand_tags([(number, layout.split(line)) for number, line in lines], layout.places, reading.task, name)
     grouped = group_rows(lines[has_header:], layout, name)
     if has_header and not options.columns:
-        _demand_keys_declared(layout.split(first), grouped, layout)
+        # A column that separates annotations, such as systems, of which a track has several, has to be declared.
+        header = layout.split(first)
+        columns = {column: header[place] for column, place in layout.places.items()}
+        for place, column in enumerate(header):
+            if heading(column) in SEPARATING and place not in layout.places.values():
+                held = {key: [(number, layout.split(row)) for number, row in own] for key, own in grouped.items()}
+                values = {key: [(at, row[place]) for at, row in own if place < len(row)] for key, own in held.items()}
+                demand_one_key(column, values, columns, layout.name)
     rows = _without_folders(grouped)
     # Text, its lines as objects, and their pairs and lists.
     return RowTable(name, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
-
-
-def _demand_keys_declared(
-    header: Sequence[str], rows: Mapping[RowKey, Sequence[tuple[int, str]]], layout: Layout
-) -> None:
-    """Raise if a header has a column that separates annotations, such as systems, of which a track has several."""
-    columns = {column: header[place] for column, place in layout.places.items()}
-    for place, column in enumerate(header):
-        if heading(column) in SEPARATING and place not in layout.places.values():
-            held = {key: [(number, layout.split(row)) for number, row in own] for key, own in rows.items()}
-            values = {key: [(at, row[place]) for at, row in own if place < len(row)] for key, own in held.items()}
-            demand_one_key(column, values, columns, layout.name)
 
 
 def _rows_of_tags(lines: Sequence[tuple[int, str]], separator: str, name: str) -> list[tuple[int, str]]:

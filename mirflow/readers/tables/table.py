@@ -236,14 +236,18 @@ def is_table(path: Path, reading: Reading) -> bool:
 
 def open_table(path: str, reading: Reading, name: str) -> TrackTable:
     """Open the table in a file; it is cached until the file changes."""
-    place = (path, reading, *file_stat(path, name), *_beside(path))
+    beside: list[Path] = []  # what names the rows and columns of an array
+    if path.lower().endswith(ARRAYS):
+        beside = [*name_files(path), *(file for axis in tag_name_files(path) for file in axis)]
+    stats = ((str(file), *file_stat(file)) for file in beside if file.exists())
+    place = (path, reading, *file_stat(path, name), *stats)
     if place not in _opened:
         try:
             _opened[place] = _open(path, reading, name)
         except AnnotationError as error:
             # Kept, as the file is opened again for every track.
             _opened[place] = with_advice(error, reading, lambda changed: _first(_open(path, changed, name)))
-        while len(_opened) > 1 and sum(map(_held, _opened.values())) > HELD:
+        while len(_opened) > 1 and sum(getattr(one, "held", 0) for one in _opened.values()) > HELD:
             _opened.popitem(last=False)
     _opened.move_to_end(place)
     table = _opened[place]
@@ -256,14 +260,6 @@ def _first(table: TrackTable) -> Annotation:
     if not table.keys:
         raise UnreadableError("has no rows", path=table.name)
     return table.read(next(iter(table.keys)))[0]
-
-
-def _beside(path: str) -> list[tuple[str, int, int]]:
-    """Sizes and times of the files that name the rows and columns of an array."""
-    if not path.lower().endswith(ARRAYS):
-        return []
-    files = (*name_files(path), *(file for axis in tag_name_files(path) for file in axis))
-    return [(str(file), *file_stat(file)) for file in files if file.exists()]
 
 
 def name_files(path: str) -> tuple[Path, Path]:
@@ -283,10 +279,6 @@ def tag_name_files(path: str) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
 
 
 _opened: OrderedDict[tuple[object, ...], TrackTable | AnnotationError] = OrderedDict()
-
-
-def _held(table: TrackTable | AnnotationError) -> int:
-    return 0 if isinstance(table, AnnotationError) else table.held
 
 
 def _open(path: str, reading: Reading, name: str) -> TrackTable:

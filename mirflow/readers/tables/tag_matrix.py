@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ..content import digest_of
 from ..delimited import finish
 from ..options import Reading
 from .distance_matrix import name_items
-from .numpy_files import ArrayTable, NamedArray, Names, demand_distinct, load_array, read_names
+from .numpy_files import ArrayTable, NamedArray, Names, demand_distinct, load_array, names_along
 from .table import RowKey, tag_name_files
 
 _TRACKS = (
@@ -61,18 +60,17 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
         message = f"arrays hold values of tags, which {reading.task or reading.kind} does not have: write a text table"
         raise UnreadableError(message, path=name)
     array = load_array(path, reading, name, "fiub")
-    files, axes = tag_name_files(path), enumerate((_TRACKS, _TAGS))
-    if lacking := [
-        axis for axis, keys in axes if array.named(keys) is None and not any(file.exists() for file in files[axis])
-    ]:
+    files, held = tag_name_files(path), [array.named(keys) for keys in (_TRACKS, _TAGS)]
+    lacking = [axis for axis in (0, 1) if held[axis] is None and not any(file.exists() for file in files[axis])]
+    if lacking:
         what = [("tracks", "tags")[axis] for axis in lacking]
         beside = [list(dict.fromkeys(one.name for one in files[axis])) for axis in lacking]
         texts = [f"the {one} to {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
         inside = f" save {' and '.join(map(repr, what))} in it, or" if array.key else ""
         message = f"is {_shape(array)} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} next "
         raise UnreadableError(f"{message}to it, one per line", path=name)
-    tracks, of_tracks = _names(array, _TRACKS, 0, path, reading, name)
-    tags, of_tags = _names(array, _TAGS, 1, path, reading, name)
+    along = (names_along(array, keys, own, reading, name) for keys, own in zip((_TRACKS, _TAGS), files, strict=True))
+    (tracks, of_tracks), (tags, of_tags) = filter(None, along)
     if array.values.shape != (len(tracks), len(tags)):
         lists = " and ".join(dict.fromkeys(one for one in (of_tracks, of_tags) if one != name)) or "its lists"
         message = f"is {_shape(array)}, but {lists} name {len(tracks)} tracks and {len(tags)} tags"
@@ -88,14 +86,3 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
 
 def _shape(array: NamedArray) -> str:
     return " x ".join(map(str, array.values.shape)) or "one number"
-
-
-def _names(
-    array: NamedArray, keys: tuple[str, ...], axis: int, path: str, reading: Reading, name: str
-) -> tuple[Names, str]:
-    """The names along an axis, and the file or list that holds them."""
-    found = array.named(keys)
-    if found is not None:
-        return found, name
-    file = next(file for file in tag_name_files(path)[axis] if file.exists())
-    return read_names(file, name, reading), str(Path(name).with_name(file.name))
