@@ -113,18 +113,24 @@ MetricPairs = Sequence[tuple[str, str]]
 """Metrics of a, each with that of b that it is compared with."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """One thing that differs; a side that does not have it says nothing."""
-
-    name: str
-    a: str
-    b: str
-
-
-def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
-    """Differences of the versions, units and parameters of metrics of a and b."""
-    return _differing(a, b, *(dict(_of_metrics(side.ds, pairs, index)) for index, side in enumerate((a, b))))
+def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[tuple[str, str, str]]:
+    """Differences of the versions and parameters of metrics of a and b; of the units, of those paired by hand."""
+    described = []
+    for index, side in enumerate((a, b)):
+        place = {name: at for at, name in enumerate(names_of(side.ds, "metric"))}
+        version = coords_of(side.ds, "metric").get("version")
+        parameters = side.ds.attrs.get("parameters", {})
+        own: dict[str, str] = {}
+        for pair in pairs:
+            metric, label = pair[index], label_of(pair)
+            if version is not None:
+                own[f"version of {label}"] = _text(version[place[metric]])
+            if pair[0] != pair[1]:
+                own[f"unit of {label}"] = names_of(side.ds, "unit")[place[metric]] or "none"
+            for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
+                own[f"{name} of {label}"] = _text(value)
+        described.append(own)
+    return _differing(a, b, *described)
 
 
 def label_of(pair: tuple[str, str]) -> str:
@@ -140,12 +146,15 @@ def label_of(pair: tuple[str, str]) -> str:
 
 def _differing(
     a: ComparedScores, b: ComparedScores, left: Mapping[str, str], right: Mapping[str, str]
-) -> list[Setting]:
-    """What differs; a table says little of itself: beside one, only what both sides say can differ."""
+) -> list[tuple[str, str, str]]:
+    """What differs, by name, as a and as b say it; a side that does not have it says nothing.
+
+    A table says little of itself: beside one, only what both sides say can differ.
+    """
     tables = a.is_table or b.is_table
     names = [name for name in dict.fromkeys([*left, *right]) if not tables or (name in left and name in right)]
     pairs = ((name, left.get(name, ""), right.get(name, "")) for name in names)
-    return [Setting(*_shown(*pair)) for pair in pairs if pair[1] != pair[2]]
+    return [_shown(*pair) for pair in pairs if pair[1] != pair[2]]
 
 
 def _attributes(ds: xr.Dataset) -> Iterator[tuple[str, str]]:
@@ -156,21 +165,6 @@ def _attributes(ds: xr.Dataset) -> Iterator[tuple[str, str]]:
             yield from ((f"{name}.{key}", _text(one)) for key, one in value.items())
         else:
             yield name, _text(value)
-
-
-def _of_metrics(ds: xr.Dataset, pairs: MetricPairs, side: int) -> Iterator[tuple[str, str]]:
-    """Versions and parameters of the metrics of one side, under the names of the pairs; the units of pairs by hand."""
-    place = {name: at for at, name in enumerate(names_of(ds, "metric"))}
-    version = coords_of(ds, "metric").get("version")
-    parameters = ds.attrs.get("parameters", {})
-    for pair in pairs:
-        metric, label = pair[side], label_of(pair)
-        if version is not None:
-            yield f"version of {label}", _text(version[place[metric]])
-        if pair[0] != pair[1]:
-            yield f"unit of {label}", names_of(ds, "unit")[place[metric]] or "none"
-        for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
-            yield f"{name} of {label}", _text(value)
 
 
 def _text(value: Any) -> str:
@@ -228,7 +222,7 @@ def _dataset(
     absent: tuple[Bool, Bool],
     coords: Mapping[str, Any],
     about: Mapping[str, Any],
-    settings: Sequence[Setting],
+    settings: Sequence[tuple[str, str, str]],
 ) -> xr.Dataset:
     """Label two evaluations side by side, over what both have; see :func:`diff`.
 
@@ -272,11 +266,9 @@ def _dataset(
             {"long_name": "number of cells that only a has a score of"},
         ),
     }
-    texts = {name: np.array([getattr(setting, name) for setting in settings], dtype=str) for name in ("name", "a", "b")}
-    differing = {f"setting_{side}": ("setting", texts[side]) for side in _SIDES}
-    return xr.Dataset(
-        {**variables, **differing}, {**coords, "setting": texts["name"]}, {"a": a.label, "b": b.label, **about}
-    )
+    named, *texts = (np.array([setting[at] for setting in settings], dtype=str) for at in range(3))
+    differing = {f"setting_{side}": ("setting", own) for side, own in zip(_SIDES, texts, strict=True)}
+    return xr.Dataset({**variables, **differing}, {**coords, "setting": named}, {"a": a.label, "b": b.label, **about})
 
 
 def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:
@@ -375,9 +367,12 @@ def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]
     for mine in only[0]:
         for other in (name for name in only[1] if bare_name(name) == bare_name(mine)):
             changes = [
-                c for c in of_metrics(a, b, [(mine, other)]) if not c.name.startswith(("version of ", "unit of "))
+                one for one in of_metrics(a, b, [(mine, other)]) if not one[0].startswith(("version of ", "unit of "))
             ]
-            words = (f"{c.name.partition(' of ')[0]} ({c.a or 'not given'}, {c.b or 'not given'})" for c in changes)
+            words = (
+                f"{name.partition(' of ')[0]} ({of_a or 'not given'}, {of_b or 'not given'})"
+                for name, of_a, of_b in changes
+            )
             pairs += [(mine, other, ", ".join(words))] if changes else []
     return pairs
 
@@ -423,9 +418,6 @@ def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-Pairing = list[tuple[ComparedScores, ComparedScores]]
-
-
 def differences(
     a: Comparable,
     b: Comparable,
@@ -445,20 +437,15 @@ def differences(
     evaluation, and the names of the evaluations that only a, or only b has.
     """
     sides = sides_of(a, root), sides_of(b, root)
-    pairs = _pairs(*sides)
+    if len(sides[0]) == len(sides[1]) == 1:  # or was asked for only one
+        pairs = [(next(iter(sides[0].values())), next(iter(sides[1].values())))]
+    else:
+        pairs = [(side, sides[1][name]) for name, side in sides[0].items() if name in sides[1]]
+    if not pairs:
+        raise QueryError(
+            f"no evaluation is on both sides: {', '.join(sides[0])}; {', '.join(sides[1])}; "
+            "name those to compare behind a colon, as in stores/x.zarr:chord"
+        )
     used = [{both[place].group for both in pairs} for place in (0, 1)]
     left = tuple([name for name in groups if name not in used[index]] for index, groups in enumerate(sides))
     return [compare_sides(*both, metric, system, tracks, tolerance, pair) for both in pairs], (left[0], left[1])
-
-
-def _pairs(left: Mapping[str, ComparedScores], right: Mapping[str, ComparedScores]) -> Pairing:
-    """Evaluations of the same name; where each side has, or was asked for, only one, these two."""
-    if len(left) == len(right) == 1:
-        return [(next(iter(left.values())), next(iter(right.values())))]
-    pairs = [(side, right[name]) for name, side in left.items() if name in right]
-    if not pairs:
-        raise QueryError(
-            f"no evaluation is on both sides: {', '.join(left)}; {', '.join(right)}; "
-            "name those to compare behind a colon, as in stores/x.zarr:chord"
-        )
-    return pairs

@@ -141,37 +141,29 @@ _CLASSES: Mapping[str, Callable[[Sequence[str]], Int]] = {
 """Labels of a task, each once -> their classes."""
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """Stretches of a track on which no side changes its label."""
+def _cells(track: TrackAnnotations, names: Sequence[str], vocabulary: dict[str, int]) -> tuple[Float, Float, Int, Int]:
+    """Stretches of a track on which no side changes its label: start and end in seconds, and numbers of labels.
 
-    start: Float
-    end: Float
-    reference: Int
-    """Number of the reference's label in the vocabulary; `OTHER` without one: int64 (cells,)."""
-    systems: Int
-    """The same of each system: int64 (systems, cells)."""
-
-
-def _cells(track: TrackAnnotations, names: Sequence[str], vocabulary: dict[str, int]) -> _Cells:
+    The numbers are those of the reference, int64 (cells,), and of each system, int64 (systems, cells), in the
+    vocabulary; `OTHER` without a label.
+    """
     sides = [track.reference, *(track.estimates[name] for name in names if name in track.estimates)]
     coded = [
         np.array([vocabulary.setdefault(label, len(vocabulary)) for label in side.labels or ()], dtype=np.int64)
         for side in sides
     ]
-    rows = iter(coded)
     if "start" not in track.reference.columns:
         start, end = np.array([np.nan]), np.array([np.nan])
-        found = [codes[:1] if len(codes) == 1 else np.array([OTHER]) for codes in rows]
+        found = [codes[:1] if len(codes) == 1 else np.array([OTHER]) for codes in coded]
     else:
         own = track.reference.columns
         cuts = np.unique(np.concatenate([side.columns[name] for side in sides for name in ("start", "end")]))
         cuts = cuts[(cuts >= own["start"].min(initial=np.inf)) & (cuts <= own["end"].max(initial=-np.inf))]
         start, end = cuts[:-1], cuts[1:]
-        found = [_labels_at(side, codes, (start + end) / 2) for side, codes in zip(sides, rows, strict=True)]
+        found = [_labels_at(side, codes, (start + end) / 2) for side, codes in zip(sides, coded, strict=True)]
     systems = np.full((len(names), len(start)), OTHER)
     systems[[index for index, name in enumerate(names) if name in track.estimates]] = found[1:]
-    return _Cells(start, end, found[0], systems)
+    return start, end, found[0], systems
 
 
 def _labels_at(annotation: Annotation, codes: Int, time: Float) -> Int:
@@ -190,22 +182,22 @@ def _label_disagreements(
     names = list(dict.fromkeys(name for track in tracks for name in track.estimates))
     vocabulary: dict[str, int] = {}
     cells = [_cells(track, names, vocabulary) for track in tracks]
-    if not sum(len(cell.start) for cell in cells):
+    starts, ends, _, systems = zip(*cells, strict=True) if cells else [()] * 4
+    if not sum(map(len, starts)):
         return []
     labels = list(vocabulary)
     classes = np.append(classify(labels), OTHER)  # the last one is for no label
     known, codes = np.unique(classes, return_inverse=True)
     codes = np.where(classes == OTHER, OTHER, codes.ravel() - int(known[0] == OTHER))
-    said = codes[np.concatenate([cell.systems for cell in cells], axis=1)]
-    length = np.concatenate([cell.end - cell.start for cell in cells])
+    said = codes[np.concatenate(systems, axis=1)]
+    length = np.concatenate(ends) - np.concatenate(starts)
     timed = ~np.isnan(length)
     fitted = fit_latent_classes(said, np.where(timed, length, 1.0), int(codes.max(initial=0)) + 1)
-    ends = np.cumsum([len(cell.start) for cell in cells])
     disagreements: list[Disagreement] = []
-    for track, one, last in zip(tracks, cells, ends.tolist(), strict=True):
-        span = slice(last - len(one.start), last)
+    for track, own, last in zip(tracks, cells, np.cumsum([*map(len, starts)]).tolist(), strict=True):
+        span = slice(last - len(own[0]), last)
         disagreements += _of_track(
-            track, names, one, said[:, span], fitted.posterior[span], codes, labels, least, shortest
+            track, names, own, said[:, span], fitted.posterior[span], codes, labels, least, shortest
         )
     return disagreements
 
@@ -213,7 +205,7 @@ def _label_disagreements(
 def _of_track(
     track: TrackAnnotations,
     names: Sequence[str],
-    cells: _Cells,
+    cells: tuple[Float, Float, Int, Int],
     said: Int,
     posterior: Float,
     codes: Int,
@@ -221,31 +213,32 @@ def _of_track(
     least: float,
     shortest: float,
 ) -> Iterator[Disagreement]:
+    start, end, written, systems = cells
     consensus = posterior.argmax(axis=1)
     agreeing = (said == consensus).sum(axis=0)
-    reference = codes[cells.reference]
+    reference = codes[written]
     against = (reference != OTHER) & (reference != consensus)
     against &= agreeing >= max(2, np.ceil(least * len(track.estimates) - 1e-9))
-    joined = (cells.reference[1:] == cells.reference[:-1]) & (consensus[1:] == consensus[:-1])
+    joined = (written[1:] == written[:-1]) & (consensus[1:] == consensus[:-1])
     joined &= against[1:] & against[:-1]
     cuts = np.concatenate([[0], np.flatnonzero(~joined) + 1, [len(against)]])
     cuts = cuts[: 1 + len(against)]
     firsts = np.flatnonzero(against[cuts[:-1]])
     for first, last in zip(cuts[firsts].tolist(), cuts[firsts + 1].tolist(), strict=True):
         run = np.arange(first, last)
-        length = cells.end[run] - cells.start[run]
+        length = end[run] - start[run]
         timed = not np.isnan(length).any()
         weights = length if timed else np.ones(len(run))
         if timed and length.sum() < shortest:
             continue
         alike = said[:, run] == consensus[run]
-        usual = np.bincount(cells.systems[:, run][alike], weights=np.broadcast_to(weights, alike.shape)[alike])
+        usual = np.bincount(systems[:, run][alike], weights=np.broadcast_to(weights, alike.shape)[alike])
         agreement = float(weights @ posterior[run, consensus[run]] / weights.sum())
         yield Disagreement(
             track.track,
-            float(cells.start[run[0]]),
-            float(cells.end[run[-1]]),
-            labels[cells.reference[run[0]]],
+            float(start[run[0]]),
+            float(end[run[-1]]),
+            labels[written[run[0]]],
             labels[int(usual.argmax())],
             int(agreeing[run].min()),
             len(track.estimates),

@@ -18,7 +18,7 @@ from ..metrics.base import Grid, get_task
 from ..metrics.measures import Measure
 from ..pipeline.plan import Reference
 from ..ragged import Bool, Float
-from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Correction, LowPair, fitting, needs_company
+from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Correction, LowPair, fitting
 
 ALL = "*"
 """Stands for all tracks, or all systems."""
@@ -402,20 +402,17 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
     return made
 
 
-def least_score(change: Correction, task: str) -> float:
-    """The score that a displacement needs where times repeat, or few of them decide."""
-    if change.cause != "displacement":
-        return 0.0
-    if task in PERIODIC and abs(change.amount) > _BAR:
-        return _FAR_RESULT
-    return _SECTIONS_RESULT if task in ("segment", "hierarchy") else 0.0
-
-
 def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
 
+    periodic = cell.pair.task in PERIODIC
+
     def least(change: Correction) -> float:
-        return max(RESULT, TRANSFORMATIONS[change.cause].result, least_score(change, cell.pair.task))
+        moved = 0.0
+        if change.cause == "displacement":  # more is needed where times repeat, or few of them decide
+            moved = _SECTIONS_RESULT if cell.pair.task in ("segment", "hierarchy") else 0.0
+            moved = _FAR_RESULT if periodic and abs(change.amount) > _BAR else moved
+        return max(RESULT, TRANSFORMATIONS[change.cause].result, moved)
 
     good = [
         place
@@ -428,8 +425,6 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
         good = [at for at in good if options[at][-1].cause != weakest] or good
     best = max(float(values[place]) for place in good)
     names = list(TRANSFORMATIONS)
-
-    periodic = cell.pair.task in PERIODIC
     repeated = {at for at in good if periodic and options[at][-1].cause in ("metrical_level", "displacement")}
     distant = {at for at in repeated if options[at][-1].cause == "displacement" and abs(options[at][-1].amount) > _BAR}
 
@@ -535,7 +530,8 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
     for place in sorted(left - weak):
         cell, step = every[place]
         change, score, would_be = cell.steps[step]
-        if not needs_company(change, board.judge.task):
+        # One key or tempo alone is made right by some transformation.
+        if not (TRANSFORMATIONS[change.cause].shared or board.judge.task in ("key", "tempo")):
             counted = 1, systems_of[cell.track], 1, 1, False, (cell.system,)
             made.append(Cause(board.evaluation, cell.track, cell.system, change, metric, score, would_be, *counted))
     order = {(True, False): 0, (False, True): 1, (False, False): 2}

@@ -559,8 +559,3 @@ def _backwards(ranking: Annotation) -> Annotation:
 def fitting(task: str, kind: str) -> Sequence[Transformation]:
     """The transformations that make sense for a task."""
     return [one for one in TRANSFORMATIONS.values() if one.fits(task, kind)]
-
-
-def needs_company(change: Correction, task: str) -> bool:
-    """Whether a finding about a single pair says nothing: one key or tempo is made right by some transformation."""
-    return TRANSFORMATIONS[change.cause].shared or task in ("key", "tempo")
