@@ -40,13 +40,7 @@ export function newClient() {
 export class Queue {
   // The owner is who judges in the round.
   constructor(where, listener) {
-    Object.assign(this, where);
-    this.listener = listener;
-    this.number = 0;
-    this.failures = 0;
-    this.timer = 0;
-    this.sending = "";
-    this.stopped = false;
+    Object.assign(this, where, { listener, number: 0, failures: 0, timer: 0, sending: "", stopped: false });
     /** Keys of this window's own changes that wait, with their assignments. */
     this.own = new Map();
     window.addEventListener("online", () => this.retry());

@@ -21,9 +21,9 @@ export function showTab(state, parts) {
   const tab = ({ id }) => tabOf(id, state);
   const names = new Set(parts.filter(({ id }) => !state.failed || NAMED.has(id)).map(tab));
   const chosen = names.has(state.tab) ? state.tab : "ranking";
-  const both = SPREADS.every((id) => parts.some((part) => part.id === id));
-  const spread = both ? state.spread : parts.find(({ id }) => SPREADS.includes(id))?.id;
-  for (const part of both ? parts.filter(({ id }) => SPREADS.includes(id)) : []) {
+  const spreads = parts.filter(({ id }) => SPREADS.includes(id));
+  const spread = spreads.length > 1 ? state.spread : spreads[0]?.id;
+  for (const part of spreads.length > 1 ? spreads : []) {
     const next = SPREADS.find((id) => id !== part.id);
     part.querySelector(".spread")?.remove();
     part.querySelector("h2").after(el("button", { type: "button", class: "link spread", onclick: () => state.change((now) => { now.spread = next; }).then(() => document.querySelector(`#${next} .spread`)?.focus()) },

@@ -27,6 +27,9 @@ export function becauseOf(state, track) {
   return el("small", { class: "cause", title: names }, `${first[1] === ALL ? "" : `${names}: `}${first[3]} (${strengthOf(state, first)})`);
 }
 
+/** Causes and places that are listed. */
+const shown = { causes: 20, most: 10 };
+
 /** Whether a whole reference seems wrong: its places are not worth a look one by one. */
 const isSuspect = (state, track) => rowsOf(state).some(([name, system, side]) => name === track && system === ALL && side === "reference");
 
@@ -37,7 +40,7 @@ export function drawCauses(state, open) {
   if (!rows.length) return null;
   const { systems, tracks, trackCount } = state.now;
   const write = formatter({ unit: "" }, state.percent);
-  const body = rows.map(([track, system, side, statement, score, better, , , affected, of]) => {
+  const body = rows.slice(0, shown.causes).map(([track, system, side, statement, score, better, , , affected, of]) => {
     const place = tracks.indexOf(track);
     const ear = systems.indexOf(system);
     const judged = side === "reference" ? verdictOn(keyOfTrack(track), `Verdict on the reference of ${track}`, VERDICTS) : el("td", {});
@@ -52,7 +55,7 @@ export function drawCauses(state, open) {
     onclick: () => save(["track,verdict,author,date", ...judged()].join("\n"), "verdicts.csv", "text/csv") }, "Export verdicts") : null;
   return section("causes", "Why scores are low", `${count(rows.length, "cause")} that would explain low scores: a side displaced, transposed, ` +
     "in another unit or of another track. The score is what it is, and what it would be without the cause; nothing was changed. Verdicts are kept in this browser.",
-    table([th("Track", "who"), th("Cause"), th("Systems"), th("Score", "number"), th("Without it", "number"), th("Verdict")], body, { id: "caused" }), exported);
+    table([th("Track", "who"), th("Cause"), th("Systems"), th("Score", "number"), th("Without it", "number"), th("Verdict")], body, { id: "caused" }), moreButton(body.length, rows.length, () => { shown.causes += 50; state.notify(); }), exported);
 }
 
 const keyOfTrack = (track) => `reference of ${track}`;
@@ -91,7 +94,6 @@ function verdictOn(key, label, options) {
   return cell;
 }
 
-const shown = { most: 10 };
 const PLACE_VERDICTS = [["reference", "reference right"], ["consensus", "consensus right"], ["unclear", "unclear"]];
 /** Seconds that are seen before and after a place. */
 const AROUND = 4;

@@ -184,14 +184,12 @@ export function press(view, event) {
   // On some keyboards brackets need a modifier.
   if ((event.ctrlKey || event.metaKey || event.altKey) && !event.getModifierState("AltGraph")) return;
   const length = view.to - view.from;
-  const forth = new Map([["ArrowRight", 1], ["ArrowLeft", -1]]).get(event.key) || 0;
   const go = (time) => {
     view.moveTo(time);
     view.announce();
   };
   const actions = new Map([
-    ["ArrowRight", () => (event.shiftKey ? view.pan(length / 10) : go(view.cursor + forth * length / 100))],
-    ["ArrowLeft", () => (event.shiftKey ? view.pan(-length / 10) : go(view.cursor + forth * length / 100))],
+    ...[["ArrowRight", 1], ["ArrowLeft", -1]].map(([key, by]) => [key, () => (event.shiftKey ? view.pan((by * length) / 10) : go(view.cursor + (by * length) / 100))]),
     ["PageDown", () => go(view.cursor + length)], ["PageUp", () => go(view.cursor - length)],
     ["Home", () => go(0)], ["End", () => go(view.whole)],
     ["+", () => view.zoom(1.5, view.cursor)], ["=", () => view.zoom(1.5, view.cursor)], ["-", () => view.zoom(1 / 1.5, view.cursor)],
