@@ -127,30 +127,7 @@ def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str
         raise ArchiveError("contains no files")
     if len(members) > limits.files:
         raise ArchiveError(f"contains {len(members)} files: at most {limits.files} are allowed")
-    refused = tuple(_refused_names(members, limits, fits))
-    most = 10 * limits.size
-    if sum(member.size for member in members) > most:
-        raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
-    if refused:
-        return Unpacked((), refused, left_out)
-    digests, troubles = dict[str, str](), dict[str, str]()
-    for member in members:  # in the order of the archive, to read it once
-        target = out / member.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        digests[member.name], head = _copy(member, target, limits.ratio)
-        troubles[member.name] = _content_trouble(member.name, head, target)
-    total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
-    refused = tuple((name, why) for name, why in troubles.items() if why)
-    return Unpacked(tuple(sorted(digests)), refused, left_out, total.hexdigest())
-
-
-def _is_left_out(name: str) -> bool:
-    """True for hidden files; names that lead out of the folder are refused instead."""
-    return any(is_hidden(part) for part in re.split(r"[/\\]", name) if part not in (".", ".."))
-
-
-def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    seen, folders = dict[str, str](), set[str]()
+    refused, seen, folders = list[tuple[str, str]](), dict[str, str](), set[str]()
     for member in members:
         why = member.trouble or name_trouble(member.name, limits.depth) or fits(member.name)
         # Names that look alike are the same: fold their case, compose accents, drop invisible characters.
@@ -158,14 +135,33 @@ def _refused_names(members: Sequence[Member], limits: Limits, fits: Callable[[st
             char for char in member.name if unicodedata.category(char) != "Cf" and not "\ufe00" <= char <= "\ufe0f"
         )
         key = unicodedata.normalize("NFC", "".join(characters)).casefold()
+        above = [str(folder) for folder in PurePosixPath(key).parents]
         if not why and key in seen:
             why = f"has the same name as {seen[key]!r} except for case, encoding of accents or invisible characters"
-        if not why and (key in folders or any(str(above) in seen for above in PurePosixPath(key).parents)):
+        if not why and (key in folders or any(folder in seen for folder in above)):
             why = "has the name of a folder"
         seen.setdefault(key, member.name)
-        folders.update(map(str, PurePosixPath(key).parents))
-        if why:
-            yield member.name, why
+        folders.update(above)
+        refused += [(member.name, why)] if why else []
+    most = 10 * limits.size
+    if sum(member.size for member in members) > most:
+        raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
+    if refused:
+        return Unpacked((), tuple(refused), left_out)
+    digests, troubles = dict[str, str](), dict[str, str]()
+    for member in members:  # in the order of the archive, to read it once
+        target = out / member.name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        digests[member.name], head = _copy(member, target, limits.ratio)
+        troubles[member.name] = _content_trouble(member.name, head, target)
+    total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
+    refused = [(name, why) for name, why in troubles.items() if why]
+    return Unpacked(tuple(sorted(digests)), tuple(refused), left_out, total.hexdigest())
+
+
+def _is_left_out(name: str) -> bool:
+    """True for hidden files; names that lead out of the folder are refused instead."""
+    return any(is_hidden(part) for part in re.split(r"[/\\]", name) if part not in (".", ".."))
 
 
 def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
