@@ -24,10 +24,10 @@ from ..annotations.source import Source
 from ..causes.diagnosis import ALL, Board, Cause, Diagnosis, Judge, Read, find_causes, low_cells
 from ..causes.transformations import REFERENCE, LowPair
 from ..engine.schedule import start_forkserver, worker_pool
-from ..errors import QueryError, UnknownNameError, counted
+from ..errors import QueryError, counted
 from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
-from .doubted_references import file_digest
-from .origins import Files, Roots, Shelf, read_origins
+from .doubted_references import file_digest, rows_of
+from .origins import Files, Roots, Shelf, evaluations_with_files
 from .tables import Table, Tabulation
 
 if TYPE_CHECKING:
@@ -129,24 +129,15 @@ def diagnose_scores(
     store: ScoresLike, query: Query, *, group: str | None, root: Roots, patch: str | Path | None
 ) -> Tabulation[xr.Dataset]:
     """Find the causes of the low scores of a store; see :func:`mirflow.diagnose`."""
-    boards, origins = read_origins(store, root)
-    if group is not None and group not in boards:
-        raise UnknownNameError("group", group, boards)
+    evaluations, reasons = evaluations_with_files(store, root, group)
     metrics = as_names(query.metric)
     if metrics is not None and len(metrics) != 1:
         raise QueryError("causes are looked for by one metric; name one")
     made: list[xr.Dataset] = []
-    reasons: list[str] = []
     shelf = Shelf()
     corrections: list[tuple[list[Files], Cause]] = []
-    for name in boards if group is None else [group]:
-        files = [one for one in (origin.files(name) for origin in origins) if one is not None]
-        if not files:
-            reasons += [f"{name}: {origin.reason(name)}" for origin in origins if origin.reason(name)]
-            continue
-        ds = boards[name]
-
-        asked = metrics[0] if metrics else None, as_names(query.system), as_names(query.tracks)
+    asked = metrics[0] if metrics else None, as_names(query.system), as_names(query.tracks)
+    for name, ds, files in evaluations:
         board = board_of_files(name, ds, files, *asked)
         diagnosis = Diagnosis([], 0, 0) if board is None else find_causes(board, shelf.read)
         corrections += [(files, one) for one in diagnosis.findings if one.change.side == REFERENCE and one.track != ALL]
@@ -158,7 +149,7 @@ def diagnose_scores(
     return Tabulation(
         made,
         lambda width: [*map(_readable, made), *([Table((), (), notes=tuple(reasons))] if reasons else [])],
-        lambda: [_rows(made)],
+        lambda: [rows_of(made, ("evaluation",), COLUMNS)],
         reasons,
     )
 
@@ -227,15 +218,3 @@ def _readable(ds: xr.Dataset) -> Table:
     note = f"{count} found" if rows else "no cause found"
     note += f"; {looked} with low scores looked at{left}"
     return Table(tuple(shown), tuple(rows), f"{ds.attrs['evaluation']}: what would make scores right", (note,))
-
-
-def _rows(made: Sequence[xr.Dataset]) -> Table:
-    rows = [
-        (ds.attrs["evaluation"], *row)
-        for ds in made
-        for row in zip(*(ds[name].values.tolist() for name in COLUMNS), strict=True)
-    ]
-    cleaned = tuple(
-        tuple(None if isinstance(value, float) and np.isnan(value) else value for value in row) for row in rows
-    )
-    return Table(("evaluation", *COLUMNS), cleaned)

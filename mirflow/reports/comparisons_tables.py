@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
@@ -168,8 +169,7 @@ def quotable(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool = 
     others = [place for place in others if np.isfinite(gaps[place]) and not np.isnan(ps[place])]
     if not others:
         return ""
-    worse, alike = ([place for place in others if bool(significant[place]) == apart] for apart in (True, False))
-    second = (worse or others)[0]
+    second = next((place for place in others if significant[place]), others[0])
     gap, ends = float(gaps[second]), [float(lows[second]), float(highs[second])]
     way, unit = str(ds["orientation"].values[metric]), str(ds["unit"].values[metric])
     if way == "lower":
@@ -178,17 +178,20 @@ def quotable(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool = 
     size = f"{show_value(gap, percent)}{' percentage points' if percent else unit and f' {unit}'} "
     size += f"{show_interval(ends, percent, gap)}, {'corrected ' if len(order) > 2 else ''}p "
     size += p if p.startswith(BOUND) else f"= {p}"
+    verb = f"is {'larger' if way == 'none' else 'better'} than"
+    return _lead(names, [first, *others], significant, verb, size)
+
+
+def _lead(names: Sequence[str], order: Sequence[int], apart: npt.NDArray[Any], verb: str, size: str) -> str:
+    """The best system and the best one told apart from it, or the next one without such, as a paper would quote it."""
+    first, *others = order
+    worse = [names[place] for place in others if apart[place]]
+    alike = [names[place] for place in others if not apart[place]]
     if not worse:
-        return f"{names[first]} and {names[second]} are not told apart: {names[first]} leads by {size}"
-    better = f"{names[first]} is {'larger' if way == 'none' else 'better'} than {names[second]} by {size}"
-    return better + _not_apart([names[place] for place in alike])
-
-
-def _not_apart(names: Sequence[str]) -> str:
-    """The end of a sentence about the best system; empty if it is told apart from all others."""
-    shown = [*names[:_NAMED], *([f"{len(names) - _NAMED} more"] if len(names) > _NAMED else [])]
+        return f"{names[first]} and {alike[0]} are not told apart: {names[first]} leads by {size}"
+    shown = [*alike[:_NAMED], *([f"{len(alike) - _NAMED} more"] if len(alike) > _NAMED else [])]
     named = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
-    return f"; it is not told apart from {named}" if names else ""
+    return f"{names[first]} {verb} {worse[0]} by {size}" + (f"; it is not told apart from {named}" if alike else "")
 
 
 def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
@@ -364,22 +367,16 @@ def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
     test = f"chi-square({ds['dof'].values[metric]}) = {statistic:.4f}, p = {show_p(p)}"
     compared = "Tukey-Kramer" if len(order) > 2 else "exact sign test, as p"
     first, *others = order
-    worse, alike = (
-        [at for at in others if bool(ds["significant"].values[first, at, metric]) == apart] for apart in (True, False)
-    )
+    apart = ds["significant"].values[first, :, metric]
     quoted = ""
     if others:
-        second = (worse or others)[0]
+        second = next((at for at in others if apart[at]), others[0])
         gap, *ends, pair_p = (
             float(ds[name].values[second, first, metric])
             for name in ("rank_difference", "rank_low", "rank_high", "p_pair")
         )
         size = f"{gap:.4f} mean ranks {show_interval(ends, False, gap)}, p = {show_p(pair_p)}"
-        quoted = (
-            f"{names[first]} ranks before {names[second]} by {size}{_not_apart([names[at] for at in alike])}"
-            if worse
-            else f"{names[first]} and {names[second]} are not told apart: {names[first]} leads by {size}"
-        )
+        quoted = _lead(names.tolist(), order, apart, "ranks before", size)
     notes = (
         f"Friedman: {test}, over {n} units ({unit}) that every system has",
         f"critical difference: {critical:.4f} ({compared}); systems whose intervals "

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.disagreements import Disagreement, TrackAnnotations, find_disagreements
+from ..analysis.lookup import find_labels
 from ..analysis.queries import ScoresLike
 from ..analysis.query_options import Names, as_names
 from ..analysis.scores import names_of
 from ..annotations.annotation import Annotation
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..errors import QueryError, UnknownNameError, counted, shorten
+from ..errors import QueryError, counted, shorten
 from ..readers.patches import PatchedSource
-from .origins import Files, Roots, Shelf, read_origins
+from .origins import Files, Roots, Shelf, evaluations_with_files
 from .tables import Table, Tabulation
 
 if TYPE_CHECKING:
@@ -48,22 +49,19 @@ def consensus(
     """
     if not 0.5 < least <= 1:
         raise QueryError(f"invalid least {least}: expected a share above 0.5, up to 1")
-    boards, origins = read_origins(store, root)
-    if group is not None and group not in boards:
-        raise UnknownNameError("group", group, boards)
+    evaluations, reasons = evaluations_with_files(store, root, group)
     found: list[xr.Dataset] = []
-    reasons: list[str] = []
     shelf = Shelf()
-    for name in boards if group is None else [group]:
-        files = [one for one in (origin.files(name) for origin in origins) if one is not None]
-        if not files:
-            reasons += [f"{name}: {origin.reason(name)}" for origin in origins if origin.reason(name)]
-            continue
-        own = _chosen(system, names_of(boards[name], "system"), "system")
-        some = _chosen(tracks, names_of(boards[name], "track"), "track")
+    for name, ds, files in evaluations:
+        chosen_systems, chosen_tracks = (
+            names_of(ds, dim, find_labels(ds, dim, as_names(names)))
+            for dim, names in (("system", system), ("track", tracks))
+        )
         task = files[0].plan.task
         try:
-            listed = find_disagreements(task, list(read_annotations(files, own, some, shelf)), least, shortest)
+            listed = find_disagreements(
+                task, list(read_annotations(files, chosen_systems, chosen_tracks, shelf)), least, shortest
+            )
         except QueryError:
             if group is not None:
                 raise
@@ -74,15 +72,12 @@ def consensus(
         raise QueryError("; ".join(dict.fromkeys(reasons)))
     shown = [ds for ds in found if ds.attrs["total"]] or found[:1]
     more = [Table((), (), notes=tuple(reasons))] if reasons else []
-    return Tabulation(found, lambda width: [*map(_readable, shown), *more], lambda: [_rows(found)], reasons)
-
-
-def _chosen(asked: Names, known: Sequence[str], what: str) -> list[str]:
-    names = as_names(asked)
-    for name in names or ():
-        if name not in known:
-            raise UnknownNameError(what, name, known)
-    return list(known) if names is None else names
+    return Tabulation(
+        found,
+        lambda width: [*map(_readable, shown), *more],
+        lambda: [rows_of(found, ("group", "task"), ("track", "annotator", *COLUMNS))],
+        reasons,
+    )
 
 
 def read_annotations(
@@ -202,10 +197,11 @@ def _readable(ds: xr.Dataset) -> Table:
     return Table(columns, tuple(rows), f"{ds.attrs['group']}: the systems agree against the reference", (notes,))
 
 
-def _rows(found: Sequence[xr.Dataset]) -> Table:
+def rows_of(found: Sequence[xr.Dataset], attrs: Sequence[str], columns: Sequence[str]) -> Table:
+    """For programs: the variables of datasets along one dim, behind attributes of each dataset."""
     rows = [
-        (ds.attrs["group"], ds.attrs["task"], *row)
+        (*(ds.attrs[name] for name in attrs), *row)
         for ds in found
-        for row in zip(*(ds[name].values.tolist() for name in ("track", "annotator", *COLUMNS)), strict=True)
+        for row in zip(*(ds[name].values.tolist() for name in columns), strict=True)
     ]
-    return Table(("group", "task", "track", "annotator", *COLUMNS), tuple(rows))
+    return Table((*attrs, *columns), tuple(rows))

@@ -144,7 +144,7 @@ def cut(text: str, most: int = LONGEST) -> str:
     return f"{text[: most // 2]}…{text[len(text) - (most - 1 - most // 2) :]}"
 
 
-def short_names(names: Sequence[str], most: int = LONGEST) -> list[str]:
+def short_names(names: Sequence[str]) -> list[str]:
     """Names without their common beginning, each cut in the middle; no two become the same.
 
     Examples
@@ -161,5 +161,5 @@ def short_names(names: Sequence[str], most: int = LONGEST) -> list[str]:
     common = re.match(r"(?s).*[_\-./ ]", least[:same])
     start = common.end() if common and common.end() >= _PREFIX else 0
     bare = [name[start:] for name in names] if all(len(name) > start for name in names) else list(names)
-    short = [cut(name, most) for name in bare]
+    short = [cut(name) for name in bare]
     return short if len(set(short)) == len(set(names)) else bare

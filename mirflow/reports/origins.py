@@ -12,7 +12,7 @@ from ..analysis.queries import ScoresLike, evaluations_of, name_stores
 from ..analysis.scores import cell_texts, names_of
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.source import Source
-from ..errors import AnnotationError, MirflowError, PipelineError, QueryError, shorten
+from ..errors import AnnotationError, MirflowError, PipelineError, QueryError, UnknownNameError, shorten
 from ..metrics.base import get_task, has_task
 from ..pipeline import find_files
 from ..pipeline.document import Document, parse_document
@@ -206,6 +206,23 @@ class Origin:
             return ""
         reason = lost or "The pipeline no longer has this evaluation."
         return f"{self.name}: {reason}" if self.name else reason
+
+
+def evaluations_with_files(
+    store: ScoresLike, root: Roots, group: str | None
+) -> tuple[list[tuple[str, xr.Dataset, list[Files]]], list[str]]:
+    """The evaluations of a store, or one by its name, with their existing files; and why others have none."""
+    boards, origins = read_origins(store, root)
+    if group is not None and group not in boards:
+        raise UnknownNameError("group", group, boards)
+    found, reasons = [], []
+    for name in boards if group is None else [group]:
+        files = [one for one in (origin.files(name) for origin in origins) if one is not None]
+        if files:
+            found.append((name, boards[name], files))
+        else:
+            reasons += [f"{name}: {origin.reason(name)}" for origin in origins if origin.reason(name)]
+    return found, reasons
 
 
 def read_origins(

@@ -1,4 +1,4 @@
-"""Systems by evaluations: values, the best of each, and differences to one system or to the best."""
+"""Systems by evaluations: values, the best of each, and differences to the best."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from .standings import ALIKE, MINUS, Node, Standings, node
 
-BEST = "best"
-"""In place of the name of a system: the best one of each evaluation."""
 SHADES = 4
 """Steps of colour on each side."""
 
@@ -28,13 +26,13 @@ class ScoredEvaluation:
     standings: Standings
 
 
-def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> list[Node]:
+def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
     """Write a table of all systems in all evaluations, as elements of a page that has the style of the report.
 
     The longer of both, systems or evaluations, is in the rows. The system with the most first places comes first. Each
-    cell has the value, which leads to the evaluation, and the difference to the baseline; its class gives the colour:
-    ``better1`` to ``better4`` or ``worse1`` to ``worse4``, in quarters of the largest difference of the evaluation, and
-    ``unsure`` where the two are not told apart or were not compared. Scripts that choose another baseline find the
+    cell has the value, which leads to the evaluation, and the difference to the best one; its class gives the colour:
+    ``worse1`` to ``worse4``, in quarters of the largest difference of the evaluation, and ``unsure`` where the two are
+    not told apart or were not compared. Scripts that choose another baseline (``better1`` to ``better4``) find the
     numbers in attributes: of cells ``data-system``, ``data-score`` and ``data-letters``, of evaluations
     ``data-evaluation``, ``data-sign``, ``data-unit`` and ``data-decimals``.
 
@@ -58,7 +56,7 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
     systems = sorted(wins, key=lambda name: -wins[name])
     if len(evaluations) < 2 or all(sum((own.name, name) in cells for own in evaluations) < 2 for name in systems):
         return []
-    shades = {own.name: _shades_of(own.standings, baseline) for own in evaluations}
+    shades = {own.name: _shades_of(own.standings) for own in evaluations}
 
     def cell(own: ScoredEvaluation, system: str) -> Node:
         row = cells.get((own.name, system))
@@ -70,7 +68,7 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
         value = node("data", board.show(row.value), kind="strong" if best else "", **number)
         alike = [node("span", "=", kind="mark", title="not told apart from the best")] if row.relation == ALIKE else []
         sign = "+" if gap > 0 else MINUS if gap < 0 else ""
-        said = BEST if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
+        said = "best" if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
         said = f"({said})" if "unsure" in kind else said
         facts = {"data-system": row.system, "data-score": f"{row.value:.12g}", "data-letters": row.letters}
         # The head of the evaluation is the stop for the keyboard.
@@ -92,9 +90,8 @@ def scorecard(evaluations: Sequence[ScoredEvaluation], baseline: str = BEST) -> 
             node("tr", node("th", name, scope="row", title=name), *(cell(own, name) for own in evaluations))
             for name in systems
         ]
-    whom = "it" if baseline == BEST else baseline
     caption = node(
-        "caption", f"Bold is best. Small numbers are the gap to {whom}; hatched gaps could be chance.", kind="note"
+        "caption", "Bold is best. Small numbers are the gap to it; hatched gaps could be chance.", kind="note"
     )
     return [node("table", caption, node("thead", head), node("tbody", *body), kind="scorecard")]
 
@@ -118,21 +115,19 @@ def _head(own: ScoredEvaluation, scope: str, **facts: str) -> Node:
     return node("th", name, node("small", own.about), scope=scope, kind=kind, title=title, **facts)
 
 
-def _shades_of(board: Standings, baseline: str) -> dict[str, tuple[str, float]]:
-    """Of each system with a value the class of its cell, and its difference to the baseline: NaN without one."""
+def _shades_of(board: Standings) -> dict[str, tuple[str, float]]:
+    """Of each system with a value the class of its cell, and its difference to the best one: NaN without one."""
     known, best = [row for row in board.rows if not math.isnan(row.value)], _best_of(board)
-    other = next((row for row in known if (row.value == best if baseline == BEST else row.system == baseline)), None)
-    if other is None:
+    leader = next((row for row in known if row.value == best), None)
+    if leader is None:
         return {row.system: ("", math.nan) for row in known}
-    gaps = {row.system: row.value - other.value for row in known}
-    finite = [abs(gap) for gap in gaps.values() if math.isfinite(gap)]
-    widest = max(finite, default=0.0)
+    gaps = {row.system: row.value - leader.value for row in known}
+    widest = max((abs(gap) for gap in gaps.values() if math.isfinite(gap)), default=0.0)
     found = {}
     for row in known:
         gap = gaps[row.system]
         step = 0 if not widest else SHADES if math.isinf(gap) else math.ceil(SHADES * abs(gap) / widest - 1e-9)
-        side = "better" if board.sign * gap > 0 else "worse"
-        apart = row.letters and other.letters and not set(row.letters) & set(other.letters)
-        kinds = [f"{side}{step}" if step and board.sign and gap == gap else "", "" if apart or not gap else "unsure"]
+        apart = row.letters and leader.letters and not set(row.letters) & set(leader.letters)
+        kinds = [f"worse{step}" if step and gap == gap else "", "" if apart or not gap else "unsure"]
         found[row.system] = " ".join(filter(None, kinds)), gap
     return found

@@ -104,24 +104,22 @@ def _draw(page: Sheet, campaigns: Sequence[tuple[str, xr.Dataset, Sequence[Float
         for index, (broad, fine) in enumerate(zip(BROAD, parts, strict=True)):
             places.append(first + index)
             names.append(f"{broad} ({len(fine)})")
-            if len(fine):
-                _draw_box(ax, first + index, fine, boxes.sel(broad=broad))
+            if not len(fine):
+                continue
+            place, box = first + index, boxes.sel(broad=broad)
+            low, quarter, middle, third, high, mean = (
+                float(box[name]) for name in ("whisker_low", "q1", "median", "q3", "whisker_high", "mean")
+            )
+            ax.barh(place, third - quarter, 0.56, quarter, color=SKY, alpha=0.55, edgecolor=BLUE, linewidth=0.5)
+            ax.hlines([place] * 2, [low, third], [quarter, high], color=BLUE, linewidth=0.7)
+            ax.vlines([low, high], place - 0.14, place + 0.14, color=BLUE, linewidth=0.7)
+            ax.vlines(middle, place - 0.28, place + 0.28, color="black", linewidth=1.2)
+            beyond = fine[(fine < low) | (fine > high)]
+            ax.scatter(beyond, np.full(len(beyond), place), s=9, color=BLUE, marker="+", linewidths=0.6)
+            ax.plot(mean, place, marker="D", markersize=3.4, color=RED, markeredgecolor="white", markeredgewidth=0.5)
     ax.set_yticks(places, names)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(places) + 0.5, -0.5 - (_GAP if len(campaigns) > 1 else 0))
     ax.set_xlabel("fine judgement")
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
-
-
-def _draw_box(ax: Axes, place: float, fine: Float, box: xr.Dataset) -> None:
-    low, first, middle, third, high, mean = (
-        float(box[name]) for name in ("whisker_low", "q1", "median", "q3", "whisker_high", "mean")
-    )
-    ax.barh(place, third - first, 0.56, first, color=SKY, alpha=0.55, edgecolor=BLUE, linewidth=0.5)
-    ax.hlines([place] * 2, [low, third], [first, high], color=BLUE, linewidth=0.7)
-    ax.vlines([low, high], place - 0.14, place + 0.14, color=BLUE, linewidth=0.7)
-    ax.vlines(middle, place - 0.28, place + 0.28, color="black", linewidth=1.2)
-    beyond = fine[(fine < low) | (fine > high)]
-    ax.scatter(beyond, np.full(len(beyond), place), s=9, color=BLUE, marker="+", linewidths=0.6)
-    ax.plot(mean, place, marker="D", markersize=3.4, color=RED, markeredgecolor="white", markeredgewidth=0.5)
