@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -264,13 +264,20 @@ def question_command(question: Question) -> click.Command:
 def _answer(
     question: Question, *, style: str | None, output: Path | None, signatures: bool = False, **options: Any
 ) -> None:
+    from ..reports.tables import NAMES
+
     style = choose_format(style, output)
     named = options["names"]
     if question.subjects[1:]:
         scores: list[Any] = [options.pop(name) for name in question.subjects]
     else:
         scores = [label_stores(options.pop("stores"), options.pop("labels"))]
-    latex = _latex({name: options.pop(name) for name in _PAPER if name in options}, style)
+    paper = {name: options.pop(name) for name in _PAPER if name in options}
+    for name, value in paper.items():
+        if value not in (None, False) and style != "latex":
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
+    latex = {"label" if name == "tex_label" else name: value for name, value in paper.items()}
+    latex["names"] = named or NAMES[0]
     words = given_options(options)
     if "main" in question.options:
         words["main"] = style == "table" and not words.pop("every", False)
@@ -289,16 +296,6 @@ def _answer(
         echo(failure, err=True)
     if result.failures:
         click.get_current_context().exit(FAILED)
-
-
-def _latex(given: Mapping[str, Any], style: str) -> dict[str, Any]:
-    from ..reports.tables import NAMES
-
-    for name, value in given.items():
-        if value not in (None, False) and style != "latex":
-            raise click.UsageError(f"--{name.replace('_', '-')} needs --format latex")
-    renamed = {"label" if name == "tex_label" else name: value for name, value in given.items()}
-    return renamed | {"names": given["names"] or NAMES[0]}
 
 
 @click.group(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -64,19 +64,14 @@ if TYPE_CHECKING:
 @click.pass_context
 def check_command(
     context: click.Context,
+    /,
     paths: tuple[Path, ...],
     task: str | None,
-    convention: str | None,
-    schema: bool,
-    annotator: str | int | None,
-    reference: Path | None,
-    role: Literal["reference", "estimate"] | None,
-    beside: Path | None,
-    beside_task: str | None,
     worst: int | None,
     options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
+    **words: Any,
 ) -> None:
     """List the problems of annotation files and folders, with file and line, or those of a pipeline's references.
 
@@ -102,9 +97,7 @@ def check_command(
         return
     from ..reports.checked_files import check
 
-    words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "reference": reference}
-    words |= {"beside": beside, "beside_task": beside_task, "worst": worst}
-    checks = check(paths, task, role=role, **words, **options)
+    checks = check(paths, task, worst=worst, **words, **options)
     style = choose_format(style, output)
     if style == "table" and output is None and worst is None:
         for line in lines_of_checks(checks.items):

@@ -336,13 +336,11 @@ def _spelling(option: Option) -> str:
 
 def typed(options: Mapping[str, Any]) -> str:
     """Options of reading as typed on the command line."""
-    given = [(_spelling(one), options[one.name]) for one in _reading_options() if one.name in options]
-    return ", ".join(_typed(spelling, value) for spelling, value in given)
-
-
-def _typed(name: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return f"--{name}" if value else f"--no-{name}"
-    if isinstance(value, Mapping):
-        value = [f"{column}={place}" for column, place in value.items()]
-    return f"--{name} {','.join(value) if isinstance(value, list) else value}"
+    parts = []
+    for name, value in [(_spelling(one), options[one.name]) for one in _reading_options() if one.name in options]:
+        if isinstance(value, bool):
+            parts.append(f"--{name}" if value else f"--no-{name}")
+            continue
+        texts = [f"{column}={place}" for column, place in value.items()] if isinstance(value, Mapping) else value
+        parts.append(f"--{name} {','.join(texts) if isinstance(texts, list) else texts}")
+    return ", ".join(parts)

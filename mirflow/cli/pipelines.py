@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -144,21 +144,17 @@ _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print p
 @click.pass_context
 def run_command(
     context: click.Context,
+    /,
     pipeline: Path,
-    root: Path | None,
-    store: Path | None,
-    scheduler: str | None,
-    workers: int | None,
-    on_error: str | None,
     part: str | None,
     dry_run: bool,
     graph: Path | None,
-    force: bool,
     prune: bool,
     primary: bool,
     diagnose: str,
     quiet: bool,
     on_purpose: str = "",
+    **how: Any,
 ) -> None:
     """Score the evaluations of PIPELINE (a YAML file) into its store; without one, of the only pipeline file here.
 
@@ -168,33 +164,23 @@ def run_command(
     from ..engine.runs import preview, run
     from ..progress import progress_for
 
-    if workers is not None and scheduler is not None and "://" in scheduler:
-        raise click.UsageError(f"--workers does not apply to the cluster at {scheduler}; omit it")
-    for name, given in {"--force": force, "--prune": prune, "--primary": primary}.items():
+    if how["workers"] is not None and "://" in (how["scheduler"] or ""):
+        raise click.UsageError(f"--workers does not apply to the cluster at {how['scheduler']}; omit it")
+    for name, given in {"--force": how["force"], "--prune": prune, "--primary": primary}.items():
         if part is not None and given:
             raise click.UsageError(f"{name} does not apply to a part, which computes what the store lacks; omit it")
     if graph is not None:
         from ..engine.drawing import draw_pipeline
 
-        draw_pipeline(pipeline, graph, root=root)
+        draw_pipeline(pipeline, graph, root=how["root"])
         return
     if dry_run:
-        echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error, part=part))
+        planned = {name: how[name] for name in ("root", "store", "force", "on_error")}
+        echo(preview(pipeline, part=part, **planned))
         return
     try:
-        report = run(
-            pipeline,
-            root=root,
-            store=store,
-            scheduler=scheduler,
-            workers=workers,
-            force=force,
-            on_error=on_error,
-            prune=part is None and _may_prune(prune),
-            progress=progress_for(quiet=quiet),
-            guarded=True,
-            part=part,
-        )
+        may_prune = part is None and _may_prune(prune)
+        report = run(pipeline, prune=may_prune, progress=progress_for(quiet=quiet), guarded=True, part=part, **how)
     except (Interrupted, KeyboardInterrupt) as stop:
         stop = stop if isinstance(stop, Interrupted) else Interrupted()
         echo(f"{stop}; computed scores are kept: run the same command to continue", err=True)
@@ -214,14 +200,7 @@ def run_command(
 @_quiet_option
 @click.pass_context
 def publish_command(
-    context: click.Context,
-    pipeline: Path,
-    root: Path | None,
-    store: Path | None,
-    incomplete: bool,
-    prune: bool,
-    primary: bool,
-    quiet: bool,
+    context: click.Context, /, pipeline: Path, prune: bool, primary: bool, quiet: bool, **how: Any
 ) -> None:
     """Join the parts that `mirflow run PIPELINE --part I/N` computed, and write them into the store.
 
@@ -230,14 +209,7 @@ def publish_command(
     from ..engine.publishing import publish
     from ..progress import progress_for
 
-    report = publish(
-        pipeline,
-        root=root,
-        store=store,
-        incomplete=incomplete,
-        prune=_may_prune(prune),
-        progress=progress_for(quiet=quiet),
-    )
+    report = publish(pipeline, prune=_may_prune(prune), progress=progress_for(quiet=quiet), **how)
     _print_report(report, quiet, primary, "")
     if report.failed:
         context.exit(FAILED)
@@ -356,7 +328,8 @@ def _print_causes(
 def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, ResultInMemory]:
     """Print the main metrics of each evaluation, and how to see the others; or only the headline of each. Returns the
     printed results by evaluation."""
-    from ..analysis.queries import NO_NUMBER, headline_metrics, query_content
+    from ..analysis.queries import NO_NUMBER, headline_metrics, query_content, say_left_out
+    from ..analysis.scores import has_annotators
     from ..reports.summaries import primary_table
 
     tables: list[Table] = []
@@ -370,29 +343,20 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
         if primary:
             left_out |= {} if headline else {content.name: NO_NUMBER}
             continue
-        notes = _other_results(f"mirflow query {store} --group {content.name}", evaluation, headline)
+        command, left = f"mirflow query {store} --group {content.name}", say_left_out(list(content.measures), headline)
+        notes = [f"{left}: {command} --all"] if left else []
+        stored = [one for one in evaluation.plan.measures if one.metric.dims and one.variable in content.cells.extras]
+        for measure in sorted(stored, key=lambda one: one.variable):
+            listed = " --by track" if measure.metric.nominal else ""
+            notes.append(f"the store also holds {measure}: {command} --metric {shlex.quote(str(measure))}{listed}")
+        if has_annotators(content):
+            notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
         if headline:
             tables += tables_of(shown[content.name], "table", notes=notes)
         else:
             echo("\n".join(f"{content.name}: {note}" for note in notes))
     emit([primary_table(list(shown.values()), left_out=left_out)] if primary else tables, "table")
     return shown
-
-
-def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[str]) -> list[str]:
-    from ..analysis.queries import say_left_out
-    from ..analysis.scores import has_annotators
-
-    content = evaluation.content
-    left = say_left_out(list(content.measures), shown)
-    notes = [f"{left}: {command} --all"] if left else []
-    stored = [one for one in evaluation.plan.measures if one.metric.dims and one.variable in content.cells.extras]
-    for measure in sorted(stored, key=lambda one: one.variable):
-        listed = " --by track" if measure.metric.nominal else ""
-        notes.append(f"the store also holds {measure}: {command} --metric {shlex.quote(str(measure))}{listed}")
-    if has_annotators(content):
-        notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
-    return notes
 
 
 def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:

@@ -289,19 +289,15 @@ def _refuse_unknown(kind: str, given: Iterable[str], known: Collection[str], com
 @click.pass_context
 def report_command(
     context: click.Context,
+    /,
     stores: tuple[Path, ...],
     output: Path,
-    metric: tuple[str, ...],
-    timelines: str,
     roots: tuple[Path, ...],
-    title: str | None,
-    where: str | None,
-    budget: bool,
     without_references: bool,
     only_aggregates: bool,
-    plugins: tuple[str, ...],
     labels: tuple[str, ...],
     serve: bool,
+    **how: Any,
 ) -> None:
     """Write a self-contained page about STORE, or about several stores.
 
@@ -343,21 +339,12 @@ def report_command(
     from ..reports.page import report
 
     begun = time.perf_counter()
-    page = report(
-        label_stores(stores, labels),
-        output,
-        metric,
-        timelines=timelines,
-        root=roots or None,
-        title=title,
-        references=not without_references,
-        only_aggregates=only_aggregates,
-        where=where,
-        budget=budget,
-        plugins=plugins,
-        progress=progress_for(),
-        guarded=True,
-    )
+    shown: dict[str, Any] = {
+        "references": not without_references,
+        "only_aggregates": only_aggregates,
+        "root": roots or None,
+    }
+    page = report(label_stores(stores, labels), output, progress=progress_for(), guarded=True, **shown, **how)
     for note in page.notes:
         echo(note, err=True)
     seconds = time.perf_counter() - begun

@@ -466,7 +466,21 @@ def score_sides(sides: BlockSides) -> Cells:
     work, pairs = sides.work, pair_up(sides)
     rows = Pairs(sides.cleaned[0].rows, sides.cleaned[1].rows, pairs.reference, pairs.estimate)
     scores = score_pairs(sides.convention, rows, work.measures, work.grid)
-    _note_refusals(pairs, scores)
+    for pair, message in (*scores.refused.items(), *scores.partly.items()):  # no score, or none of some measures
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] != Status.ok:
+            continue
+        reason: CellRemark | None = None
+        for side_name, *_ in pairs.sides:
+            label = pairs.label(side_name, pair)
+            if label and message.startswith(f"{side_name}: ") and reason is None:
+                reason = CellRemark("reason", side_name, f"{label}: {message.removeprefix(f'{side_name}: ')}")
+        if pair in scores.refused:
+            lost = Status.unreadable if message.startswith(LOST) else Status.invalid
+            pairs.status[cell] = Status.failed if message.startswith(BROKEN) else lost
+            track, system = work.cells[cell]
+            message = f"system {system!r}, track {track!r}: {message}"
+        pairs.remarks[cell] = [reason or CellRemark("reason", "pair", message)]
     gone = [side.emptied[rows] for _, side, rows, _ in pairs.sides]
     for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
         cell = int(pairs.cell[pair])
@@ -545,25 +559,6 @@ def _to_cells(pairs: BlockPairs, scores: Scores) -> Cells:
         durations,
         extras,
     )
-
-
-def _note_refusals(pairs: BlockPairs, scores: Scores) -> None:
-    """Note why pairs have no score, or why some of their measures have none."""
-    for pair, message in (*scores.refused.items(), *scores.partly.items()):
-        cell = int(pairs.cell[pair])
-        if pairs.status[cell] != Status.ok:
-            continue
-        one_sided: CellRemark | None = None
-        for name, *_ in pairs.sides:
-            label = pairs.label(name, pair)
-            if label and message.startswith(f"{name}: ") and one_sided is None:
-                one_sided = CellRemark("reason", name, f"{label}: {message.removeprefix(f'{name}: ')}")
-        if pair in scores.refused:
-            lost = Status.unreadable if message.startswith(LOST) else Status.invalid
-            pairs.status[cell] = Status.failed if message.startswith(BROKEN) else lost
-            track, system = pairs.block.work.cells[cell]
-            message = f"system {system!r}, track {track!r}: {message}"
-        pairs.remarks[cell] = [one_sided or CellRemark("reason", "pair", message)]
 
 
 def _note_implausible(pairs: BlockPairs) -> None:

@@ -299,7 +299,7 @@ def _usable(block: Collection) -> Ragged:
 
 
 def _lazy_arrays(
-    arrange: Callable[[Collection], Mapping[str, Column]],
+    arrange: Callable[[Collection | LazyCollection], Mapping[str, Column]],
     collection: Collection | LazyCollection,
     size: int,
     layout: Variables,
@@ -314,7 +314,7 @@ def _lazy_arrays(
     starts = range(0, len(collection), size)
     # Bound, not passed: dask would search an argument, with all its sources, for keys.
     tasks = {
-        (base, number): (functools.partial(_read_chunk, arrange, collection.isel(track=slice(start, start + size))),)
+        (base, number): (functools.partial(arrange, collection.isel(track=slice(start, start + size))),)
         for number, start in enumerate(starts)
     }
     sizes = tuple(min(size, len(collection) - start) for start in starts)
@@ -327,15 +327,10 @@ def _lazy_arrays(
     return arrays
 
 
-def _read_chunk(
-    arrange: Callable[[Collection], Mapping[str, Column]], collection: Collection | LazyCollection
-) -> Mapping[str, Column]:
-    if isinstance(collection, LazyCollection):
-        collection = read_block(collection.tracks, collection.sources)
-    return arrange(collection)
-
-
-def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: GridOptions, block: Collection) -> dict[str, Column]:
+def _arrange(
+    kind: Kind, like: Ragged, grid: TimeGrid, options: GridOptions, chunk: Collection | LazyCollection
+) -> dict[str, Column]:
+    block = read_block(chunk.tracks, chunk.sources) if isinstance(chunk, LazyCollection) else chunk
     rows = with_columns(kind, _usable(block), like.columns)
     if "label" in rows.columns:
         place = {label: code for code, label in enumerate(like.labels)}

@@ -127,9 +127,17 @@ def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspec
     for first, last in _runs(odd):
         farthest = float(np.abs(octaves[first : last + 1]).max())
         yield Suspect(first + 1, _describe_interval(gaps, around, first, last), 1 - 0.5**farthest)
-    for item, factor in _level_changes(gaps):
-        what = "double" if factor > 1 else "halve"
-        yield Suspect(item + 1, f"from here on the intervals {what}: is it still the same beat?", 0.8)
+    size, last_change = 2 * _NEIGHBOURS, -np.inf
+    # Intervals from which on all are twice or half as long as those before.
+    for item in range(size, len(gaps) - size + 1):
+        before, after = gaps[item - size : item], gaps[item : item + size]
+        if before.min() <= 0 or after.min() <= 0 or item - last_change < size:
+            continue
+        ends = np.log2(after.min() / before.max()), np.log2(after.max() / before.min())
+        steps = np.log2(np.median(after) / np.median(before))
+        if abs(abs(steps) - 1) <= _LEVEL and ends[0] * ends[1] > 0 and min(map(abs, ends)) > 0.5:
+            last_change, what = item, "double" if steps > 0 else "halve"
+            yield Suspect(item + 1, f"from here on the intervals {what}: is it still the same beat?", 0.8)
 
 
 def _runs(mask: Bool) -> Iterator[tuple[int, int]]:
@@ -149,20 +157,6 @@ def _describe_interval(gaps: Float, around: Float, first: int, last: int) -> str
     span, usual = gaps[first : last + 1], float(np.median(around[first : last + 1]))
     lengths = " to ".join(dict.fromkeys((f"{span.min():.3g}", f"{span.max():.3g}")))
     return f"begins {last - first + 1} intervals of {lengths} s among intervals of {usual:.3g} s"
-
-
-def _level_changes(gaps: Float) -> Iterator[tuple[int, float]]:
-    """Intervals from which on all are twice or half as long as those before, with the factor."""
-    size, last = 2 * _NEIGHBOURS, -np.inf
-    for item in range(size, len(gaps) - size + 1):
-        before, after = gaps[item - size : item], gaps[item : item + size]
-        if before.min() <= 0 or after.min() <= 0 or item - last < size:
-            continue
-        octaves = np.log2(after.min() / before.max()), np.log2(after.max() / before.min())
-        steps = np.log2(np.median(after) / np.median(before))
-        if abs(abs(steps) - 1) <= _LEVEL and octaves[0] * octaves[1] > 0 and min(map(abs, octaves)) > 0.5:
-            last = item
-            yield item, 2.0**steps
 
 
 def positions(annotation: Annotation) -> Int | None:
@@ -299,18 +293,6 @@ def _bits(masks: Int) -> Int:
     return found
 
 
-def _tones(annotation: Annotation) -> _Tones:
-    labels = list(annotation.labels or [])
-    vocabulary = list(dict.fromkeys(labels))
-    table = encode_vocabulary(vocabulary)
-    masks = np.where(table.undefined | (table.root < 0), 0, table.pitches.astype(np.int64))
-    root = np.maximum(table.root.astype(np.int64), 0)
-    turned = ((masks << root) | (masks >> (12 - root))) & 0xFFF
-    codes = {label: code for code, label in enumerate(vocabulary)}
-    own = turned[[codes[label] for label in labels]]
-    return _Tones(own, np.maximum(annotation.columns["end"] - annotation.columns["start"], 0.0))
-
-
 def _name(key: Key) -> str:
     return f"{_PITCHES[key.tonic]} {MODES[key.mode]}"
 
@@ -331,7 +313,14 @@ def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect
     start, end = annotation.columns["start"], annotation.columns["end"]
     if not len(start):
         return
-    tones = _tones(annotation)
+    labels = list(annotation.labels or [])
+    vocabulary = list(dict.fromkeys(labels))
+    table = encode_vocabulary(vocabulary)
+    masks = np.where(table.undefined | (table.root < 0), 0, table.pitches.astype(np.int64))
+    root = np.maximum(table.root.astype(np.int64), 0)
+    turned = ((masks << root) | (masks >> (12 - root))) & 0xFFF
+    codes = {label: code for code, label in enumerate(vocabulary)}
+    tones = _Tones(turned[[codes[label] for label in labels]], np.maximum(end - start, 0.0))
     named = [] if beside is None else _key_spans(beside, float(end.max()))
     fits = _best_key(tones)
     spans = named or ([(float(start[0]), float(end.max()), fits, 0)] if fits is not None else [])
@@ -351,8 +340,10 @@ def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect
             share = float(tones.seconds[same].sum()) / total
             if share <= _RARE and same.sum() == 1:
                 item = int(np.flatnonzero(same)[0])
-                label, why = (annotation.labels or [""])[item], "" if named else ", which fits the chords best"
-                message = f"{label} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
+                why = "" if named else ", which fits the chords best"
+                message = (
+                    f"{labels[item]} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
+                )
                 yield Suspect(item, message, 0.2 * float(outside[item]) * (1 - share / _RARE))
 
 

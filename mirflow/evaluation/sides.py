@@ -171,15 +171,8 @@ class ObjectSources(Mapping[str, Source]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._objects)
 
-    def __contains__(self, track: object) -> bool:
-        return track in self._objects
-
     def __getitem__(self, track: str) -> Source:
         return ObjectSource(self._objects[track], self._task, f"{self._side} {track}")
-
-    def get(self, track: str, default: Any = None) -> Any:
-        """The source of a track, or the default without one."""
-        return self[track] if track in self._objects else default
 
 
 def sources_of(value: Any, task: str, side: str) -> Sources:

@@ -320,8 +320,23 @@ def _find_side(
         found.trouble((key, "path"), slip)
         return []
     lone, tabular = found.lone, found.tabular[key]
-    known = None if parse_url(side.path) is None else _candidates(found, key, reading, tracks)
-    everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined, known)
+    candidates: Candidates | None = None
+    if parse_url(side.path) is not None:  # the names by which files are looked for on a server
+        named, other = found.listed or tracks or (), Pattern(found.evaluation.estimates.path)
+        on_disk = parse_url(other.text) is None and not found.tabular["estimates"] and not other.is_pack
+        if not named and key == "reference" and on_disk and "track" in other.names:
+            place = other.names.index("track")
+            with suppress(AnnotationError):  # reported where the other side is looked for
+                named = [match.values[place] for match in other.find(found.root)]
+        part = KINDS[reading.kind].part
+        values = {"track": named, SYSTEM: [*(found.evaluation.systems or ())], part: reading.levels or reading.sources}
+        remedies = {
+            "track": "list them in a csv file with a column track, under tracks",
+            SYSTEM: "list them under systems",
+            part: f"list them under {part}s of the side",
+        }
+        candidates = Candidates(values, remedies)
+    everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined, candidates)
     if everything and (otherwise := describe_otherwise(everything, pattern.text)):
         found.warn(otherwise)
     matches = _choose_files(found, key, pattern, everything)
@@ -339,26 +354,6 @@ def _find_side(
             found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
     sources = [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
     return _in_normal_form(sources)
-
-
-def _candidates(found: Discovery, key: str, reading: Reading, tracks: Sequence[str] | None) -> Candidates:
-    """The names by which files of one side are looked for on a server: `tracks` are those of the other side."""
-    evaluation = found.evaluation
-    named = found.listed or tracks or ()
-    other = evaluation.estimates.path
-    if not named and key == "reference" and parse_url(other) is None and not found.tabular["estimates"]:
-        pattern = Pattern(other)
-        place = pattern.names.index("track") if "track" in pattern.names and not pattern.is_pack else None
-        with suppress(AnnotationError):  # reported where the other side is looked for
-            named = [] if place is None else [match.values[place] for match in pattern.find(found.root)]
-    part = KINDS[reading.kind].part
-    values = {"track": named, SYSTEM: [*(evaluation.systems or ())], part: reading.levels or reading.sources}
-    remedies = {
-        "track": "list them in a csv file with a column track, under tracks",
-        SYSTEM: "list them under systems",
-        part: f"list them under {part}s of the side",
-    }
-    return Candidates(values, remedies)
 
 
 def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:

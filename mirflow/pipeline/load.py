@@ -118,14 +118,10 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
     for index, title in enumerate(header):
         if index != named and title:
             texts = [table[track][index] if index < len(table.get(track, ())) else "" for track in tracks]
-            columns[column_name(title)] = typed(with_points(texts) if separator == ";" else texts)
+            points = [text.replace(",", ".").strip() for text in texts] if separator == ";" else texts
+            decimal = all(not text or _NUMBER.fullmatch(text) for text in points)  # with commas in place of points
+            columns[column_name(title)] = typed(points if decimal else texts)
     return columns
-
-
-def with_points(texts: Sequence[str]) -> Sequence[str]:
-    """Replace decimal commas in a column of numbers with points; other texts are unchanged."""
-    points = [text.replace(",", ".") for text in texts]
-    return points if all(not text.strip() or _NUMBER.fullmatch(text.strip()) for text in points) else texts
 
 
 def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[Entry, ...]:

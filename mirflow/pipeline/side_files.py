@@ -9,7 +9,6 @@ import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, overload
 
 import numpy as np
@@ -25,15 +24,13 @@ from .model import Estimates, Trouble
 OUTSIDE = "leads out of the root, where files are not read for a store from elsewhere"
 _PLACEHOLDER = re.compile(r"(\{[^{}]*\})")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_MEANT = MappingProxyType({"reference": ("track", "annotator"), "estimates": ("track", "system", "annotator")})
-"""Placeholders with a meaning on each side, whatever the kind of annotation."""
 _ALIKE = 0.86
 """Minimum similarity of a typo: `sytem`, `systems` and `trak` are typos, `system_run` and `subsystem` are names."""
 
 
 def find_slip(pattern: Pattern, side: str, kind: str) -> str:
     """Message about a free placeholder with nearly the name of one that the pattern lacks; empty if there is none."""
-    meant = (*_MEANT[side], *filter(None, [KINDS[kind].part]))
+    meant = ["track", "annotator", *["system"] * (side == "estimates"), *filter(None, [KINDS[kind].part])]
     lacking = [name for name in meant if name not in pattern.names]
     for name in pattern.names:
         near = difflib.get_close_matches(name.lower(), lacking, n=1, cutoff=_ALIKE) if name not in meant else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -270,7 +270,24 @@ def layout(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVari
     """Coordinates of a group, labels of dims first, and its results with extra dims, whose entries are of `cells`."""
     names = zip(DIMS, (content.systems, content.tracks, content.measures), strict=True)
     coords = [StoredVariable(dim, (dim,), strings(values), {"long_name": dim}) for dim, values in names]
-    coords += _named_coordinates(content)
+    names_taken = {*DIMS, *CELL_ATTRS, *content.cells.extras}
+    folded: dict[str, str] = {}
+    sides = ("metric", content.metric_coords), ("track", content.track_coords), ("system", content.system_coords)
+    for side, named in sides:  # one whose name is taken, in any case, gets its dim in front
+        others = set() if side == "metric" else {name.casefold() for name in names_taken}
+        for original, entries in named.items():
+            name = safe_name(original)
+            if name in names_taken or name.casefold() in others:
+                name = f"{side}_{name}"
+            if name in names_taken:
+                message = f"coordinate {original!r} of {side} is given twice as {name!r}"
+                raise StoreError(f"group {content.name!r}: {message}")
+            other = name if side == "metric" else folded.setdefault(name.casefold(), name)
+            if other != name:
+                message = f"coordinates {other!r} and {name!r} have the same name on some file systems; rename one"
+                raise StoreError(f"group {content.name!r}: {message}")
+            names_taken.add(name)
+            coords.append(StoredVariable(name, (side,), column(entries), {"long_name": original}))
     extras = []
     taken = {one.name.casefold() for one in coords} | set(DENSE)
     labels = dict(zip(DIMS, (content.systems, content.tracks, content.measures), strict=True))
@@ -324,27 +341,6 @@ def check(content: GroupContent) -> None:
                 raise StoreError(f"group {name!r}: coordinate {key[:40]!r}... has a name of more than {MAX_NAME} bytes")
             if len(given) != size:
                 raise StoreError(f"group {name!r}: coordinate {key!r} has {len(given)} values, not {size}")
-
-
-def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
-    """The coordinates beside the labels of dims; one whose name is taken, in any case, gets its dim in front."""
-    taken = {*DIMS, *CELL_ATTRS, *content.cells.extras}
-    folded: dict[str, str] = {}
-    sides = ("metric", content.metric_coords), ("track", content.track_coords), ("system", content.system_coords)
-    for dim, coords in sides:
-        others = set() if dim == "metric" else {name.casefold() for name in taken}
-        for original, values in coords.items():
-            name = safe_name(original)
-            if name in taken or name.casefold() in others:
-                name = f"{dim}_{name}"
-            if name in taken:
-                raise StoreError(f"group {content.name!r}: coordinate {original!r} of {dim} is given twice as {name!r}")
-            other = name if dim == "metric" else folded.setdefault(name.casefold(), name)
-            if other != name:
-                message = f"coordinates {other!r} and {name!r} have the same name on some file systems; rename one"
-                raise StoreError(f"group {content.name!r}: {message}")
-            taken.add(name)
-            yield StoredVariable(name, (dim,), column(values), {"long_name": original})
 
 
 def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dict[str, Array]:

@@ -168,22 +168,17 @@ def apply_patch(annotation: AnnotationLike, patch: PatchLike, track: str | None 
     AnnotationError
         If the patch is invalid or lacks the track, or a row is not there.
     """
-    found = _read(patch)
-    tracks = [one for one in found.tracks if track in (None, one.track)]
-    names = list(dict.fromkeys(one.track for one in found.tracks))
+    if not isinstance(patch, ReferencePatch):
+        patch = parse_patch(patch) if isinstance(patch, Mapping) else read_patch(patch)
+    tracks = [one for one in patch.tracks if track in (None, one.track)]
+    names = list(dict.fromkeys(one.track for one in patch.tracks))
     if len({(one.track, one.annotator) for one in tracks}) != 1:
         why = "names several tracks" if track is None or tracks else f"does not name the track {track!r}"
         raise AnnotationError(f"the patch {why}: choose from {', '.join(names)}")
-    own = to_annotation(annotation, found.task)
+    own = to_annotation(annotation, patch.task)
     for one in tracks:
         own = apply_edits(own, one.rows)
     return to_dataset(own)
-
-
-def _read(patch: PatchLike) -> ReferencePatch:
-    if isinstance(patch, ReferencePatch):
-        return patch
-    return parse_patch(patch) if isinstance(patch, Mapping) else read_patch(patch)
 
 
 def patch_effects(
