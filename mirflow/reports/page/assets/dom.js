@@ -184,14 +184,6 @@ export function hover(node, linesOf, act = null) {
   return node;
 }
 
-const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], PageDown: [20, 0], PageUp: [-20, 0], Home: [-1e6, 0], End: [1e6, 0] };
-
-export const moveBy = (canvas, step) => canvas.addEventListener("keydown", (event) => {
-  if (!STEPS[event.key]) return;
-  event.preventDefault();
-  step(...STEPS[event.key]);
-});
-
 export function fitText(context, text, room) {
   if (context.measureText(text).width <= room) return text;
   let size = Math.min(text.length, 80);

@@ -1,7 +1,7 @@
 /** All scores at a glance: tracks across, systems down, with the values of the systems and the means of the tracks. */
 
 import { packed, shade } from "./colours.js";
-import { choice, colour, el, hover, letBrush, moveBy, section, sharpen } from "./dom.js";
+import { choice, colour, el, hover, letBrush, section, sharpen } from "./dom.js";
 import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
 import { acrossSystems, count, endsOf, formatter, quantile, shortName, titleOf } from "./numbers.js";
@@ -129,6 +129,8 @@ function chipsOf({ state: { now, about, across }, numbers, across: found, column
   return [...chips, ranged ? ["score", about.name, of, ...rangeAround(low, high)] : ["tracks", tracks.map((track) => now.tracks[track])]];
 }
 
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], PageDown: [20, 0], PageUp: [-20, 0], Home: [-1e6, 0], End: [1e6, 0] };
+
 function listen(map, cell, open) {
   const { canvas, frame, state } = map;
   const show = () => {
@@ -149,8 +151,11 @@ function listen(map, cell, open) {
   });
   hover(canvas, (event) => { locate(event); mark(map); return linesOf(map); }, (event) => { locate(event); look(); });
   canvas.addEventListener("focus", show);
-  canvas.addEventListener("keydown", (event) => { if (event.key === "Enter") look(); });
-  moveBy(canvas, (right, down) => {
+  canvas.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") look();
+    if (!STEPS[event.key]) return;
+    event.preventDefault();
+    const [right, down] = STEPS[event.key];
     map.at = [Math.max(0, Math.min(map.columns.length - 1, map.at[0] + right)), Math.max(0, Math.min(map.rows.length - 1, map.at[1] + down))];
     const x = (map.at[0] * map.wide) / map.columns.length;
     if (x < frame.scrollLeft || x > frame.scrollLeft + frame.clientWidth - 8) frame.scrollLeft = x - frame.clientWidth / 2;
