@@ -139,11 +139,6 @@ class TestMirex:
         assert one((beats, beats), "information_gain(normalise=false)")[0] == np.log2(41)
 
 
-def test_downbeats_are_scored_by_the_same_conventions() -> None:
-    assert get_task("downbeat").conventions is TASK.conventions
-    assert get_task("downbeat").name == "downbeat"
-
-
 def annotation(*times: float) -> Annotation:
     return Annotation("events", {"time": np.array(times)})
 
