@@ -60,7 +60,22 @@ class _Performance:
         """Read a line."""
         aligned, control, info = (form.fullmatch(text) for form in (_ALIGNED, _CONTROL, _INFO))
         if aligned is not None:
-            self._align(aligned, line)
+            score = (aligned["score"] or "").strip()
+            played = "" if aligned["note"] is None else self._note(aligned["note"], line)
+            if aligned["ornament"]:
+                label, score = "ornament", aligned["anchor"].strip()
+            elif aligned["alone"]:
+                label = "insertion"
+            elif score and aligned["lacking"]:
+                label = "" if _TIED in aligned["attributes"] else "deletion"
+            else:  # virtual notes are not played
+                label = "match" if score and played else ""
+            if (label == "deletion") == bool(played) and label:
+                which = "a" if played else "no"
+                message = f"a line of a match file with {which} note of the performance: {aligned[0][:80]!r}"
+                raise UnreadableError(message, path=self.name, line=line)
+            if label:
+                self.entries.append((label, score, played, line))
         elif control is not None:
             tick, value = (int(self._number(number, line)) for number in control.groups()[1:])
             self.controls.setdefault(control[1], []).append((tick, 0, value))
@@ -73,23 +88,6 @@ class _Performance:
                 raise UnreadableError(message, path=self.name, line=line)
         elif not _BESIDE.fullmatch(text):
             raise UnreadableError(f"not a line of a match file: {text[:80]!r}", path=self.name, line=line)
-
-    def _align(self, found: re.Match[str], line: int) -> None:
-        score, played = (found["score"] or "").strip(), "" if found["note"] is None else self._note(found["note"], line)
-        if found["ornament"]:
-            label, score = "ornament", found["anchor"].strip()
-        elif found["alone"]:
-            label = "insertion"
-        elif score and found["lacking"]:
-            label = "" if _TIED in found["attributes"] else "deletion"
-        else:  # virtual notes are not played
-            label = "match" if score and played else ""
-        if (label == "deletion") == bool(played) and label:
-            which = "a" if played else "no"
-            message = f"a line of a match file with {which} note of the performance: {found[0][:80]!r}"
-            raise UnreadableError(message, path=self.name, line=line)
-        if label:
-            self.entries.append((label, score, played, line))
 
     def _note(self, text: str, line: int) -> str:
         """Read a note of the performance; return its name."""

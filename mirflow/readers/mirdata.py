@@ -241,7 +241,20 @@ class MirdataDataset:
         An initialized object already has a folder, a version and an index.
         """
         if isinstance(dataset, str):
-            dataset = _class_of(dataset, version)(data_home=data_home, version=version)
+            try:
+                import mirdata
+            except ImportError:
+                remedy = "pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
+                raise AnnotationError(f"data sets of mirdata need mirdata: {remedy}") from None
+            if dataset not in mirdata.list_datasets():
+                raise UnknownNameError("data set of mirdata", dataset, mirdata.list_datasets())
+            try:
+                module = import_module(f"mirdata.datasets.{dataset}")
+            except ImportError as error:
+                raise AnnotationError(f"cannot import mirdata's loader of {dataset}: {error}") from None
+            if version not in module.INDEXES:
+                raise UnknownNameError(f"version of {dataset}", version, module.INDEXES)
+            dataset = module.Dataset(data_home=data_home, version=version)
         elif not is_mirdata(dataset) or not hasattr(type(dataset), "track_ids"):
             message = f"expected the name of a mirdata data set or an initialized one, not {type(dataset).__name__}"
             raise AnnotationError(message)
@@ -374,23 +387,6 @@ def _keep(name: MirdataDataset, dataset: Any) -> None:
     _OPENED[name] = dataset
     for old in list(_OPENED)[:-_MOST_OPENED]:
         _OPENED.pop(old, None)
-
-
-def _class_of(name: str, version: str) -> Any:
-    try:
-        import mirdata
-    except ImportError:
-        message = "data sets of mirdata need mirdata: pip install 'mirflow[mirdata]', or '.[mirdata]' in a checkout"
-        raise AnnotationError(message) from None
-    if name not in mirdata.list_datasets():
-        raise UnknownNameError("data set of mirdata", name, mirdata.list_datasets())
-    try:
-        module = import_module(f"mirdata.datasets.{name}")
-    except ImportError as error:
-        raise AnnotationError(f"cannot import mirdata's loader of {name}: {error}") from None
-    if version not in module.INDEXES:
-        raise UnknownNameError(f"version of {name}", version, module.INDEXES)
-    return module.Dataset
 
 
 def _code_of(track: Any, name: str) -> Any:
