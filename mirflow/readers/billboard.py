@@ -115,16 +115,16 @@ def parse_billboard(
     """
     phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
     if reading.kind == "events":
-        found = select_beats(_beats(phrases, name), reading, name)
+        found = select_beats(_annotation("events", _rows(phrases, "beat"), phrases, name), reading, name)
     elif reading.kind == "intervals" and reading.task == "chord":
-        found = _chords(phrases, name)
+        found = _annotation("intervals", _rows(phrases, "chord"), phrases, name)
     elif reading.kind == "intervals" and reading.task == "segment":
         declared = dict(reading.delimited.columns)
         wanted = str(declared.pop("label", LABELS[0]))
         if declared or wanted not in LABELS:
             message = f"for Billboard files, columns must be {{label: {' or '.join(LABELS)}}}"
             raise InvalidAnnotationError(message, path=name)
-        found = _sections(phrases, wanted, name)
+        found = _annotation("intervals", _rows(phrases, wanted), phrases, name)
     else:
         message = f"chords, segments, beats and downbeats, not {reading.task or reading.kind}"
         raise InvalidAnnotationError(f"Billboard files hold {message}", path=name)
@@ -221,38 +221,26 @@ Rows = list[tuple[float, str, int]]
 """Time, label and line."""
 
 
-def _chords(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
+def _rows(phrases: Sequence[Phrase], what: str) -> Rows:
+    """The chords, the beats with their positions, or the sections by one of `LABELS`."""
     rows: Rows = []
     for phrase, after in pairwise(phrases):
-        if not phrase.bars:
+        if what in LABELS:  # a section lasts until the next line that names one
+            words = (phrase.letter, phrase.function) if what == "letter" else (phrase.function, phrase.letter)
+            label = phrase.name or words[0] or words[1]
+            rows += [(phrase.time, label, phrase.line)] if label or not rows else []
+            continue
+        if what == "chord" and not phrase.bars:
             unmusical = not phrase.letter and phrase.function.lower() in _NOT_MUSIC
             silent = phrase.name or unmusical or phrase.letter.rstrip("'") == NO_HARMONY
             rows.append((phrase.time, NO_CHORD if silent else X_CHORD, phrase.line))
         for bar, start, whole in phrase.bar_times(after.time):
-            rows += [(start + whole * float(place), chord, phrase.line) for place, chord in bar.places()]
-    return _annotation("intervals", rows, phrases, name)
-
-
-def _sections(phrases: Sequence[Phrase], by: str, name: str | Path) -> Annotation:
-    """A section lasts until the next line that names one."""
-    rows: Rows = []
-    for phrase in phrases[:-1]:
-        words = (phrase.letter, phrase.function) if by == "letter" else (phrase.function, phrase.letter)
-        label = phrase.name or words[0] or words[1]
-        if label or not rows:
-            rows.append((phrase.time, label, phrase.line))
-    return _annotation("intervals", rows, phrases, name)
-
-
-def _beats(phrases: Sequence[Phrase], name: str | Path) -> Annotation:
-    """Beats with their positions, spread evenly over each bar; bars with pauses have none."""
-    rows: Rows = []
-    for phrase, after in pairwise(phrases):
-        for bar, start, whole in phrase.bar_times(after.time):
             step = bar.metre.length / bar.metre.beats
-            times = (start + whole * float(step * beat) for beat in range(bar.metre.beats))
-            rows += [(time, str(number), phrase.line) for number, time in enumerate(times, 1)]
-    return _annotation("events", rows, phrases, name)
+            # Beats are spread evenly over each bar; pauses have none.
+            beats = range(bar.metre.beats)
+            places = bar.places() if what == "chord" else [(step * beat, str(beat + 1)) for beat in beats]
+            rows += [(start + whole * float(place), label, phrase.line) for place, label in places]
+    return rows
 
 
 def _annotation(kind: str, rows: Rows, phrases: Sequence[Phrase], name: str | Path) -> Annotation:
