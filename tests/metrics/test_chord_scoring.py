@@ -127,9 +127,6 @@ def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> N
     assert found.score.tobytes() == expected.score.tobytes()
 
 
-GOOD = chords((0.0, 1.0, "C"), (1.0, 2.0, "G"))
-
-
 def test_gaps_are_kept_and_counted() -> None:
     cleaned = clean(to_rows([chords((0.0, 1.0, "C"), (1.5, 2.0, "G"), (3.0, 4.0, "C"))]))
     assert cleaned.rows.counts[0].tolist() == [3]

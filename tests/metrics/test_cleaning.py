@@ -68,9 +68,12 @@ def test_the_first_flaw_of_a_row_is_named(task: str, name: str) -> None:
     assert cleaned.flaws[0].item == 1
 
 
+AS_READ, SORTED, WITHOUT_INSTANTS = [4.0, 0.0, 8.0], [0.0, 4.0], [4.0, 0.0]
+STARTS = dict(zip(CONVENTIONS, (SORTED, SORTED, AS_READ, SORTED, WITHOUT_INSTANTS, AS_READ), strict=True))
+
+
 @pytest.mark.parametrize(("task", "name"), CONVENTIONS)
 def test_rows_out_of_order_and_without_length_are_counted(task: str, name: str) -> None:
     cleaned = get_task(task).convention(name).clean(rows_of([(4.0, 8.0, "G"), (0.0, 4.0, "C"), (8.0, 8.0, "N")]))
-    kept = {"mirex2013": [4.0, 0.0, 8.0], "mirex": [4.0, 0.0, 8.0]}.get(name, [0.0, 4.0])
-    assert cleaned.rows.columns["start"].tolist() == ([4.0, 0.0] if task == "segment" and len(kept) == 2 else kept)
+    assert cleaned.rows.columns["start"].tolist() == STARTS[task, name]
     assert cleaned.repairs.tolist() == [2]

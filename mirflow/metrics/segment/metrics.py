@@ -208,9 +208,13 @@ def adjusted_rand_index(scores: FittedScores, measure: Measure) -> Scored:
     agreement = scores.agreement(measure)
     both, reference, estimate, every = agreement.pairs
     chance = divide(reference * estimate, every)
-    reach = (reference + estimate) / 2 - chance
+    return _adjusted(both - chance, (reference + estimate) / 2 - chance, agreement)
+
+
+def _adjusted(gain: Float, reach: Float, agreement: kernel.LabelAgreement) -> Scored:
+    """Gain over chance as a share of the largest possible one, which is the weight."""
     trivial = agreement.single | agreement.distinct
-    score = divide(both - chance, reach, np.nan, where=~trivial & (reach != 0))
+    score = divide(gain, reach, np.nan, where=~trivial & (reach != 0))
     return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
 
 
@@ -246,10 +250,8 @@ def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Score
     agreement = scores.agreement(measure)
     expected = expected_mutual_information(agreement.table)
     reach = np.maximum(*agreement.entropies) - expected
-    trivial = agreement.single | agreement.distinct
-    score = divide(agreement.information - expected, reach, np.nan, where=~trivial & (reach != 0))
-    weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
-    return np.where(trivial, 1.0, score), weight
+    score, weight = _adjusted(agreement.information - expected, reach, agreement)
+    return score, weight * agreement.seconds
 
 
 @_mutual(
