@@ -358,14 +358,13 @@ def plan(
         :func:`mirflow.analysis.inference.resolution.annotation_effort`.
     """
     from ..analysis.inference.resolution import annotation_effort, resolution
-    from ..reports.inference_tables import effort_table, plan_table
+    from ..reports.inference_tables import plan_table
 
     how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
     how |= {"difference": difference, "power": power, "replicates": replicates}
-    table: Any = plan_table if annotations is None else effort_table
 
     def tables(ds: xr.Dataset) -> list[Table]:
-        return [table(ds, metric, percent=percent, all_pairs=all_pairs) for metric in range(ds.sizes["metric"])]
+        return [plan_table(ds, metric, percent=percent, all_pairs=all_pairs) for metric in range(ds.sizes["metric"])]
 
     if annotations is None:
         return each_evaluation(

@@ -62,8 +62,8 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
     `percent`: ratios as percentages. `all_pairs`: every two systems, those with the best one first.
     """
     tables = []
-    for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
-        order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable").tolist()
+    for metric, unit in enumerate(ds["unit"].values):
+        order = best_first(ds, metric)
         in_percent = percent and not unit
         tables.append(_ranking(ds, metric, order, in_percent))
         rows: list[tuple[Entry, ...]] = []
@@ -118,6 +118,13 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     )
     columns = ("kind", *names, "difference", "p", "p_corrected")
     return Table(columns, tuple(rows), f"{title_of(ds.attrs)}; {ds['metric'].values[0]}", notes)
+
+
+def best_first(ds: xr.Dataset, metric: int) -> list[int]:
+    """The places of the systems from the best to the worst by a metric."""
+    sign = 1.0 if ds["orientation"].values[metric] == "lower" else -1.0
+    order: list[int] = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
+    return order
 
 
 def listed_pairs(order: Sequence[int], all_pairs: bool) -> list[tuple[int, int]]:
@@ -217,16 +224,10 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
         ),
     )
     caption = partial(comparison_caption, ds, metric)
-
-    def titles() -> dict[str, str]:
-        return {name: title_in(ds, metric)}
-
-    heads, title, quoted = (
-        ("system", name, _LETTERS),
-        comparison_title(ds, metric),
-        quotable(ds, metric, order, percent),
-    )
-    return Table(heads, rows, title, notes, sentence=quoted, caption=caption, titles=titles)
+    heads, title = ("system", name, _LETTERS), comparison_title(ds, metric)
+    quoted = quotable(ds, metric, order, percent)
+    titles = {name: title_in(ds, metric)}
+    return Table(heads, rows, title, notes, sentence=quoted, caption=caption, titles=lambda: titles)
 
 
 def _has_wins(ds: xr.Dataset) -> bool:

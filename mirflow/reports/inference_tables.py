@@ -12,8 +12,8 @@ from ..analysis.inference.correlations import BETWEEN, OTHERS
 from ..analysis.query_options import say_intervals, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
-from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, titles_of, undefined_note
-from .comparisons_tables import columns_table, comparison_title, listed_pairs, pairs_note
+from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, undefined_note
+from .comparisons_tables import best_first, columns_table, comparison_title, listed_pairs, pairs_note
 from .layout import show_interval, show_value, title_of, together
 from .tables import Table
 
@@ -95,83 +95,58 @@ def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> 
         f"{missing_note(ds.attrs)}; {undefined_note(ds.attrs)}",
         *caution_notes(ds.attrs),
     )
-
-    def titles() -> dict[str, str]:
-        return {name: title_in(ds, metric)}
-
-    return Table(("system", name, "rank", "first"), rows, comparison_title(ds, metric), notes, titles=titles)
+    titles = {name: title_in(ds, metric)}
+    return Table(("system", name, "rank", "first"), rows, comparison_title(ds, metric), notes, titles=lambda: titles)
 
 
 def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
     """For people: what the tracks of a collection can show about every two systems, or the best and each other one.
 
-    `percent`: ratios as percentages.
+    Where the effort was asked for, the variance components of the difference, and how many tracks are needed with so
+    many annotators of each. `percent`: ratios as percentages.
     """
-    attrs, names = ds.attrs, ds["system"].values.tolist()
-    sign, in_percent = (
-        1.0 if ds["orientation"].values[metric] == "lower" else -1.0,
-        percent and not ds["unit"].values[metric],
-    )
-    order = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
-    gap, error, least, needed = (
-        ds[name].values[..., metric] for name in ("difference", "error", "resolution", "needed")
-    )
+    attrs, names, effort = ds.attrs, ds["system"].values.tolist(), "needed_with" in ds
+    in_percent = percent and not ds["unit"].values[metric]
+    if effort:
+        parts = [np.sqrt(ds[f"{part}_variance"].values[..., metric]) for part in _PARTS]
+        needed, counts = ds["needed_with"].values[:, :, metric], list(map(str, ds["annotators"].values.tolist()))
+    else:
+        parts = [ds[name].values[..., metric] for name in ("error", "resolution")]
+        needed = ds["needed"].values[..., metric, np.newaxis]
+        counts = ["tracks" if attrs["unit_of_comparison"] == "track" else attrs["unit_of_comparison"]]
+    order = best_first(ds, metric)
+    shown = [ds["difference"].values[..., metric], *parts]
     rows = tuple(
         (
             *(names[first], names[second]),
-            *(show_value(float(one[first, second]), in_percent) for one in (gap, error, least)),
-            _show_count(float(needed[first, second])),
+            *(show_value(float(one[first, second]), in_percent) for one in shown),
+            *map(_show_count, needed[first, second].tolist()),
         )
         for first, second in listed_pairs(order, all_pairs)
     )
-    unit = "tracks" if attrs["unit_of_comparison"] == "track" else attrs["unit_of_comparison"]
-    test = say_test(attrs["test"], attrs["correction"])
+    test = f"{say_test(attrs['test'], attrs['correction'])}, {counted(len(names), 'system')}"
     chance, wanted = f"with a probability of {float(attrs['power']):g}", attrs["wanted"]
-    show = (
-        f"a difference of {show_value(float(wanted), in_percent)}"
-        if wanted
-        else "this difference, if it is the true one,"
-    )
-    notes = (
-        f"error: standard error of the difference, by {attrs['replicates']} bootstrap replicates",
-        f"resolution: smallest true difference that these {ds['n'].values[metric]} {unit} show at "
-        f"{1 - float(attrs['level']):.3g} {chance} ({test}, {counted(len(names), 'system')})",
-        f"{unit}: so many show {show} {chance}",
-        *(("ratios in percent",) if in_percent else ()),
-        *pairs_note(names, order, all_pairs),
-        *caution_notes(attrs),
-    )
-    columns = ("system", "other", "difference", "error", "resolution", unit)
-    return Table(columns, rows, comparison_title(ds, metric), notes, keys=2)
-
-
-def effort_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
-    """For people: variance components of the difference of every two systems, and tracks by annotators of each."""
-    attrs, names, in_percent = ds.attrs, ds["system"].values.tolist(), percent and not ds["unit"].values[metric]
-    sign = 1.0 if ds["orientation"].values[metric] == "lower" else -1.0
-    order = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
-    gap = ds["difference"].values[..., metric]
-    parts = [ds[f"{part}_variance"].values[..., metric] for part in _PARTS]
-    needed, counts = ds["needed_with"].values[:, :, metric], ds["annotators"].values.tolist()
-    rows = tuple(
-        (
-            *(names[first], names[second], show_value(float(gap[first, second]), in_percent)),
-            *(show_value(float(np.sqrt(part[first, second])), in_percent) for part in parts),
-            *(_show_count(float(count)) for count in needed[first, second]),
-        )
-        for first, second in listed_pairs(order, all_pairs)
-    )
-    wanted, chance = attrs["wanted"], f"with a probability of {float(attrs['power']):g}"
     show = f"a difference of {show_value(float(wanted), in_percent)}" if wanted else "this difference"
+    if effort:
+        about = [
+            f"{', '.join(_PARTS)}: standard deviations of the difference on one track against one annotator",
+            f"{', '.join(counts)}: so many tracks show {show} {chance}, if each has so many annotators, other ones "
+            f"than other tracks ({test})",
+        ]
+    else:
+        about = [
+            f"error: standard error of the difference, by {attrs['replicates']} bootstrap replicates",
+            f"resolution: smallest true difference that these {ds['n'].values[metric]} {counts[0]} show at "
+            f"{1 - float(attrs['level']):.3g} {chance} ({test})",
+            f"{counts[0]}: so many show {show}{'' if wanted else ', if it is the true one,'} {chance}",
+        ]
     notes = (
-        f"{', '.join(_PARTS)}: standard deviations of the difference on one track against one annotator",
-        f"{', '.join(map(str, counts))}: so many tracks show {show} {chance}, if each has so many annotators, other "
-        f"ones than other tracks ({say_test(attrs['test'], attrs['correction'])}, {counted(len(names), 'system')})",
+        *about,
         *(("ratios in percent",) if in_percent else ()),
         *pairs_note(names, order, all_pairs),
         *caution_notes(attrs),
     )
-    columns = ("system", "other", "difference", *_PARTS, *map(str, counts))
+    columns = ("system", "other", "difference", *(_PARTS if effort else ("error", "resolution")), *counts)
     return Table(columns, rows, comparison_title(ds, metric), notes, keys=2)
 
 
@@ -216,9 +191,7 @@ def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
         )
         columns = ("step", "system", str(name), "best on", "together")
         title = f"{title_of(attrs)}; systems combined by {name}, {kind}"
-        tables.append(
-            Table(columns, rows, title, notes, titles=partial(titles_of, [str(name)], [title_in(ds, metric)]))
-        )
+        tables.append(Table(columns, rows, title, notes, titles=partial(dict, {str(name): title_in(ds, metric)})))
     return tables
 
 
