@@ -13,7 +13,7 @@ from .common_options import Command, CommandFamily, LocalPath, open_evaluations,
 from .output import FAILED, choose_format, echo, emit, for_people, output_options
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 @click.group("bench", cls=CommandFamily, section="score", place=6, short_help="Score a system on a benchmark.")
@@ -149,12 +149,23 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
     """
     from importlib.metadata import version
 
-    from ..metrics.measures import spell_out, to_bibtex
+    from ..analysis.lookup import find_measures
+    from ..metrics.base import get_task
+    from ..metrics.measures import Measure, cited, parse, spell_out, to_bibtex
 
     release = version("mirflow")
     uses: dict[str, dict[str, dict[str, None]]] = {}
     for name, ds in (open_evaluations(stores) if stores else {}).items():
-        for key, use in _uses(ds):
+        convention, measures, found = str(ds.attrs.get("convention", "")), list[Measure](), list[tuple[str, str]]()
+        with suppress(UnknownNameError):
+            rules = get_task(str(ds.attrs.get("task", ""))).convention(convention)
+            found += [(key, f"convention {convention}") for key in cited(rules.literature)]
+            for identity in map(str, ds["metric"].values.tolist()):
+                with suppress(UnknownNameError, MetricError):  # declared by a user's module, or by another version
+                    measures.append(parse(identity, rules.metrics))
+        for measure in (*measures, *find_measures(ds).values()):
+            found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
+        for key, use in found:
             uses.setdefault(key, {}).setdefault(name, {})[use] = None
     if style == "bibtex":
         text = "\n\n".join((to_bibtex("mirflow", version=release), *map(to_bibtex, uses)))
@@ -168,25 +179,6 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
         echo(text)
     else:
         output.write_text(f"{text}\n", encoding="utf-8")
-
-
-def _uses(ds: xr.Dataset) -> list[tuple[str, str]]:
-    from ..analysis.lookup import find_measures
-    from ..metrics.base import get_task
-    from ..metrics.measures import Measure, cited, parse
-
-    name = str(ds.attrs.get("convention", ""))
-    found: list[tuple[str, str]] = []
-    measures: list[Measure] = []
-    with suppress(UnknownNameError):
-        rules = get_task(str(ds.attrs.get("task", ""))).convention(name)
-        found += [(key, f"convention {name}") for key in cited(rules.literature)]
-        for identity in map(str, ds["metric"].values.tolist()):
-            with suppress(UnknownNameError, MetricError):  # declared by a user's module, or by another version
-                measures.append(parse(identity, rules.metrics))
-    for measure in (*measures, *find_measures(ds).values()):
-        found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
-    return found
 
 
 @click.command("metrics", cls=Command, section="tools", place=2, short_help="List the metrics and their definitions.")

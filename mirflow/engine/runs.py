@@ -212,7 +212,7 @@ def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) 
 
 def written_cells(plan: EvaluationPlan, journal: Journal) -> Iterator[tuple[Cells, Int]]:
     """The results of a journal that belong to the plan's files and measures, with their flat places, block by block."""
-    for block in journal.blocks(plan.name, plan.signature):
+    for block in journal.read(plan.name, plan.signature):
         cells = of_measures(plan, block)
         place = plan.places.of(cells)
         valid = np.flatnonzero(place >= 0)

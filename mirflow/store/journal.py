@@ -88,8 +88,10 @@ class Journal:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     journal = Journal(Path(folder))
     ...     journal.append("chord", "v1", cells)
-    ...     [block.score.item() for block in journal.read("chord", "v1")], journal.read("chord", "v2"), journal.foreign
-    ([0.8], [], 1)
+    ...     [block.score.item() for block in journal.read("chord", "v1")]
+    ...     [*journal.read("chord", "v2")], journal.foreign
+    [0.8]
+    ([], 1)
     """
 
     def __init__(self, folder: Path) -> None:
@@ -110,16 +112,12 @@ class Journal:
             write_atomically(self.folder / f"{self._next:08d}-{evaluation}.cells", data)
         self._next += 1
 
-    def read(self, evaluation: str, signature: str) -> list[Cells]:
-        """The blocks of an evaluation, in the order in which they were appended.
+    def read(self, evaluation: str, signature: str) -> Iterator[Cells]:
+        """Yield the blocks of an evaluation, in the order in which they were appended.
 
         Damaged files and those of another signature are passed over and counted: their cells are computed again. So
         is whatever cannot be read, such as a folder that bears the name of a block.
         """
-        return list(self.blocks(evaluation, signature))
-
-    def blocks(self, evaluation: str, signature: str) -> Iterator[Cells]:
-        """Yield what `read` returns, one block after the other."""
         self.torn = self.foreign = 0
         for path in sorted(self.folder.glob(f"*-{evaluation}.cells")):
             payload = _payload(path, _MAGIC)

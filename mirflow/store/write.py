@@ -259,9 +259,9 @@ class StoreWriter:
 Writer = StoreWriter | RepositoryWriter
 
 
-def open_writer(path: str | Path, patience: float = 0.0) -> Writer:
+def open_writer(path: str | Path) -> Writer:
     """The writer of a store in a folder, or of one at an address such as ``s3://bucket/stores/x``."""
-    return StoreWriter(path, patience) if parse_address(path) is None else RepositoryWriter(path, patience)
+    return StoreWriter(path) if parse_address(path) is None else RepositoryWriter(path)
 
 
 def save(

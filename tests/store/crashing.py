@@ -28,7 +28,7 @@ _BLOCK = 2
 def run_once(path: Path, pause: float = 0.0) -> None:
     """What a run does: take up the journal, compute what is missing block by block, publish."""
     with StoreWriter(path) as writer:
-        done = writer.journal.read("chord", "v1")
+        done = [*writer.journal.read("chord", "v1")]
         previous = writer.contents().get("chord")
         have = {track for block in done for track in block.track}
         if previous is not None:

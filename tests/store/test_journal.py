@@ -27,7 +27,7 @@ def block(number: int):
 def test_blocks_come_back_in_the_order_in_which_they_were_appended(journal):
     for number in range(12):
         journal.append("chord", "v1", block(number))
-    blocks = journal.read("chord", "v1")
+    blocks = [*journal.read("chord", "v1")]
     assert [one.track[0] for one in blocks] == [block(number).track[0] for number in range(12)]
     for number, one in enumerate(blocks):
         assert_same_cells(one, block(number))
@@ -72,19 +72,19 @@ def test_a_journal_goes_on_where_another_process_stopped(journal):
     journal.append("chord", "v1", block(0))
     later = Journal(journal.folder)
     later.append("chord", "v1", block(1))
-    assert len(later.read("chord", "v1")) == 2
+    assert len([*later.read("chord", "v1")]) == 2
 
 
 def test_evaluations_are_kept_apart(journal):
     journal.append("chord", "v1", block(0))
     journal.append("chord_mirex2013", "v1", block(1))
-    assert len(journal.read("chord", "v1")) == len(journal.read("chord_mirex2013", "v1")) == 1
+    assert len([*journal.read("chord", "v1")]) == len([*journal.read("chord_mirex2013", "v1")]) == 1
 
 
 def test_blocks_of_another_signature_are_passed_over_and_counted(journal):
     journal.append("chord", "v1", block(0))
     journal.append("chord", "v2", block(1))
-    assert len(journal.read("chord", "v2")) == 1
+    assert len([*journal.read("chord", "v2")]) == 1
     assert (journal.foreign, journal.torn) == (1, 0)
 
 
@@ -94,7 +94,7 @@ def test_a_file_that_is_cut_short_anywhere_is_passed_over_and_counted(journal):
     whole = path.read_bytes()
     for length in [0, 1, 9, 10, 25, 26, 27, len(whole) // 2, len(whole) - 1]:
         path.write_bytes(whole[:length])
-        assert journal.read("chord", "v1") == []
+        assert [*journal.read("chord", "v1")] == []
         assert (journal.foreign, journal.torn) == (0, 1)
 
 
@@ -105,7 +105,7 @@ def test_a_file_with_any_flipped_bit_is_passed_over_and_counted(journal):
     whole = path.read_bytes()
     for place in range(0, len(whole), 41):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert len(journal.read("chord", "v1")) == 1
+        assert len([*journal.read("chord", "v1")]) == 1
         assert journal.torn == 1
 
 
@@ -113,17 +113,17 @@ def test_an_appended_file_with_more_behind_it_is_torn(journal):
     journal.append("chord", "v1", block(0))
     (path,) = journal.folder.iterdir()
     path.write_bytes(path.read_bytes() + b"\0")
-    assert journal.read("chord", "v1") == []
+    assert [*journal.read("chord", "v1")] == []
 
 
 def test_a_folder_in_the_place_of_a_block_is_passed_over_counted_and_cleared(journal):
     journal.append("chord", "v1", block(0))
     (journal.folder / "00000002-chord.cells" / "inside").mkdir(parents=True)
-    assert len(journal.read("chord", "v1")) == 1
+    assert len([*journal.read("chord", "v1")]) == 1
     assert journal.torn == 1
     later = Journal(journal.folder)
     later.append("chord", "v1", block(1))
-    assert len(later.read("chord", "v1")) == 2
+    assert len([*later.read("chord", "v1")]) == 2
     later.clear()
     assert list(journal.folder.iterdir()) == []
 
@@ -131,7 +131,7 @@ def test_a_folder_in_the_place_of_a_block_is_passed_over_counted_and_cleared(jou
 def test_a_block_that_vanishes_before_it_is_read_is_passed_over_and_counted(journal):
     journal.append("chord", "v1", block(0))
     (journal.folder / "00000002-chord.cells").symlink_to("gone")  # listed, and not there
-    assert len(journal.read("chord", "v1")) == 1
+    assert len([*journal.read("chord", "v1")]) == 1
     assert journal.torn == 1
     journal.clear()
     assert list(journal.folder.iterdir()) == []
@@ -139,18 +139,18 @@ def test_a_block_that_vanishes_before_it_is_read_is_passed_over_and_counted(jour
 
 def test_names_with_bytes_that_are_not_utf8_are_kept_as_escapes(journal):
     journal.append("chord", "v1", make_cells([("KO1", "caf\udce9")]))
-    assert journal.read("chord", "v1")[0].track == ("caf\\udce9",)
+    assert next(journal.read("chord", "v1")).track == ("caf\\udce9",)
 
 
 def test_clearing_forgets_everything(journal):
     journal.append("chord", "v1", block(0))
     journal.clear()
-    assert journal.read("chord", "v1") == []
+    assert [*journal.read("chord", "v1")] == []
     assert list(journal.folder.iterdir()) == []
 
 
 def test_reading_writes_nothing(journal):
-    assert journal.read("chord", "v1") == []
+    assert [*journal.read("chord", "v1")] == []
     assert not journal.folder.exists()
 
 

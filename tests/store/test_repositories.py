@@ -222,7 +222,7 @@ class TestTwoWriters:
             one.journal.append("chord", "", make_cells(all_pairs(["A"])))
             with pytest.raises(StoreError, match="another run committed other results of system 'A' of 'chord'"):
                 one.publish([content_of("A", offset=0.5)])
-            assert len(one.journal.read("chord", "")) == 1
+            assert len([*one.journal.read("chord", "")]) == 1
         np.testing.assert_array_equal(
             read_group(address, "chord").cells.score[0], make_cells(all_pairs(["A"])).score[0]
         )
@@ -330,7 +330,7 @@ class TestTwoWriters:
             assert place != one.folder
         with RepositoryWriter(address) as again:
             assert again.folder == place
-            assert len(again.journal.read("chord", "")) == 1
+            assert len([*again.journal.read("chord", "")]) == 1
 
 
 class TestAddresses:
