@@ -257,7 +257,9 @@ def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
     best, most = Apart(own[0], others[0]), -1.0
     for name in own[:_LOOKED_AT]:
         near = _nearest(name, others)
-        core, one, other = _common(name, near)
+        longest = SequenceMatcher(None, name, near, autojunk=False).find_longest_match()
+        core = name[longest.a : longest.a + longest.size].strip("_-. ")
+        one, other = (text.partition(core)[::2] if core else (text, "") for text in (name, near))
         # The text around a name is replaced with that of the other side.
         alike = [track for track in own if track.startswith(one[0]) and track.endswith(one[1])]
         met = sum(other[0] + track[len(one[0]) : len(track) - len(one[1])] + other[1] in known for track in alike)
@@ -307,13 +309,6 @@ def _nearest(name: str, others: Sequence[str]) -> str:
         return min(held, key=lambda other: abs(len(other) - len(name)))
     folded = [other for other in others if other.casefold() == name.casefold()]
     return (folded or get_close_matches(name, others[:_COMPARED], n=1, cutoff=0.0) or [others[0]])[0]
-
-
-def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
-    found = SequenceMatcher(None, name, other, autojunk=False).find_longest_match()
-    core = name[found.a : found.a + found.size].strip("_-. ")
-    one, other_one = (text.partition(core) if core else (text, "", "") for text in (name, other))
-    return core, (one[0], one[2]), (other_one[0], other_one[2])
 
 
 def _places_by_name(labels: Sequence[str]) -> Float:

@@ -40,7 +40,18 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
     if reading.kind not in _KINDS:
         held = ", ".join(_KINDS)
         raise InvalidAnnotationError(f"Sonic Visualiser layers can be read as {held}, not as {reading.kind}", path=name)
-    document = _Document.parse(_plain(data, reading.max_bytes, name), name)
+    if data.startswith(b"BZh"):
+        stream = bz2.BZ2Decompressor()
+        most = min(reading.max_bytes, max(MOST_TIMES * len(data), _SMALL))
+        try:
+            data = stream.decompress(data, max_length=most)
+        except (OSError, ValueError) as error:
+            raise UnreadableError(f"cannot be decompressed: {error}", path=name) from None
+        if not stream.eof:
+            reason = " (max_bytes raises the limit)" if most == reading.max_bytes else f", {MOST_TIMES} times its size"
+            limit = f"too large: more than {most / 2**20:.0f} MB when decompressed{reason}"
+            raise UnreadableError(limit if len(data) >= most else "is truncated", path=name)
+    document = _Document.parse(data, name)
     fitting = [layer for layer in document.layers if layer.kind == reading.kind]
     if len(fitting) != 1:
         what = _KINDS[reading.kind]
@@ -57,22 +68,6 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
         account.add("columns", message, line=levels[0], count=len(levels))
     with np.errstate(over="ignore"):  # infinite times are reported when they are scored
         return replace(layer.annotation(reading.kind, name), account=account.remarks)
-
-
-def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
-    if not data.startswith(b"BZh"):
-        return data
-    stream = bz2.BZ2Decompressor()
-    most = min(max_bytes, max(MOST_TIMES * len(data), _SMALL))
-    try:
-        text = stream.decompress(data, max_length=most)
-    except (OSError, ValueError) as error:
-        raise UnreadableError(f"cannot be decompressed: {error}", path=name) from None
-    if not stream.eof:
-        reason = " (max_bytes raises the limit)" if most == max_bytes else f", {MOST_TIMES} times its size"
-        limit = f"too large: more than {most / 2**20:.0f} MB when decompressed{reason}"
-        raise UnreadableError(limit if len(text) >= most else "is truncated", path=name)
-    return text
 
 
 @dataclass
