@@ -24,9 +24,27 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
     The account of its reader, if it has remarks, is the attribute ``account``, with a line for each remark. Audio
     becomes ``amplitude(source, channel, sample)``, which is read lazily.
     """
-    if annotation.kind == "audio":
-        return _audio_dataset(annotation)
     import xarray as xr
+
+    if annotation.kind == "audio":
+        signals: list[Signal] = list(annotation.columns["signal"])
+        names = annotation.labels or [f"source {number}" for number in range(len(signals))]
+        where = annotation.attrs.get("source")
+        path = None if where is None else str(where)
+        if not signals:
+            raise AnnotationError("has no sources", path=path)
+        why = unlike(signals, names)
+        if why is not None:
+            raise AnnotationError(why, path=path)
+
+        from ..lazy_array import lazy_variable
+
+        attrs = {"long_name": AMPLITUDE, "units": "1"}
+        samples = _Samples(signals)
+        lazy = lazy_variable(DIMS, samples.shape, np.float64, samples.read, attrs)
+        coords = {} if annotation.labels is None else {"source": ("source", annotation.labels, {"long_name": "source"})}
+        about = {"kind": annotation.kind, **annotation.attrs, RATE: signals[0].rate, f"{RATE}_units": "Hz"}
+        return xr.Dataset({AMPLITUDE: lazy}, coords, about)
 
     kind = annotation.schema
     variables: dict[str, tuple[str, Any, dict[str, str]]] = {}
@@ -147,28 +165,6 @@ class _LabelledSignal:
         """Read samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         piece = self._amplitude.isel(sample=slice(start, stop)).transpose(..., "sample")
         return np.ascontiguousarray(np.atleast_2d(piece.to_numpy()), dtype=np.float64)
-
-
-def _audio_dataset(annotation: Annotation) -> xr.Dataset:
-    signals: list[Signal] = list(annotation.columns["signal"])
-    names = annotation.labels or [f"source {number}" for number in range(len(signals))]
-    where = annotation.attrs.get("source")
-    path = None if where is None else str(where)
-    if not signals:
-        raise AnnotationError("has no sources", path=path)
-    why = unlike(signals, names)
-    if why is not None:
-        raise AnnotationError(why, path=path)
-    import xarray as xr
-
-    from ..lazy_array import lazy_variable
-
-    attrs = {"long_name": AMPLITUDE, "units": "1"}
-    samples = _Samples(signals)
-    lazy = lazy_variable(DIMS, samples.shape, np.float64, samples.read, attrs)
-    coords = {} if annotation.labels is None else {"source": ("source", annotation.labels, {"long_name": "source"})}
-    about = {"kind": annotation.kind, **annotation.attrs, RATE: signals[0].rate, f"{RATE}_units": "Hz"}
-    return xr.Dataset({AMPLITUDE: lazy}, coords, about)
 
 
 def _audio_annotation(dataset: xr.Dataset) -> Annotation:
