@@ -18,6 +18,7 @@ from ..ragged import Float, Int
 from ..remote import as_given
 from ..store.cells import NUMERATOR, GroupContent, Status
 from ..store.read import read_scores
+from . import lookup
 from .aggregation import (
     LONG_NAMES,
     aggregate_query,
@@ -29,18 +30,6 @@ from .aggregation import (
     sort_systems,
 )
 from .dims import MODEL, REDUCTIONS, RUN, has_runs, name_dim, reduce_groups
-from .lookup import (
-    choose_tracks,
-    find_labels,
-    find_measures,
-    find_metrics,
-    find_tables,
-    has_parameters,
-    headline_metric,
-    metric_names,
-    show_parameters,
-    split_names,
-)
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
 from .scores import (
@@ -281,7 +270,7 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
         if group not in boards:
             raise UnknownNameError("group", group, boards)
         boards = {group: boards[group]}
-    wanted = metric_names(metric) or []
+    wanted = lookup.metric_names(metric) or []
     for name in wanted:
         if not any(_has(ds, [name]) for ds in boards.values()):
             elsewhere = [other for other, ds in every.items() if _has(ds, [name])]
@@ -290,7 +279,7 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
             said = explain_name(name, boards.values())
             if said:
                 raise QueryError(f"unknown metric {name!r}; {said}")
-            tables = {label for ds in boards.values() for label in find_tables(ds).values()}
+            tables = {label for ds in boards.values() for label in lookup.find_tables(ds).values()}
             known = {label for ds in boards.values() for label in names_of(ds, "metric")} | tables
             raise UnknownNameError("metric", name, known)
     chosen = {name: ds for name, ds in boards.items() if _has(ds, wanted)}
@@ -312,7 +301,7 @@ def choose_one(
 
 def _has(ds: xr.Dataset, metrics: list[str]) -> bool:
     try:
-        find_metrics(ds, split_names(ds, metrics)[0])
+        lookup.find_metrics(ds, lookup.split_names(ds, metrics)[0])
     except UnknownNameError:
         return False
     return True
@@ -324,15 +313,15 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
     Without a metric those that are one number answer; where there is none, the others.
     """
     query, across_systems = _apart(ds, query) if query.by or query.across else (query, None)
-    numbers, variables = split_names(ds, query.metric, exact=query.exact)
+    numbers, variables = lookup.split_names(ds, query.metric, exact=query.exact)
     if query.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(query.by) or [])
-        variables = [name for name, measure in find_measures(ds).items() if listed or not measure.metric.nominal]
+        variables = [name for name, measure in lookup.find_measures(ds).items() if listed or not measure.metric.nominal]
     if query.param and variables:
-        measures = find_measures(ds)
-        variables = [variable for variable in variables if has_parameters(measures[variable], query.param)]
+        measures = lookup.find_measures(ds)
+        variables = [variable for variable in variables if lookup.has_parameters(measures[variable], query.param)]
         if not numbers and not variables:
-            raise QueryError(f"no metric of the question has {show_parameters(query.param)}")
+            raise QueryError(f"no metric of the question has {lookup.show_parameters(query.param)}")
     results = []
     if numbers or not variables:
         asked = replace(query, metric=numbers or query.metric)
@@ -520,7 +509,7 @@ def primary_results(
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            results += ask(ds, replace(query, metric=headline_metric(ds), exact=True), name)
+            results += ask(ds, replace(query, metric=lookup.headline_metric(ds), exact=True), name)
     return results, left_out
 
 
@@ -549,7 +538,7 @@ def headline_metrics(ds: Scores, most: int = 12) -> list[str]:
         names = [label for label in names if "@" not in label and "(" not in label] or names
     if len(names) > most and set(_RECALLS) < set(names):
         names = [label for label in names if label in _RECALLS]
-    first = headline_metric(ds)
+    first = lookup.headline_metric(ds)
     return list(dict.fromkeys([*([] if first is None else [first]), *names]))[:most]
 
 
@@ -582,10 +571,10 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
             "lazy=True"
         )
     if query.system is not None or query.sort == NAME:
-        ds = ds.isel(system=find_labels(ds, "system", sort_systems(ds, query)))
+        ds = ds.isel(system=lookup.find_labels(ds, "system", sort_systems(ds, query)))
     if query.tracks is not None or query.where is not None:
-        ds = choose_tracks(ds, query)
-    tables = split_names(ds, query.metric, exact=query.exact)[1]
+        ds = lookup.choose_tracks(ds, query)
+    tables = lookup.split_names(ds, query.metric, exact=query.exact)[1]
     names = [name for name in (*_STAND_INS, NUMERATOR, *tables) if name in ds.data_vars]
     stored = [ds.variables[name] for name in names]
     frame = ds.drop_vars(list(ds.data_vars))

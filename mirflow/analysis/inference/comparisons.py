@@ -18,28 +18,10 @@ from ..per_class import rated_kind
 from ..queries import across_of, names_across
 from ..query_options import AUTO, COMPARED_WITH, DEFAULT_LEVEL, INVERTED, MOST_SYSTEMS, Query, alpha_of
 from ..scores import Array, names_of, show_span
+from . import paired
 from .blocks import SampleBlocks, tiles
 from .confidence_intervals import clusters_of, select_rates, values_of_all
 from .interval_ends import Spreads, invert
-from .paired import (
-    DEFAULT_TEST,
-    Compared,
-    choose_correction,
-    choose_tests,
-    compared_pairs,
-    comparison_dataset,
-    correct_pairs,
-    effects,
-    empty_arrays,
-    every_pair,
-    fill_pairs,
-    least_of,
-    pairs_by_units,
-    swap_leading,
-    swap_pairs,
-    test_pairs,
-    write_bounds,
-)
 from .permutation import PooledScores, SwappedBlocks, SwappedRatios, swap_rates, swap_scores
 from .repeated_runs import compare_runs, is_about_runs
 from .resampling import Rates, Resampling, Seed, add_up, ratio_of
@@ -153,9 +135,9 @@ def compare_blocks(
     how.check_normal(blocks.selection.aggregates, names)
     if cluster is None and blocks.repeats:
         cluster = TRACK
-    tests = choose_tests(test, blocks.kinds, names, cluster, how.anytime)
-    correction = choose_correction(correction, tests)
-    arrays, least = empty_arrays(len(value), len(names)), np.ones(len(names))
+    tests = paired.choose_tests(test, blocks.kinds, names, cluster, how.anytime)
+    correction = paired.choose_correction(correction, tests)
+    arrays, least = paired.empty_arrays(len(value), len(names)), np.ones(len(names))
     leaders = [""] * len(names)
     for metric, orientation in enumerate(names_of(frame, "orientation")):
         compared = _Comparison(blocks, metric, tests[metric], correction, how, lower=orientation == "lower")
@@ -169,7 +151,7 @@ def compare_blocks(
     attrs |= {name: frame.attrs[name] for name in POLICIES if name in frame.attrs}
     along = {"aggregate": names_of(frame, "_aggregate"), "test": tests}
     along |= {COMPARED_WITH: leaders} if any(leaders) else {}
-    return comparison_dataset(frame, value, arrays, least, along, attrs)
+    return paired.comparison_dataset(frame, value, arrays, least, along, attrs)
 
 
 def _interval_attrs(how: Resampling, correction: str) -> dict[str, str]:
@@ -211,13 +193,17 @@ class _Comparison:
 
     def leader(self, value: Float) -> int | None:
         """The best system by its value, where the others are compared with it alone."""
-        if len(value) <= MOST_SYSTEMS or np.isnan(value).all() or (self.test == DEFAULT_TEST and not self.shares):
+        if (
+            len(value) <= MOST_SYSTEMS
+            or np.isnan(value).all()
+            or (self.test == paired.DEFAULT_TEST and not self.shares)
+        ):
             return None
         return int(np.nanargmin(value) if self.lower else np.nanargmax(value))
 
     def fill(self, arrays: dict[str, Array], leader: int | None, *, sizes: bool) -> float:
         """Compare all pairs, or those with the leader; return the smallest corrected p-value that is possible."""
-        pairs = every_pair(len(self.blocks.order))
+        pairs = paired.every_pair(len(self.blocks.order))
         every = len(pairs)
         if leader is not None:
             pairs = pairs[(pairs == leader).any(axis=1)]
@@ -225,18 +211,18 @@ class _Comparison:
         most = self.blocks.most(1) if self.shares else len(self.blocks.order)
         blocks = list(tiles(pairs, most))
         self.how = self.how.sharing(len(blocks))
-        parts: list[Compared] = []
+        parts: list[paired.Compared] = []
         samples: list[tuple[Sample, Int]] = []
         bounds: list[tuple[Int, Bounds]] = []
         gathered: SwappedBlocks | None = None
         for systems, rows in blocks:
             sample = self.blocks.sample(self.blocks.cells(systems, self.metric), self.metric)
             local = np.searchsorted(systems, pairs[rows])
-            for some, units in pairs_by_units(sample.included[..., 0], local):
+            for some, units in paired.pairs_by_units(sample.included[..., 0], local):
                 own, two = sample.take(units), local[some]
                 bounds.append((rows[some], self._fill_pairs(arrays, own, two, pairs[rows[some]], sizes=sizes)))
-                parts.append(Compared(pairs[rows[some]], np.unique(sample.cluster[units])))
-                if self.test == DEFAULT_TEST and len(units):
+                parts.append(paired.Compared(pairs[rows[some]], np.unique(sample.cluster[units])))
+                if self.test == paired.DEFAULT_TEST and len(units):
                     if len(blocks) > 1:
                         gathered = gathered or SwappedBlocks(own.clusters, self.how)
                         gathered.add(own, 0, systems)
@@ -244,14 +230,16 @@ class _Comparison:
                         samples.append((own, two))
         limits = self._test(arrays, pairs, parts, samples, gathered, leads=leader is not None)
         for rows, bound in bounds if sizes else ():
-            write_bounds(arrays, self.metric, pairs[rows], *bound(*(limit[rows] for limit in limits)), self.how.alpha)
-        return least_of(self.test, self.correction, parts, every, self.how)
+            paired.write_bounds(
+                arrays, self.metric, pairs[rows], *bound(*(limit[rows] for limit in limits)), self.how.alpha
+            )
+        return paired.least_of(self.test, self.correction, parts, every, self.how)
 
     def _test(
         self,
         arrays: dict[str, Array],
         pairs: Int,
-        parts: Sequence[Compared],
+        parts: Sequence[paired.Compared],
         samples: Sequence[tuple[Sample, Int]],
         gathered: SwappedBlocks | None,
         *,
@@ -263,19 +251,19 @@ class _Comparison:
         these; of other tests the level of each pair alone.
         """
         critical, spread = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-        if self.test != DEFAULT_TEST:
-            critical[:] = correct_pairs(arrays, self.metric, self.correction, pairs, self.how.alpha)
+        if self.test != paired.DEFAULT_TEST:
+            critical[:] = paired.correct_pairs(arrays, self.metric, self.correction, pairs, self.how.alpha)
             return critical, spread
         tested, rows = [part for part in parts if len(part.clusters)], np.arange(len(pairs))
         if leads and tested:
             ratios = SwappedRatios.of(samples[0][0], 0) if gathered is None else gathered.finish()
-            limits = swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
+            limits = paired.swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
             return limits[0][:, 0], limits[1][:, 0]
         swaps = [swap_scores(own, 0, two) for own, two in samples]
         if gathered is not None:
-            tested, swaps = [Compared(pairs, parts[0].clusters)], [gathered.finish().swaps(pairs)]
+            tested, swaps = [paired.Compared(pairs, parts[0].clusters)], [gathered.finish().swaps(pairs)]
         place = {tuple(pair): row for pair, row in zip(pairs.tolist(), rows.tolist(), strict=True)}
-        found = swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
+        found = paired.swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
         for part, limit in zip(tested, found, strict=True):
             own = [place[tuple(pair)] for pair in part.pairs.tolist()]
             critical[own], spread[own] = (one[:, 0] for one in limit)
@@ -292,11 +280,11 @@ class _Comparison:
             difference = value[two[:, 0]] - value[two[:, 1]]
         if sizes:
             found |= {"difference": difference}
-            found |= effects(sample.score[..., 0], two, lower_is_better=self.lower)
+            found |= paired.effects(sample.score[..., 0], two, lower_is_better=self.lower)
         nothing = np.full(len(pairs), np.nan)
         bounds: Bounds = lambda *_: (nothing, nothing)  # noqa: E731
-        if self.test != DEFAULT_TEST:
-            tested = test_pairs(self.test, sample, two, self.how)
+        if self.test != paired.DEFAULT_TEST:
+            tested = paired.test_pairs(self.test, sample, two, self.how)
             found["p"] = tested.p
             bounds = lambda level, _: tested.bounds(level[0])  # noqa: E731
         elif sizes and sample.clusters >= self.how.least:
@@ -305,7 +293,7 @@ class _Comparison:
                 bounds = lambda critical, spread: invert(difference, spread, critical, spreads)  # noqa: E731
             else:
                 bounds = lambda critical, _: PooledScores(sample, 0, two).bounds(difference, critical)  # noqa: E731
-        fill_pairs(arrays, self.metric, pairs, found)
+        paired.fill_pairs(arrays, self.metric, pairs, found)
         return bounds
 
 
@@ -352,19 +340,19 @@ def _compare_rates(
         )
     _check_systems(part)
     tests = _tests_of_rates(attrs["test"], kind, result.attrs["metric"], cluster)
-    correction = choose_correction(correction, tests)
+    correction = paired.choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
-    arrays, columns = empty_arrays(*value.shape), value.shape[1]
+    arrays, columns = paired.empty_arrays(*value.shape), value.shape[1]
     ratio, codes = ratio_of(selection, names_across(query.across)), clusters_of(selection, cluster)
     entries = np.stack([selection.read_all(row) for row in range(len(value))])
     parts, swaps, samples = [], [], []
-    every = every_pair(len(value))
-    for rows, tracks in pairs_by_units(part["_included"].values, every):
+    every = paired.every_pair(len(value))
+    for rows, tracks in paired.pairs_by_units(part["_included"].values, every):
         pairs = every[rows]
         systems = np.unique(pairs)
         counts = np.stack([add_up(entries[row, tracks], recount(codes[tracks])) for row in systems.tolist()])
         rates, places = Rates(counts, ratio), np.searchsorted(systems, pairs)
-        parts.append(Compared(pairs, np.unique(codes[tracks])))
+        parts.append(paired.Compared(pairs, np.unique(codes[tracks])))
         values = np.full((len(systems), columns), np.nan)
         if rates.clusters:
             swaps.append(swap_rates(rates, places))
@@ -373,9 +361,9 @@ def _compare_rates(
         number = np.full(len(pairs), len(tracks), dtype=np.int64)
         for column in range(columns):
             found = {"difference": values[places[:, 0], column] - values[places[:, 1], column]} if sizes else {}
-            fill_pairs(arrays, column, pairs, {**found, "n": number})
+            paired.fill_pairs(arrays, column, pairs, {**found, "n": number})
     tested = [one for one in parts if len(one.clusters)]
-    limits = swap_pairs(arrays, range(columns), tested, swaps, correction, how)
+    limits = paired.swap_pairs(arrays, range(columns), tested, swaps, correction, how)
     for one, (rates, places), limit in zip(tested, samples, limits, strict=True) if sizes else ():
         if rates.clusters < how.least:
             continue
@@ -384,19 +372,19 @@ def _compare_rates(
             difference = arrays["difference"][one.pairs[:, 0], one.pairs[:, 1], column]
             critical, spread = (each[:, column] for each in limit)
             ends = invert(difference, spread, critical, Spreads.by_jackknife(left_out[..., column], places))
-            write_bounds(arrays, column, one.pairs, *ends, how.alpha)
-    least = np.full(columns, least_of(tests[0], correction, parts, len(every), how))
+            paired.write_bounds(arrays, column, one.pairs, *ends, how.alpha)
+    least = np.full(columns, paired.least_of(tests[0], correction, parts, len(every), how))
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
     attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
     along = {"aggregate": [kind] * columns, "test": tests * columns}
-    return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
+    return paired.comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
 
 
 def _tests_of_rates(test: str, kind: str, metric: str, cluster: str | None) -> list[str]:
     """The test of a metric with dims, which can only be a permutation test."""
-    tests = choose_tests(test, [kind], [metric], cluster)
-    if tests != [DEFAULT_TEST]:
+    tests = paired.choose_tests(test, [kind], [metric], cluster)
+    if tests != [paired.DEFAULT_TEST]:
         raise QueryError(
             f"test {tests[0]!r} needs one number per track, and metric {metric!r} has dims; choose test permutation, "
             "or reduce them (over, --over)"
@@ -471,7 +459,9 @@ def mark_best(
     same = replace(query, metric=names, exact=True, system=systems, sort=None)
     compared = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
     tells, marks = tells_apart(compared), like_best(compared)
-    counts = np.concatenate([compared["n"].values[*compared_pairs(compared, at).T, at] for at in range(len(tells))])
+    counts = np.concatenate(
+        [compared["n"].values[*paired.compared_pairs(compared, at).T, at] for at in range(len(tells))]
+    )
     attrs = {"test": ", ".join(dict.fromkeys(names_of(compared, "test"))), "correction": compared.attrs["correction"]}
     attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
     few = names_of(compared, "metric", np.flatnonzero(~tells))

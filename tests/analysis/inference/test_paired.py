@@ -35,20 +35,8 @@ def arrays_of(ds: xr.Dataset) -> dict[str, np.ndarray]:
     return {str(name): one.values for name, one in ds.variables.items()}
 
 
-PAIRS = (
-    "difference",
-    "low",
-    "high",
-    "p",
-    "p_corrected",
-    "n",
-    "wins",
-    "ties",
-    "superiority",
-    "dz",
-    "rank_biserial",
-    "cliffs_delta",
-)
+EFFECTS = ("wins", "ties", "superiority", "dz", "rank_biserial", "cliffs_delta")
+PAIRS = ("difference", "low", "high", "p", "p_corrected", "n", *EFFECTS)
 
 
 def p_of(ds: xr.Dataset, kind: str = "mean", pairs: list[tuple[int, int]] = ALL_PAIRS, **options) -> list[float]:
