@@ -343,7 +343,7 @@ def over_systems(
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
             labels.append(f"{name}, {said}" if name and len(words) > 1 else name or said)
             firsts.append(int(rows[0]))
-    result = _like(ds.isel(metric=places), dim, labels, firsts, np.stack(score), np.stack(weight))
+    result = _like(ds.isel(metric=places), labels, firsts, np.stack(score), np.stack(weight))
     reduced = "; ".join(filter(None, (str(ds.attrs.get("over", "")), f"{dim}={','.join(words)}")))
     return result.assign_attrs(over=reduced), dict(enumerate(kinds.values()))
 
@@ -399,19 +399,15 @@ def _reduce(value: Float, weight: Float, word: str, judges: Float | None) -> tup
     return np.where(usable.any(axis=0), score, np.nan), weighs
 
 
-def _like(
-    ds: xr.Dataset, dim: str, labels: Sequence[str], firsts: Sequence[int], score: Float, weight: Float
-) -> xr.Dataset:
+def _like(ds: xr.Dataset, labels: Sequence[str], firsts: Sequence[int], score: Float, weight: Float) -> xr.Dataset:
     """An evaluation with other systems; a track of which none has a score keeps the status of the first system."""
+    import xarray as xr
+
     status = np.array(ds["status"].values[list(firsts)])
     status[~np.isnan(score).all(axis=2)] = int(Status.ok)
-    variables: dict[str, Any] = {"score": score, "weight": weight}
     dims = ("system", "track", "metric")
     coords: dict[str, Any] = {SYSTEM: np.array(labels, dtype=str)}
     for other in dims[1:]:
         coords |= {other: ds[other].values, **{name: (other, coord) for name, coord in coords_of(ds, other).items()}}
-    cells = {name: (dims, values) for name, values in variables.items()}
-    import xarray as xr
-
     more = {"status": (dims[:2], status), "duration": ("track", ds["duration"].values)}
-    return xr.Dataset({**cells, **more}, coords, ds.attrs)
+    return xr.Dataset({"score": (dims, score), "weight": (dims, weight), **more}, coords, ds.attrs)

@@ -59,23 +59,19 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
         while (waiting := np.flatnonzero(open_pairs[first, first:])).size:
             # A system alone makes a set only if no other set has taken it.
             second = first + int(waiting[-1])
-            members = _extend(alike, [first, second])
+            members = sorted({first, second})
+            fits: Bool = np.asarray(alike[members].all(axis=0))
+            fits[members] = False
+            # The largest set in order of rank that holds the two and in which all are alike.
+            for place in range(len(alike)):
+                if fits[place]:
+                    members.append(place)
+                    fits &= alike[place]
+                    fits[place] = False
+            members.sort()
             open_pairs[np.ix_(members, members)] = False
             sets.append(members)
     return [[ranked[member] for member in members] for members in sorted(sets)]
-
-
-def _extend(alike: Bool, seeds: list[int]) -> list[int]:
-    """The largest set in order of rank that holds the seeds and in which all are alike."""
-    members = sorted(set(seeds))
-    fits: Bool = np.asarray(alike[members].all(axis=0))
-    fits[members] = False
-    for place in range(len(alike)):
-        if fits[place]:
-            members.append(place)
-            fits &= alike[place]
-            fits[place] = False
-    return sorted(members)
 
 
 def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
