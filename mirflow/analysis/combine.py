@@ -229,9 +229,15 @@ def joined_variable(
         joined = np.full([len(one) for one in wanted], fill, dtype=dtype)
         for places, values in readers:
             # Where in the answer, and where in the part, are the labels that are in both.
-            into, out = zip(*(_meet(one, own) for one, own in zip(wanted, places, strict=True)), strict=True)
+            into, out = list[Array](), list[Array]()
+            for one, own in zip(wanted, places, strict=True):
+                at = np.full(max(int(one.max(initial=-1)), int(own.max(initial=-1))) + 1, -1, dtype=np.int64)
+                held = np.flatnonzero(own >= 0)
+                at[own[held]] = held
+                into.append(np.flatnonzero(at[one] >= 0))
+                out.append(at[one][into[-1]])
             if all(map(len, into)):  # where a part has nothing, values of other parts stay
-                old, new = joined[np.ix_(*into)], np.asarray(values[out].values, dtype=dtype if text else None)
+                old, new = joined[np.ix_(*into)], np.asarray(values[tuple(out)].values, dtype=dtype if text else None)
                 nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
                 joined[np.ix_(*into)] = np.where(nothing, old, new)
         if key_is_weight:
@@ -269,15 +275,6 @@ def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
     """The place of each label in the whole; -1 for one that is not in it."""
     at = {name: index for index, name in enumerate(whole)}
     return np.array([at.get(name, -1) for name in names], dtype=np.int64)
-
-
-def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
-    """Positions of common labels, among the wanted ones and in the part."""
-    at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
-    held = np.flatnonzero(places >= 0)
-    at[places[held]] = held
-    positions = at[wanted]
-    return np.flatnonzero(positions >= 0), positions[positions >= 0]
 
 
 STORE = "store"

@@ -284,7 +284,10 @@ def ranks(
     first, better = np.full_like(value, np.nan), np.full((len(value), *value.shape), np.nan)
     for metric, sign in enumerate(signs.tolist()):
         first[:, metric], better[..., metric] = _shares(blocks, metric, sign, how, pairs=True)
-    columns = {"rank": _rank(value), "rank_low": low, "rank_high": high, "first": first, "better": better}
+    # The largest value is the best.
+    above = (value[np.newaxis] > value[:, np.newaxis]).sum(axis=1)
+    rank = np.asarray(np.where(np.isnan(value), np.nan, 1.0 + above))
+    columns = {"rank": rank, "rank_low": low, "rank_high": high, "first": first, "better": better}
     result = compared[["value", "n", "least_p_corrected"]]
     dims = "system", "other", "metric"
     described = {
@@ -292,12 +295,6 @@ def ranks(
         for name, values in columns.items()
     }
     return result.assign(described)
-
-
-def _rank(value: Float) -> Float:
-    """Ranks of values (systems, metrics), of which the largest is the best."""
-    above = (value[np.newaxis] > value[:, np.newaxis]).sum(axis=1)
-    return np.asarray(np.where(np.isnan(value), np.nan, 1.0 + above))
 
 
 def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:
