@@ -255,7 +255,10 @@ class Comparer:
             for one in files.references[name]:
                 shown = self.shelf.read(one.source)
                 attrs = {} if isinstance(shown, str) else shown.attrs
-                annotator = one.annotator or str(attrs.get("annotator", ""))
+                person = str(attrs.get("annotator", ""))
+                annotator = one.annotator or (
+                    "" if person.isdecimal() else person
+                )  # a number stands for a missing name
                 # What says the same in two folders, or in a pack and a file, is the same reference.
                 which = (self.shelf.contents(one.source) if len(own) > 1 else "") or one.source, annotator
                 reference = found.setdefault((*which, alike[which]), _Reference(shown, annotator, {}))
