@@ -537,7 +537,7 @@ def validate(relevant: Items, ranking: Items) -> None:
     >>> validate(["x"], ["y", "x", "y"])
     Traceback (most recent call last):
         ...
-    ValueError: ranking: item 'y' occurs twice: as number 1 and number 3
+    mirflow.errors.AnnotationError: ranking: item 'y' occurs twice: as number 1 and number 3
     """
     _rows(relevant, ranking)
 

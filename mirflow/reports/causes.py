@@ -205,7 +205,8 @@ def to_dataset(diagnosis: Diagnosis, group: str, task: str) -> xr.Dataset:
 
 def _readable(ds: xr.Dataset) -> Table:
     """The findings of an evaluation, for people."""
-    shown = [name for name in COLUMNS if name not in ("sentence", "of", "tracks")]
+    unread = ("sentence", "of", "tracks", *(() if (ds["remedy"] != "").any() else ("remedy",)))
+    shown = [name for name in COLUMNS if name not in unread]
     rows = []
     for place in range(ds.sizes["finding"]):
         one = {name: ds[name].values[place].item() for name in COLUMNS}

@@ -256,9 +256,8 @@ class Comparer:
                 shown = self.shelf.read(one.source)
                 attrs = {} if isinstance(shown, str) else shown.attrs
                 person = str(attrs.get("annotator", ""))
-                annotator = one.annotator or (
-                    "" if person.isdecimal() else person
-                )  # a number stands for a missing name
+                # A number stands for a missing name.
+                annotator = one.annotator or ("" if person.isdecimal() else person)
                 # What says the same in two folders, or in a pack and a file, is the same reference.
                 which = (self.shelf.contents(one.source) if len(own) > 1 else "") or one.source, annotator
                 reference = found.setdefault((*which, alike[which]), _Reference(shown, annotator, {}))
