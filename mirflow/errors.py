@@ -418,10 +418,6 @@ def together(problems: Sequence[AnnotationError]) -> AnnotationError:
     return AnnotationError("\n".join([counted(len(lines), "problem"), *(f"  {line}" for line in lines)]))
 
 
-_NAMED = 5
-
-
-def name_some(texts: Sequence[str], between: str = ", ") -> str:
+def name_some(texts: Sequence[str], between: str = ", ", most: int = 5) -> str:
     """The first few of some texts, and the number of the others."""
-    more = f" and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
-    return between.join(texts[:_NAMED]) + more
+    return between.join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")

@@ -14,7 +14,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..errors import QueryError
+from ..errors import QueryError, name_some
 from ..kernels.agreement import fit_latent_classes
 from ..ragged import Float, Int
 from ..theory.chords import encode_vocabulary
@@ -307,5 +307,4 @@ def _nearest(times: Float, wanted: Float) -> Float:
 
 def _listed(times: Float) -> str:
     """Times of events, the first of many."""
-    more = f" and {len(times) - _SHOWN} more" if len(times) > _SHOWN else ""
-    return ", ".join(f"{time:.2f}" for time in times[:_SHOWN].tolist()) + more
+    return name_some([f"{time:.2f}" for time in times.tolist()], most=_SHOWN)

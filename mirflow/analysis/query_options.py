@@ -43,6 +43,11 @@ ANYTIME = "anytime"
 """Attribute of results that hold at every look while tracks are added: the units at which intervals are narrowest."""
 
 
+def say_level(level: float) -> str:
+    """A level of confidence for people, such as ``95 %``."""
+    return f"{level:.0%}".replace("%", " %")
+
+
 def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
     """Describe how intervals were computed.
 

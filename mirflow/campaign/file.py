@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
 from ..annotations.schema import kind_of
-from ..errors import PipelineError, Problem, UnknownNameError
+from ..errors import PipelineError, Problem, UnknownNameError, name_some
 from ..pipeline.discovery import OpenPack, absolute, find_references
 from ..pipeline.document import Document, read_document, schema_of, validate
 from ..pipeline.load import MetadataError, add_languages, import_plugins, plugin_address
@@ -657,7 +657,8 @@ def check_campaign(
     for split, other in ((split, other) for index, split in enumerate(tracks) for other in list(tracks)[:index]):
         both = sorted(set().union(*tracks[split].values()) & set().union(*tracks[other].values()))
         if both:  # scores on one split would reveal something about the other
-            why = f"has {len(both)} tracks in common with the split {other}: {_some(both)}; use each track in one split"
+            named = name_some([*map(repr, both)], most=3)
+            why = f"has {len(both)} tracks in common with the split {other}: {named}; use each track in one split"
             problems.append(document.problem(("splits", split), why))
     folder = state_folder(path, campaign)
     nearest = next(place for place in (folder, *folder.parents) if place.exists())
@@ -683,10 +684,6 @@ def check_campaign(
     return campaign, counts, list(_notes(path, campaign, listed))
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
-
-
 def _notes(path: str | Path, campaign: Campaign, tracks: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for name, split in campaign.splits.items():
         if split.hidden and split.quota is None:
@@ -701,4 +698,4 @@ def _notes(path: str | Path, campaign: Campaign, tracks: Mapping[str, Sequence[s
         missing = [track for track in listed if not (root / audio.replace("{track}", track)).is_file()]
         if missing:
             what = f"{len(missing)} of {len(listed)} tracks of {name} have no recording on this host"
-            yield f"audio: {what}: {_some(missing)}"
+            yield f"audio: {what}: {name_some([*map(repr, missing)], most=3)}"

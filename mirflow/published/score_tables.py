@@ -154,7 +154,7 @@ class _RowReader:
         raise InvalidAnnotationError(message, path=self.table.name, line=row.line)
 
 
-_KNOWN_ONLY = ("orientation", "title", "unit")
+_OF_UNKNOWN_METRICS = ("orientation", "title", "unit")
 
 
 @dataclass(frozen=True)
@@ -272,7 +272,7 @@ def _measures(group: ScoreGroup, document: Document, place: Place, problems: lis
 
 def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | None) -> Measure:
     """A metric of the convention, or one that the mapping declares."""
-    named = [name for name in _KNOWN_ONLY if getattr(declared, name) is not None]
+    named = [name for name in _OF_UNKNOWN_METRICS if getattr(declared, name) is not None]
     try:
         if convention is None:
             raise UnknownNameError("metric", text, ())

@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
-from ..errors import AnnotationError
+from ..errors import AnnotationError, name_some
 from ..remote import NEEDED, client_of, reason_of, status_of
 from .content import is_hidden, version_of
 from .downloads import AT_ONCE, RemoteFile, forget_failures, new_stamp, parse_url, patiently, stamp_of
@@ -260,8 +260,7 @@ class Pattern:
             names = sorted(entry.name + "/" * is_folder(entry) for entry in os.scandir(folder))
         except OSError as error:
             return f"the nearest folder that exists is {str(folder)!r}, which cannot be listed: {error.strerror}"
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-        held = f"it holds {', '.join(names[:4])}{more}" if names else "it is empty"
+        held = f"it holds {name_some(names, most=4)}" if names else "it is empty"
         return f"the nearest folder that exists is {str(folder)!r}; {held}"
 
 

@@ -16,7 +16,7 @@ from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
 from ..analysis.query_options import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals
 from ..analysis.scores import coordinate_columns
-from ..errors import counted
+from ..errors import counted, name_some
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from .captions import (
     EVERY_TWO,
@@ -657,7 +657,7 @@ def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
     for what in ("systems", "tracks", "metrics"):
         for side in "ab":
             if names := ds.attrs[f"{what}_only_in_{side}"]:
-                yield f"{what} only in {side}: {_some(names)}"
+                yield f"{what} only in {side}: {name_some(names, most=_NAMED)}"
     for mine, other, settings in zip(*(ds.attrs[f"similar_{name}"] for name in ("a", "b", "by")), strict=True):
         hint = f"--pair '{mine}={other}' compares them"
         yield f"not compared: {mine} in a and {other} in b differ in {settings}; {hint}"
@@ -667,7 +667,7 @@ def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
         name, _, metric = text.partition(" of ")
         grouped.setdefault((name, a, b), []).append(metric)
     for (name, a, b), metrics in grouped.items():
-        of = f" ({_some(metrics)})" if any(metrics) else ""
+        of = f" ({name_some(metrics, most=_NAMED)})" if any(metrics) else ""
         yield f"differs: {name}: {a or 'not given'} in a, {b or 'not given'} in b{of}"
     references, estimates, cells = (ds.attrs.get(f"inputs_{name}", 0) for name in ("reference", "estimate", "cells"))
     if references or estimates:
@@ -682,8 +682,3 @@ def _missing(ds: xr.Dataset) -> Iterator[str]:
             names = [f"{ds['system'].values[at]}, {ds['track'].values[t]}" for at, t in cells[:_SOME_CELLS].tolist()]
             more = "; ..." if len(cells) > _SOME_CELLS else ""
             yield f"{len(cells)} cells without a score in {side} alone: {'; '.join(names)}{more}"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

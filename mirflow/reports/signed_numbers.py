@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analysis.signatures import Signature, quoted, unquoted
-from ..errors import QueryError, SignatureError, counted
+from ..errors import QueryError, SignatureError, counted, name_some
 from .printed_numbers import (
     LOST,
     Printed,
@@ -303,15 +303,11 @@ class _SignedDocument:
                 problem = f"the signature that is shown below the table is another one: {shown}"
             made.append(replace(number, problem=problem, decimals=number.table in decimals))
         unsigned = [
-            f"not signed: {counted(len(places), what)} with numbers ({_some(places)})"
+            f"not signed: {counted(len(places), what)} with numbers ({name_some(places)})"
             for what, places in (("row", self._rows), ("table", self._tables))
             if places
         ]
         return SignedDocument(made, unsigned)
-
-
-def _some(places: Sequence[str]) -> str:
-    return ", ".join(places[:5]) + (f", and {len(places) - 5} more" if len(places) > 5 else "")
 
 
 def _names(text: str) -> dict[str, str]:

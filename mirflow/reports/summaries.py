@@ -69,7 +69,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
     rows += [("patch", told) for told in told_patches(attrs)]
     for dim in ("system", "track", "metric"):
         labels = names_of(ds, dim)
-        rows.append((f"{dim}s ({len(labels)})", _some(labels)))
+        rows.append((f"{dim}s ({len(labels)})", _ends(labels)))
         if coords_of(ds, dim) and dim != "metric":
             rows.append((f"{dim} coordinates", ", ".join(coords_of(ds, dim))))
     if tables_of(ds):
@@ -106,7 +106,7 @@ def coverage_table(name: str, ds: xr.Dataset) -> Table:
     return Table(("group", "system", *(status for _, status in occurring)), tuple(rows))
 
 
-def _some(names: Sequence[str]) -> str:
+def _ends(names: Sequence[str]) -> str:
     """All of a few names, the ends of many."""
     if len(names) <= _SOME:
         return ", ".join(names)

@@ -18,6 +18,7 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
+from ...analysis.query_options import DEFAULT_LEVEL, say_level
 from ...errors import MirflowError
 from ...metrics.measures import SIGN_OF, to_bibtex
 from ...reports.layout import show_value
@@ -281,7 +282,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals["report_link"] = report_link
+    environment.globals |= {"report_link": report_link, "interval_level": say_level(DEFAULT_LEVEL)}
     environment.filters |= {
         "number": show_number,
         "exact": show_exact,

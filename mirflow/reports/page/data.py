@@ -20,7 +20,7 @@ from ...analysis.inference.resampling import Resampling
 from ...analysis.lookup import find_measures
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.queries import headline_metrics
-from ...analysis.query_options import MISSING, Query, say_intervals
+from ...analysis.query_options import DEFAULT_LEVEL, MISSING, Query, say_intervals, say_level
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
 from ...analysis.selection import (
     STORES,
@@ -153,7 +153,7 @@ def describe_inference(
         if np.isnan(value).all():
             continue
         few = [f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, found.attrs)]
-        level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
+        level = say_level(float(found.attrs["level"]))
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
@@ -246,8 +246,8 @@ def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
     return list(dict.fromkeys(both))
 
 
+# Flags of a cell; the bits from number _POLICIES on say whether it counts under the first, second, ... policy.
 _MISSING, _UNDEFINED, _POLICIES = 1, 2, 2
-"""Bits of a cell's flags; from the third one on it counts under the first, second, ... policy."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ class EvaluationNumbers:
         self._newest: tuple[tuple[int, str], _MetricNumbers] | None = None
 
     def _of(self, metric: int, kind: str = "") -> _MetricNumbers:
-        """The numbers of a metric, for an aggregate; those before are kept: parts are asked for one after another."""
+        """The numbers of a metric, for an aggregate; the last ones are kept: parts are asked for one by one."""
         newest, wanted = self._newest, (metric, kind if metric in self._with_numerators else "")
         if newest is None or newest[0] != wanted:
             score, weight = map(np.ascontiguousarray, numbers_of(self._scores, [metric]))
@@ -481,6 +481,7 @@ def _pack_aggregates(numbers: EvaluationNumbers, metric: int, kinds: Sequence[st
 def describe_words() -> dict[str, Any]:
     """Facts that the page shares with commands and figures: aggregates, policies, signs of verdicts, and colours."""
     return {
+        "level": say_level(DEFAULT_LEVEL),
         "aggregates": {
             name: {
                 "title": aggregate_in_words(name),

@@ -12,7 +12,7 @@ import numpy as np
 from ...analysis.inference import intervals
 from ...analysis.lookup import CLASS
 from ...analysis.per_class import COUNT, OUTCOME, SIDE, aggregate_table, select_table, tell_outcomes
-from ...analysis.query_options import Query, say_intervals
+from ...analysis.query_options import Query, say_intervals, say_level
 from ...errors import QueryError
 from ...kernels.outcomes import COUNTED
 from ...metrics.aggregates import AGGREGATES, DECLARED, ORDER_AGGREGATES, table_aggregates
@@ -69,7 +69,7 @@ def _pack(scores: xr.Dataset, variable: str, measure: Measure, kind: str, group:
     value, low, high = (found[name].values for name in ("value", "low", "high"))
     (dim,) = found["value"].dims[1:]
     few = [f"{note[0].upper()}{note[1:]}." for note in few_notes(value, low, found.attrs)]
-    level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
+    level = say_level(float(found.attrs["level"]))
     how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
     number, counted = found["n_values"].values.max(axis=0), "Tracks"
     if kind in _RATIOS:

@@ -142,7 +142,7 @@ function tableOf(state, entries, others, inference) {
     return sortHead(column, text, kind, direction, () => state.change((one) => { one.ranking = { column, turned: direction === "descending" }; }));
   };
   const heads = [th("#", "number rank"), sorter("system", "System", "who"),
-    sorter("value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded ? th("95 % interval") : null,
+    sorter("value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded ? th(`${CONTENTS.level} interval`) : null,
     tested ? [told("Not told apart"), told("Ranks")] : null, first ? told("First", "number") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), metrics];

@@ -70,7 +70,7 @@ function commandOf(id, state) {
   if (id !== "standings" && id !== "leaderboard") return "";
   const query = `mirflow query ${store} ${asked()}${aggregate}`;
   const groups = id === "leaderboard" && state.by ? `\n${query} --by ${shell(state.by)}` : "";
-  return `${query} --ci 0.95 --significance${groups}`;
+  return `${query} --ci --significance${groups}`;
 }
 
 /** The numbers of a table, as rows of what its rows are, what its columns are, and `value`. */
