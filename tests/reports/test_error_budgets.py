@@ -428,9 +428,9 @@ def test_a_report_shows_the_losses_of_the_main_metric(store: Path, tmp_path: Pat
     )
     found = mirflow.query(mirflow.losses(store), system=["gaps", "slow"])
     assert [name for name, *_ in rows] == ["gaps", "slow"]
-    for (_, score, _, *shares), value in zip(rows, found["value"].values, strict=True):
+    for (_, score, *shares), value in zip(rows, found["value"].values, strict=True):
         assert [score, *shares] == [f"{one:z.3f}" for one in value]
-    assert page.locator("#losses svg.losses").count() == 2
+    assert page.locator("#losses table.tinted").count() == 1
     parts = specification(page, "losses")["data"]["values"]
     assert [part["value"] for part in parts] == pytest.approx(found["value"].values.ravel(), abs=1e-12)
     page.locator("#controls select").filter(has_text="zero").first.select_option("zero")
