@@ -22,7 +22,10 @@ BELOW = {"C": "B", "G": "F#", "A": "G#", "F": "E", "D": "C#", "E": "Eb"}
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four tracks; the reference of one is displaced by five seconds, and one system is a semitone low on another."""
+    """Four tracks; the reference of one is displaced by five seconds, and one system is a semitone low on another.
+
+    That system also has some wrong chords on the last one.
+    """
     folder = tmp_path_factory.mktemp("causes")
     rng = np.random.default_rng(7)
     for side in ("ref", "est/ada", "est/bob", "est/cleo"):
@@ -34,6 +37,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
             off = 5.0 if (side, track) == ("ref", "b") else 0.0
             low = (side, track) == ("est/bob", "c")
             own = [BELOW[label[0]] + label[1:] if low else label for label in labels]
+            if (side, track) == ("est/bob", "d"):
+                own[:12] = own[1:13]
             rows = zip(times + off, [*(times[1:] + off), times[-1] + off + 2], own, strict=True)
             lines = [f"0 {times[0] + off:.3f} N", *(f"{start:.3f} {end:.3f} {label}" for start, end, label in rows)]
             (folder / side / f"{track}.lab").write_text("\n".join(lines) + "\n")
@@ -129,3 +134,22 @@ def test_causes_are_where_people_look(store, tmp_path, visit):
     page.get_by_role("button", name="Next").click()
     page.wait_for_url(re.compile("track=(?!c)"))
     assert "without" not in page.url
+
+
+@pytest.mark.slow
+def test_errors_lead_to_suspect_references_last(store, tmp_path, visit):
+    write_page(store, tmp_path / "page.html")
+    page = visit(tmp_path / "page.html", unfolded=False)
+    page.locator("#tabs button", has_text="Errors").click()
+    page.select_option("#errors select[name=of]", label="bob")
+    # On track b the reference is suspect; errors of kinds that are on another track as well are looked at there.
+    kinds = page.locator("#errors tbody tr").evaluate_all(
+        "rows => rows.map(row => [row.querySelector('button').textContent, row.children[4].textContent])"
+    )
+    both = [name for name, tracks in kinds if tracks == "2"]
+    assert both
+    for name in both:
+        page.locator("#errors tbody button").filter(has_text=re.compile(f"^{re.escape(name)}$")).click()
+        page.wait_for_selector("dialog[open]")
+        assert re.search("track=[cd]", page.url)
+        page.keyboard.press("Escape")

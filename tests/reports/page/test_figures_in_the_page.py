@@ -112,6 +112,12 @@ def test_gains_and_losses_are_those_of_a_comparison(nasty, visit):
         found = group.mirflow.changes("majmin", n=5, gains=best, system="S2", baseline="S0").isel(system=0)
         assert [name for name, *_ in rows] == found["track"].values.tolist()
         assert [float(gain) for _, gain, *_ in rows] == pytest.approx(found["gain"].values, abs=1e-12)
+    better = int(page.inner_text("#gains .sides .good").split()[-1])
+    more = page.locator("#gains .pair > div:first-child button.more")
+    assert more.count() == (better > 5)
+    if better > 5:
+        more.click()
+        assert page.locator("#gains .pair > div:first-child tbody tr").count() == better
     page.select_option("#gains select[name=against]", "1")
     page.wait_for_function("location.hash.includes('against=S1')")
 

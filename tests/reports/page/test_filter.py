@@ -125,7 +125,7 @@ def test_the_command_beside_the_table_prints_the_same_numbers(
     page.locator("#leaderboard > .take").get_by_role("button", name="Command").click()
     program, *words = shlex.split(page.locator("#leaderboard > .take textarea").input_value())
     assert program == "mirflow"
-    assert words[-3:] == ["--ci", "0.95", "--significance"]
+    assert words[-2:] == ["--ci", "--significance"]
     told = [line.split() for line in printed(*words[: words.index("--ci")]).splitlines()]
     rows = page.locator("#leaderboard table").first.locator("tbody tr").all()
     exact = [(row.locator("th").inner_text(), float(row.locator("td.strong").get_attribute("title"))) for row in rows]

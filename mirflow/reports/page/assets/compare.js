@@ -1,14 +1,16 @@
 /** Two systems track by track, and which systems find the same tracks hard. */
 
 import { goTo } from "./bars.js";
-import { choice, el, hover, named, opener, section, svg, table, th, tintedCell } from "./dom.js";
+import { choice, el, hover, moreButton, named, opener, section, svg, table, th, tintedCell } from "./dom.js";
 import { readShown } from "./filter.js";
 import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
 import { count, formatter, include, shortName, titleOf, unitOf } from "./numbers.js";
 import { becauseOf } from "./references.js";
 
-/** Tracks of each list, systems up to which a table has room, differences of scores that are rounding errors, and the height of the chart. */
-const [MOST, MATRIX, EQUAL, HIGH] = [5, 24, 5e-11, 100];
+/** Systems up to which a table has room, differences of scores that are rounding errors, and the height of the chart. */
+const [MATRIX, EQUAL, HIGH] = [24, 5e-11, 100];
+/** Tracks of each list. */
+const shown = { most: 5 };
 
 /** The two systems that are compared: those that were chosen, else the best that are shown. */
 export async function pairOf(state) {
@@ -48,10 +50,11 @@ export async function drawGains(state, open) {
   const write = formatter(state.about, state.percent);
   const heads = () => [th("Track", "who"), ["Gain", named(state.now, "systems", of), named(state.now, "systems", against)].map((text) => th(text, "number"))];
   const list = (title, rows) => el("div", {}, el("h3", {}, title), rows.length ? table(heads(),
-    rows.slice(0, MOST).map(([track, gain]) => el("tr", { class: "open", onclick: () => look(track) },
+    rows.slice(0, shown.most).map(([track, gain]) => el("tr", { class: "open", onclick: () => look(track) },
       el("th", { scope: "row" }, opener(named(state.now, "tracks", track), tracks[track], () => look(track)), becauseOf(state, tracks[track])),
       [[gain, signed(write)], [value[of * tracks.length + track], write], [value[against * tracks.length + track], write]]
-        .map(([exact, show]) => el("td", { class: "number", "data-value": exact }, show(exact)))))) : el("p", { class: "note" }, "None."));
+        .map(([exact, show]) => el("td", { class: "number", "data-value": exact }, show(exact)))))) : el("p", { class: "note" }, "None."),
+    moreButton(Math.min(rows.length, shown.most), rows.length, () => { shown.most += 50; state.notify(); }));
   return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against), state.now.errors && [of, against].map((system) =>
       opener(`Errors of ${shortName(state.now, "systems", system)}`, `What ${systems[system]} does wrong`, () => goTo(state, "errors", (now) => { now.wrong = { ...now.wrong, of: system }; })))),
     of === against ? null : [testOf(state, of, against), el("p", { class: "sides" }, [[of, better, "good"], [against, worse, "bad"]].map(([system, won, kind]) =>

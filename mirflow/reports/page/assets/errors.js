@@ -4,6 +4,7 @@ import { readJson } from "./data.js";
 import { choice, el, hinted, moreButton, onRequest, opener, section, svg, table, th, tintedCell, walk } from "./dom.js";
 import { rankSystems, valuesOf } from "./leaderboard.js";
 import { byNumber, count, formatter, shortName, titleOf } from "./numbers.js";
+import { isSuspect } from "./references.js";
 
 const shown = { most: 12 };
 /** Seconds that are seen before and after a place, and the length of the longest bar. */
@@ -16,8 +17,10 @@ const rankedOf = (state) => (state.metric < 0 ? state.shownSystems : rankSystems
 /** The system whose errors are listed: by itself the best of those that are judged. */
 const systemOf = ({ wrong }, { systems }, ranked) => (ranked.includes(wrong.of) ? wrong.of : ranked.find((place) => systems[place]?.judged) ?? ranked[0]);
 
-/** The places of a kind, the largest first: the track, and when; those that another system has right, if one is chosen. */
-function placesOf({ now, wrong, shown: left }, found, kind) {
+/** The places of a kind, the largest first: the track, and when; those that another system has right, if one is chosen.
+ * What a suspect reference makes wrong comes last. */
+function placesOf(state, found, kind) {
+  const { now, wrong, shown: left } = state;
   let track = 0;
   const kept = left && new Set(left.tracks);
   const places = kind.track.map((step, at) => {
@@ -26,7 +29,8 @@ function placesOf({ now, wrong, shown: left }, found, kind) {
     return { track: now.tracks.indexOf(found.tracks[track]), start: kind.start ? kind.start[at] / 10 : null, length,
       size: kind.count ? kind.count[at] : length, right: kind.right[at] };
   });
-  return places.filter((one) => !kept || kept.has(one.track)).filter(({ right }) => wrong.right < 0 || Math.floor(right / 2 ** wrong.right) % 2 === 1).sort((a, b) => b.size - a.size);
+  return places.filter((one) => !kept || kept.has(one.track)).filter(({ right }) => wrong.right < 0 || Math.floor(right / 2 ** wrong.right) % 2 === 1)
+    .map((one) => ({ ...one, doubted: isSuspect(state, now.tracks[one.track]) })).sort((a, b) => a.doubted - b.doubted || b.size - a.size);
 }
 
 /** A place as the state of a timeline. */
@@ -86,7 +90,7 @@ function listOf(state, found, system, ranked, open) {
   const suspect = found.narrowed ? 0 : state.now.causes?.suspect;
   const note = el("p", { class: "note" }, hinted(`${systems[system]}: ${told}${chosen < 0 ? (found.unit === "s" ? " is wrong" : " are wrong") : ""}, ` +
     `by ${metric ? titleOf(metric) : found.rule} on ${found.narrowed ? `${own.tracks.toLocaleString("en")} of ${count(trackCount, "track")}` : extentOf(state, own.tracks)}. Click a kind to hear its longest case${timeline.hardest ? " among the tracks that have a timeline" : ""}; N and P step through the others.${
-      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.sampled ? "those" : "all"} tracks; the filter limits the places.` : ""}${suspect ? ` The reference of ${count(suspect, "track")} is suspect; what is judged by it counts here.` : ""}`));
+      state.shown && state.shown.tracks.length < trackCount && !found.narrowed ? ` These totals are of ${timeline.sampled ? "those" : "all"} tracks; the filter limits the places.` : ""}${suspect ? ` The reference of ${count(suspect, "track")} is suspect; what is judged by it counts here, and comes last of each kind.` : ""}`));
   const kinds = own.kinds.map((kind) => ({ ...kind, size: chosen < 0 ? kind.amount : kind.instead[chosen] })).filter(({ size }) => size > 0)
     .sort((a, b) => b.size - a.size);
   return [bar, note, kinds.length ? tableOf(state, found, system, kinds, chosen, open) : el("p", { class: "note" }, "None.")];

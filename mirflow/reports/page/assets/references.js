@@ -31,7 +31,7 @@ export function becauseOf(state, track) {
 const shown = { causes: 20, most: 10 };
 
 /** Whether a whole reference seems wrong: its places are not worth a look one by one. */
-const isSuspect = (state, track) => rowsOf(state).some(([name, system, side]) => name === track && system === ALL && side === "reference");
+export const isSuspect = (state, track) => rowsOf(state).some(([name, system, side]) => name === track && system === ALL && side === "reference");
 
 /** The findings about tracks that are shown, and about whole systems; null where there are none. */
 export function drawCauses(state, open) {
