@@ -95,7 +95,7 @@ class Commands(click.Group):
             return self.commands[name]
         file = next((file for file, commands in FILES.items() if name in commands), None)
         if file is not None:
-            self.add_command(getattr(import_module(f"{__name__}.{file}"), f"{name}_command"))
+            self.add_command(getattr(import_module(f"{__name__}.{file}"), f"{name}_command"), name)
         elif name in names():
             self.add_command(question_command(find_question(name)))
         else:
