@@ -539,7 +539,8 @@ class TestErrors:
 class TestHelp:
     def test_a_command_exists_by_its_file(self, tmp_path, monkeypatch):
         (tmp_path / "greetings.py").write_text(
-            "import click\n\n@click.command(short_help='Say hello.')\ndef hello_command():\n    click.echo('hello')\n"
+            "import click\n\n@click.command('hello', short_help='Say hello.')\n"
+            "def hello_command():\n    click.echo('hello')\n"
         )
         monkeypatch.setitem(mirflow.cli.FILES, "greetings", ("hello",))
         monkeypatch.setattr("mirflow.cli.__path__", [*mirflow.cli.__path__, str(tmp_path)])
