@@ -36,11 +36,18 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
     opened.close()
 
 
-def test_a_report_draws_its_parts_and_a_timeline(firefox: Firefox, tmp_path: Path) -> None:
+@pytest.fixture
+def address(firefox: Firefox, tmp_path: Path) -> str:
+    """The address of a report, which Firefox shows."""
     mirflow.run(write_dataset(tmp_path))
-    mirflow.report(tmp_path / "store.zarr", tmp_path / "report.html")
-    firefox.do("WebDriver:Navigate", url=(tmp_path / "report.html").as_uri())
+    report = mirflow.report(tmp_path / "store.zarr", tmp_path / "report.html").path.as_uri()
+    firefox.do("WebDriver:Navigate", url=report)
     firefox.until("'loaded' in document.documentElement.dataset")
+    return report
+
+
+@pytest.mark.usefixtures("address")
+def test_a_report_draws_its_parts_and_a_timeline(firefox: Firefox) -> None:
     assert firefox.run("return document.querySelectorAll('.forest tbody tr').length") == 2
     assert firefox.run("return document.documentElement.scrollWidth <= innerWidth")
     firefox.run("document.querySelector('#tracks button.link').click()")
@@ -48,12 +55,7 @@ def test_a_report_draws_its_parts_and_a_timeline(firefox: Firefox, tmp_path: Pat
     firefox.until(DRAWN)
 
 
-def test_every_tab_reads_as_in_chromium(firefox: Firefox, browser: Any, tmp_path: Path) -> None:
-    mirflow.run(write_dataset(tmp_path))
-    mirflow.report(tmp_path / "store.zarr", tmp_path / "report.html")
-    address = (tmp_path / "report.html").as_uri()
-    firefox.do("WebDriver:Navigate", url=address)
-    firefox.until("'loaded' in document.documentElement.dataset")
+def test_every_tab_reads_as_in_chromium(firefox: Firefox, browser: Any, address: str) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(address)
     page.wait_for_selector("html[data-loaded]", state="attached")
@@ -67,11 +69,8 @@ def test_every_tab_reads_as_in_chromium(firefox: Firefox, browser: Any, tmp_path
     page.close()
 
 
-def test_keys_of_the_timeline(firefox: Firefox, tmp_path: Path) -> None:
-    mirflow.run(write_dataset(tmp_path))
-    mirflow.report(tmp_path / "store.zarr", tmp_path / "report.html")
-    firefox.do("WebDriver:Navigate", url=(tmp_path / "report.html").as_uri())
-    firefox.until("'loaded' in document.documentElement.dataset")
+@pytest.mark.usefixtures("address")
+def test_keys_of_the_timeline(firefox: Firefox) -> None:
     firefox.run(f"{TABS}.find(tab => tab.textContent == 'Tracks').click()")
     firefox.run("document.querySelector('#tracks button.link').click()")
     firefox.until("document.querySelector('dialog[open] canvas[tabindex]') !== null")
