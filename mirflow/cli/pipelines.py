@@ -93,13 +93,10 @@ def _check_part(context: click.Context, parameter: click.Parameter, value: str |
 
 
 _store_option = click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
-
 _prune_option = click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
-
 _primary_option = click.option(
     "--primary", is_flag=True, help="Print one table: the headline metric of each evaluation."
 )
-
 _quiet_option = click.option("--quiet", "-q", is_flag=True, help="Do not print progress and results.")
 
 

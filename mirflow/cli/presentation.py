@@ -43,7 +43,6 @@ def _kinds() -> dict[str, Any]:
 
 
 _METRICS = {"bump": 24, "scatter": 2, "timeline": 8}
-
 """Kinds of figures that show several metrics, and how many."""
 
 
@@ -163,9 +162,7 @@ def _given_to(kind: str, metric: tuple[str, ...], options: dict[str, Any]) -> di
 
 
 _STANDINGS = "standings"
-
 _OF_STANDINGS = ("metric", "system", "tracks", "where", "missing", "undefined", "group", "level")
-
 """Options of this kind."""
 
 
@@ -219,7 +216,6 @@ def embed_command(
 
 
 _NOT_EMBEDDED = {*(one.name for one in embed_command.params), "caption", "venue"}
-
 embed_command.params += [one for one in plot_command.params if one.name not in _NOT_EMBEDDED]
 
 
@@ -353,7 +349,6 @@ def report_command(
 
 
 _FIFTH = 1.5
-
 _SUFFIXES = (".wav", ".flac", ".ogg")
 
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..errors import MetricError, UnknownNameError
 from .common_options import Command, CommandFamily, LocalPath, open_evaluations, option
 from .output import FAILED, choose_format, echo, emit, for_people, output_options
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.group("bench", cls=CommandFamily, section="score", place=6, short_help="Score a system on a benchmark.")
@@ -156,23 +153,25 @@ def cite_command(stores: tuple[Path, ...], style: str, output: Path | None) -> N
     release = version("mirflow")
     uses: dict[str, dict[str, dict[str, None]]] = {}
     for name, ds in (open_evaluations(stores) if stores else {}).items():
-        convention, measures, found = str(ds.attrs.get("convention", "")), list[Measure](), list[tuple[str, str]]()
+        convention = str(ds.attrs.get("convention", ""))
+        measures: list[Measure] = []
+        cited_by: list[tuple[str, str]] = []
         with suppress(UnknownNameError):
             rules = get_task(str(ds.attrs.get("task", ""))).convention(convention)
-            found += [(key, f"convention {convention}") for key in cited(rules.literature)]
+            cited_by += [(key, f"convention {convention}") for key in cited(rules.literature)]
             for identity in map(str, ds["metric"].values.tolist()):
                 with suppress(UnknownNameError, MetricError):  # declared by a user's module, or by another version
                     measures.append(parse(identity, rules.metrics))
         for measure in (*measures, *find_measures(ds).values()):
-            found += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
-        for key, use in found:
+            cited_by += [(key, measure.metric.name) for key in cited(measure.metric.literature)]
+        for key, use in cited_by:
             uses.setdefault(key, {}).setdefault(name, {})[use] = None
     if style == "bibtex":
         text = "\n\n".join((to_bibtex("mirflow", version=release), *map(to_bibtex, uses)))
     else:
         entries = [f"{spell_out('@mirflow')}, version {release}"]
-        for key, own in uses.items():
-            where = "; ".join(f"{name}: {', '.join(defined)}" for name, defined in own.items())
+        for key, definitions in uses.items():
+            where = "; ".join(f"{name}: {', '.join(defined)}" for name, defined in definitions.items())
             entries.append(f"{spell_out('@' + key)}\n  {where}")
         text = "\n".join(entries)
     if output is None:

@@ -52,7 +52,6 @@ SUFFIXES = {
     "model-index": (".yaml", ".yml", ".md"),
     "eval-results": (".yaml", ".yml"),
 }
-
 """Formats, with the suffixes of their files."""
 
 
