@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .standings import ALIKE, MINUS, Node, Standings, node
 
 SHADES = 4
-"""Steps of colour on each side."""
+"""Steps of colour."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,8 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
     The longer of both, systems or evaluations, is in the rows. The system with the most first places comes first. Each
     cell has the value, which leads to the evaluation, and the difference to the best one; its class gives the colour:
     ``worse1`` to ``worse4``, in quarters of the largest difference of the evaluation, and ``unsure`` where the two are
-    not told apart or were not compared. Scripts that choose another baseline (``better1`` to ``better4``) find the
-    numbers in attributes: of cells ``data-system``, ``data-score`` and ``data-letters``, of evaluations
-    ``data-evaluation``, ``data-sign``, ``data-unit`` and ``data-decimals``.
+    not told apart or were not compared. Scripts find the system of a cell in ``data-system``, its value, if that is a
+    ratio, in ``data-value``, and the evaluation of a column or a row in ``data-evaluation``.
 
     Returns nothing where no system is in two evaluations.
 
@@ -70,21 +69,20 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
         sign = "+" if gap > 0 else MINUS if gap < 0 else ""
         said = "best" if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
         said = f"({said})" if "unsure" in kind else said
-        facts = {"data-system": row.system, "data-score": f"{row.value:.12g}", "data-letters": row.letters}
         # The head of the evaluation is the stop for the keyboard.
         where = {"href": own.address, "title": f"{row.system}, {own.name}", "tabindex": "-1"}
         inside = node("a", value, **where), *alike, node("small", said)
-        return node("td", *inside, kind=f"number {kind}".strip(), **facts)
+        return node("td", *inside, kind=f"number {kind}".strip(), **{"data-system": row.system})
 
     if len(evaluations) > len(systems):
         names = [node("th", name, scope="col", kind="number", title=name) for name in systems]
         head = node("tr", node("th", "Evaluation", scope="col", kind="who"), *names)
         body = [
-            node("tr", _head(own, "row"), *(cell(own, name) for name in systems), **_facts_of(own))
+            node("tr", _head(own, "row"), *(cell(own, name) for name in systems), **{"data-evaluation": own.name})
             for own in evaluations
         ]
     else:
-        columns = [_head(own, "col", **_facts_of(own)) for own in evaluations]
+        columns = [_head(own, "col", **{"data-evaluation": own.name}) for own in evaluations]
         head = node("tr", node("th", "System", scope="col", kind="who"), *columns)
         body = [
             node("tr", node("th", name, scope="row", title=name), *(cell(own, name) for own in evaluations))
@@ -100,13 +98,6 @@ def _best_of(board: Standings) -> float:
     """The best value of several; NaN without one."""
     known = [row.value for row in board.rows if not math.isnan(row.value)]
     return max(known, key=lambda value: board.sign * value) if known[1:] and board.sign else math.nan
-
-
-def _facts_of(own: ScoredEvaluation) -> dict[str, str]:
-    """What scripts need to know of an evaluation."""
-    board = own.standings
-    facts = {"data-evaluation": own.name, "data-sign": str(board.sign)}
-    return {**facts, "data-unit": board.unit, "data-decimals": str(board.decimals)}
 
 
 def _head(own: ScoredEvaluation, scope: str, **facts: str) -> Node:

@@ -144,10 +144,10 @@ def to_text(
     """Write a table for a terminal.
 
     `width`: columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed.
-    Numbers are never cut; names of systems and tracks are, where the table would be wider.
-    `bold`: whether the best values, and those that are not told apart from them, are bold, in the codes
-    of a terminal. `signed`: whether the signatures of the numbers are among the notes. `charts`: whether intervals are
-    also drawn, where 120 columns or more have room for that.
+    Numbers are never cut; names of systems and tracks are, where the table would be wider. `bold`: whether the best
+    values, and those that are not told apart from them, are bold, in the codes of a terminal. `signed`: whether the
+    signatures of the numbers are among the notes. `charts`: whether intervals are also drawn, where 120 columns or more
+    have room for that.
     """
     from .standings import bounded_values, text_charts  # needs numpy, which help does without
 

@@ -134,8 +134,11 @@ def describe_page(
     }
 
 
-Doubts = Sequence[Callable[[Shelf], bytes] | None]
-"""Of each evaluation what makes its part of doubts, the same for equal ones; None where it has none."""
+Doubts = Sequence[partial[bytes] | None]
+"""Of each evaluation what makes its part of doubts, the same for equal ones; None where it has none.
+
+It takes the annotations that were read, and reads them without.
+"""
 
 
 def find_doubts(
@@ -145,8 +148,8 @@ def find_doubts(
 
     `most`: cells (systems times tracks) of an evaluation above which it has no such part; 0: any number.
     """
-    makers: dict[object, Callable[[Shelf], bytes]] = {}
-    doubts: list[Callable[[Shelf], bytes] | None] = []
+    makers: dict[object, partial[bytes]] = {}
+    doubts: list[partial[bytes] | None] = []
     for name, ds in subject.boards.items():
         there = files[name].files
         if not there or 0 < most < ds.sizes["system"] * ds.sizes["track"]:
@@ -161,8 +164,10 @@ def find_doubts(
     return doubts
 
 
-def _pack_doubts(files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf) -> bytes:
-    return pack_json(describe_disagreements(files, systems, tracks, shelf))
+def _pack_doubts(
+    files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf | None = None
+) -> bytes:
+    return pack_json(describe_disagreements(files, systems, tracks, shelf or Shelf()))
 
 
 def add_doubts(contents: dict[str, Any], doubts: Sequence[Callable[[], bytes] | None], parts: Parts) -> None:

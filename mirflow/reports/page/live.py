@@ -218,8 +218,7 @@ class LivePage:
         timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
-            doubts = find_doubts(subject, self._origins, most=CELLS)
-            add_doubts(contents, [make and partial(make, Shelf()) for make in doubts], self._parts)
+            add_doubts(contents, find_doubts(subject, self._origins, most=CELLS), self._parts)
             boards = cause_boards(subject, self._origins, self._tracks)
             add_causes(contents, diagnose_boards(boards, Shelf().read, _DIAGNOSED))
             for number, (name, ds) in enumerate(subject.boards.items()):

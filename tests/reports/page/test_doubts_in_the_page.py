@@ -130,3 +130,18 @@ def test_a_served_page_reads_them_when_they_are_asked_for(folder, browser):
         page.locator("#errors button", has_text="List what goes wrong").click()
         page.wait_for_selector("#errors tbody tr")
         assert page.locator("#errors tbody tr").first.inner_text().startswith("maj → min")
+
+
+def test_evaluations_of_the_same_files_share_these_places(folder, tmp_path):
+    evaluation = (
+        f"task: key, reference: '{folder}/ref/{{track}}.key', estimates: '{folder}/est/{{system}}/{{track}}.key', "
+        "metrics: [weighted_score]"
+    )
+    text = f"evaluations:\n- {{name: one, {evaluation}}}\n- {{name: two, {evaluation}}}\nstore: keys.zarr\n"
+    (tmp_path / "keys.yaml").write_text(text)
+    mirflow.run(tmp_path / "keys.yaml", scheduler="serial")
+    write_page(tmp_path / "keys.zarr", tmp_path / "page.html")
+    served = json.loads(LivePage(tmp_path / "keys.zarr", "g1").contents())
+    for contents in (contents_of(tmp_path / "page.html"), served):
+        one, two = contents["evaluations"]
+        assert one["doubts"] == two["doubts"]

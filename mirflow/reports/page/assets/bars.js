@@ -36,7 +36,7 @@ export function showTab(state, parts) {
   const tabs = TABS.filter(([name]) => names.has(name)).map(([name, title]) => el("button", { type: "button", name: `tab ${name}`,
     "aria-current": name === chosen ? "page" : null, onclick: () => show(name) }, title,
     name === "references" && state.now.causes?.suspect ? el("small", { class: "bad" }, ` ${state.now.causes.suspect}`, el("span", {}, " suspect")) : null));
-  const copy = copyButton("Share", () => linkTo(state), "Copy the address of what is shown. Whoever opens it needs this file, too");
+  const copy = copyButton("Share", () => linkTo(state), "Copy the address of what is shown");
   copy.querySelector("button").setAttribute("name", "copy");
   bar.replaceChildren(el("b", { title: state.contents.name }, state.contents.called), el("div", {}, tabs), copy);
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();

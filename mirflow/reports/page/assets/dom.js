@@ -79,8 +79,9 @@ export function notice() {
   return { node, say };
 }
 
-/** What is to be known of a copied link: it may lead to a file of this machine. */
-export const linkNote = () => (location.protocol === "file:" ? ". The link works where this file lies: send the file, too." : "");
+/** Whether links lead to a file of this machine, and what is to be known of a copied one then. */
+const LOCAL = location.protocol === "file:";
+export const linkNote = () => (LOCAL ? ". The link works where this file lies: send the file, too." : "");
 
 /** Copy a text and say so; where the browser does not let it, the text stands there to be copied. */
 export async function copyText(text, { node, say }, saying) {
@@ -96,7 +97,7 @@ export async function copyText(text, { node, say }, saying) {
 
 export function copyButton(label, textOf, title = "The address of what is shown") {
   const status = notice();
-  return el("span", { class: "copy" }, el("button", { type: "button", title, onclick: () => copyText(textOf(), status, `Copied${linkNote()}`) }, label), status.node);
+  return el("span", { class: "copy" }, el("button", { type: "button", title: `${title}${LOCAL ? ". Whoever opens it needs the file of this page, too" : ""}`, onclick: () => copyText(textOf(), status, `Copied${linkNote()}`) }, label), status.node);
 }
 
 /** Sentences, those of which that say what can be done with a pointer are left out on paper and in pictures. */

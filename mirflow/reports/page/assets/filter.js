@@ -142,6 +142,7 @@ function mask({ tracks: names, policies }, { score, weight, duration, flags }, s
   return found;
 }
 
+/** Characters of an expression that commands take. */
 const LONGEST = 10_000;
 /** Words that are no names in an expression. */
 const KEYWORDS = new Set(["and", "or", "not", "in", "is", "None", "True", "False", "if", "else", "for", "from", "class", "def", "import", "lambda", "with", "as", "pass", "return", "while", "global", "col"]);

@@ -1,4 +1,4 @@
-/** All scores at a glance: tracks across, systems down, with the values of the systems and the means of the tracks. */
+/** All scores at a glance: tracks across, systems down. */
 
 import { packed, shade } from "./colours.js";
 import { choice, colour, el, hover, letBrush, section, sharpen } from "./dom.js";
@@ -8,6 +8,7 @@ import { acrossSystems, count, endsOf, formatter, quantile, shortName, titleOf }
 import { orderColumns } from "./tracks.js";
 
 const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"]]);
+
 export async function drawHeatmap(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readShown(state);

@@ -40,6 +40,7 @@ export function drawCauses(state, open) {
   if (!rows.length) return null;
   const { systems, tracks, trackCount } = state.now;
   const write = formatter({ unit: "" }, state.percent);
+  const judging = rows.some(([, , side]) => side === "reference");
   const body = rows.slice(0, shown.causes).map(([track, system, side, statement, score, better, , , affected, of]) => {
     const place = tracks.indexOf(track);
     const ear = systems.indexOf(system);
@@ -51,10 +52,10 @@ export function drawCauses(state, open) {
   });
   const judged = () => rows.filter(([track, , side]) => side === "reference" && kept.verdicts[keyOfTrack(track)])
     .map(([track]) => [track, kept.verdicts[keyOfTrack(track)], kept.author, today()].map(quotedCsv).join(","));
-  const exported = rows.some(([, , side]) => side === "reference") ? el("button", { type: "button", class: "verdicts",
+  const exported = judging ? el("button", { type: "button", class: "verdicts",
     onclick: () => save(["track,verdict,author,date", ...judged()].join("\n"), "verdicts.csv", "text/csv") }, "Export verdicts") : null;
   return section("causes", "Why scores are low", `${count(rows.length, "cause")} that would explain low scores: a side displaced, transposed, ` +
-    "in another unit or of another track. The score is what it is, and what it would be without the cause; nothing was changed. Verdicts are kept in this browser.",
+    `in another unit or of another track. The score is what it is, and what it would be without the cause; nothing was changed.${judging ? " Verdicts are kept in this browser." : ""}`,
     table([th("Track", "who"), th("Cause"), th("Systems"), th("Score", "number"), th("Without it", "number"), th("Verdict")], body, { id: "caused" }), moreButton(body.length, rows.length, () => { shown.causes += 50; state.notify(); }), exported);
 }
 

@@ -7,9 +7,9 @@ function drawScorecard(state, nodes) {
   const [card] = build(nodes);
   const chosen = `[data-evaluation="${CSS.escape(state.now.name)}"]`;
   card.querySelector(`th${chosen} a, ${chosen} th a`)?.setAttribute("aria-current", "true");
-  // Ratios have three decimals, their percentages one.
+  // Percentages have two decimals fewer than ratios.
   for (const cell of state.percent ? card.querySelectorAll("td:has([data-value])") : []) {
-    for (const number of cell.querySelectorAll("data, small")) number.textContent = number.textContent.replace(/[\d.]+/, (text) => (100 * Number(text)).toFixed(1));
+    for (const number of cell.querySelectorAll("data, small")) number.textContent = number.textContent.replace(/\d+\.(\d+)/, (text, decimals) => (100 * Number(text)).toFixed(Math.max(0, decimals.length - 2)));
   }
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Systems by evaluations" }, card);
 }

@@ -80,7 +80,7 @@ export function toolbar(stage, redraw, view) {
   const copy = copyButton(view ? "Copy link to this second" : "Copy link", () => {
     if (view) Object.assign(timeline, { time: view.cursor });
     return linkTo(state);
-  }, "The address of this page with the moment, the span that is repeated, the volumes and the system. Whoever opens it needs the file of this page, too");
+  }, "The address of this page with the moment, the span that is repeated, the volumes and the system");
   return [el("div", { class: "bar tools" }, play, left, play && ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
     copy, legendOf(found), el("span", { class: "clock", "aria-live": "off" })), ...(view ? mixer(stage, view) : []), note].filter(Boolean);
 }
