@@ -82,12 +82,14 @@ class Commands(click.Group):
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands of each section, those of other packages last."""
-        listed = [self.commands[name] for name in self.list_commands(context)]
+        rows: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(context):
+            command = self.commands[name]
+            rows.setdefault(getattr(command, "section", ""), []).append((name, command.get_short_help_str(80)))
         for section, title in {**SECTIONS, "": "Commands of other packages"}.items():
-            own = [command for command in listed if getattr(command, "section", "") == section]
-            if own:
+            if section in rows:
                 with formatter.section(title):
-                    formatter.write_dl([(command.name or "", command.get_short_help_str(80)) for command in own])
+                    formatter.write_dl(rows[section])
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Find a command: among those of files, of questions, of installed packages."""

@@ -497,9 +497,11 @@ def score_sides(sides: BlockSides) -> Cells:
         if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
             pairs.add(cell, CellRemark("reason", "pair", message))
     for side_name, side, _, sources in pairs.sides:  # what the readers remarked on cells that were scored
+        if not side.annotations.accounts:
+            continue
         remarks: dict[int, list[CellRemark]] = {}
-        told = (sources >= 0) & np.isin(pairs.status[pairs.cell], list(SCORED))
-        for pair in np.flatnonzero(told).tolist() if side.annotations.accounts else ():
+        scored = np.isin(pairs.status[pairs.cell], list(SCORED))
+        for pair in np.flatnonzero((sources >= 0) & scored).tolist():
             number = int(sources[pair])
             if number not in remarks:
                 remarks[number] = side.remarks(number, side_name)

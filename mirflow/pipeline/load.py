@@ -118,9 +118,10 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
     for index, title in enumerate(header):
         if index != named and title:
             texts = [table[track][index] if index < len(table.get(track, ())) else "" for track in tracks]
-            points = [text.replace(",", ".").strip() for text in texts] if separator == ";" else texts
-            decimal = all(not text or _NUMBER.fullmatch(text) for text in points)  # with commas in place of points
-            columns[column_name(title)] = typed(points if decimal else texts)
+            if separator == ";":  # beside which numbers may have decimal commas
+                points = [text.replace(",", ".").strip() for text in texts]
+                texts = points if all(not text or _NUMBER.fullmatch(text) for text in points) else texts
+            columns[column_name(title)] = typed(texts)
     return columns
 
 

@@ -138,11 +138,11 @@ def _write_results(
         dense = dense_cells(part, [name for name in arrays if not new[name].isdisjoint(systems)])
         rows = {name: [(row, place) for place, row in enumerate(systems) if row in own] for name, own in new.items()}
         for name, values in dense.items():
-            array, own = arrays[name], rows[name]
+            array, written = arrays[name], rows[name]
             # Neighbours are written together.
-            starts = [index for index, (row, _) in enumerate(own) if index == 0 or row != own[index - 1][0] + 1]
-            for start, stop in zip(starts, [*starts[1:], len(own)], strict=True) if array.size else ():
-                (first, low), (last, high) = own[start], own[stop - 1]
+            starts = [index for index, (row, _) in enumerate(written) if index == 0 or row != written[index - 1][0] + 1]
+            for start, stop in zip(starts, [*starts[1:], len(written)], strict=True) if array.size else ():
+                (first, low), (last, high) = written[start], written[stop - 1]
                 array[first : last + 1] = values[low : high + 1]
         for name, array in sparse.items():
             entries, tracks, per_chunk = extra_entries(part, name), array.shape[1], array.chunks[1]

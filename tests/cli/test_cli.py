@@ -537,9 +537,9 @@ class TestErrors:
 
 
 class TestHelp:
-    def test_a_command_exists_by_its_file(self, tmp_path, monkeypatch):
+    def test_a_command_exists_under_the_name_that_is_listed(self, tmp_path, monkeypatch):
         (tmp_path / "greetings.py").write_text(
-            "import click\n\n@click.command('hello', short_help='Say hello.')\n"
+            "import click\n\n@click.command('greeting', short_help='Say hello.')\n"
             "def hello_command():\n    click.echo('hello')\n"
         )
         monkeypatch.setitem(mirflow.cli.FILES, "greetings", ("hello",))
