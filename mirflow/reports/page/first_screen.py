@@ -154,8 +154,8 @@ class FirstScreen:
                 extremes.append(node("span", link, *self._why(track)))
         names = [self._systems[one.system] for one in (first, second)]
         sides = [
-            node("span", f"{names[0]} better on {counted(better, 'track')}", kind="good"),
-            node("span", f"{names[1]} better on {worse:,}", kind="bad"),
+            node("span", node("i"), f"{names[0]} better on {counted(better, 'track')}", kind="good"),
+            node("span", node("i"), f"{names[1]} better on {worse:,}", kind="bad"),
         ]
         return [
             node("h2", node("a", " against ".join(names), kind="link", href=compare)),

@@ -102,6 +102,9 @@ def test_pictures_have_title_and_caption_and_png_is_twice_as_fine(page: Any) -> 
     # What is drawn on a canvas is an image in the picture: the legend and the scores.
     heat = ElementTree.fromstring(saved(page, "heatmap", "SVG"))
     assert [one.get("href", "")[:22] for one in heat.iter(f"{SVG}image")] == ["data:image/png;base64,"] * 2
+    # The title of a chart, which a pointer shows, is no shape of it.
+    dots = page.locator("#tracks .dots circle").count()
+    assert len([*ElementTree.fromstring(saved(page, "tracks", "SVG")).iter(f"{SVG}path")]) > dots > 0
 
 
 @pytest.mark.slow

@@ -58,7 +58,7 @@ export async function drawGains(state, open) {
   return section("gains", "Gains and losses", note, el("div", { class: "bar" }, choose("of", "System", of), choose("against", "Baseline", against), state.now.errors && [of, against].map((system) =>
       opener(`Errors of ${shortName(state.now, "systems", system)}`, `What ${systems[system]} does wrong`, () => goTo(state, "errors", (now) => { now.wrong = { ...now.wrong, of: system }; })))),
     of === against ? null : [testOf(state, of, against), el("p", { class: "sides" }, [[of, better, "good"], [against, worse, "bad"]].map(([system, won, kind]) =>
-      el("span", { class: kind }, `${shortName(state.now, "systems", system)} better on ${won.length.toLocaleString("en")}`))), waterfall(state, changed, look), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
+      el("span", { class: kind }, el("i"), `${shortName(state.now, "systems", system)} better on ${won.length.toLocaleString("en")}`))), waterfall(state, changed, look), groupsOf(state, changed), el("div", { class: "pair" }, list("Gains most", better), list("Loses most", worse))]);
 }
 
 const signed = (write) => (value) => (value > 0 ? `+${write(value)}` : write(value));

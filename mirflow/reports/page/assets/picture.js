@@ -7,7 +7,7 @@ const FONT = "system-ui, sans-serif";
 /** Pixels of PNG for each pixel of the page, and between the lines of a hatched ground. */
 const [SCALE, HATCH] = [2, 10];
 /** What a part has beside its chart or table. */
-const BESIDE = "details.take, .more, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .forest > caption, .told, .shown, .lead, h2, summary, script";
+const BESIDE = "details.take, .more, .verdicts, .bar > .link, .readout, .unseen, .onpaper, select, input, .choice, .note:not(caption), .forest > caption, .told, .shown, .lead, h2, summary, script";
 
 const measuring = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
 const resolved = new Map();
@@ -34,6 +34,7 @@ function pathOf(shape) {
       const [rx, ry] = shape.localName === "circle" ? [value("r"), value("r")] : [value("rx"), value("ry")];
       return `M${value("cx") - rx} ${value("cy")}a${rx} ${ry} 0 1 0 ${2 * rx} 0a${rx} ${ry} 0 1 0 ${-2 * rx} 0z`;
     }
+    case "polyline": return `M${shape.getAttribute("points")}`;
     case "polygon": return `M${shape.getAttribute("points")}z`;
     case "path": return shape.getAttribute("d");
     default: return "";
@@ -111,7 +112,7 @@ function marksOf(node, ground, marks = []) {
   if (node instanceof Text) markText(node, marks);
   if (!(node instanceof Element) || node.matches(BESIDE) || !node.checkVisibility()) return marks;
   if (node instanceof HTMLCanvasElement) marks.push({ kind: "canvas", canvas: node.finer ? node.finer(SCALE) : node, box: node.getBoundingClientRect() });
-  else if (node instanceof SVGElement) node.querySelectorAll("*").forEach((shape) => markShape(shape, marks));
+  else if (node instanceof SVGElement) node.querySelectorAll("*").forEach((shape) => { if (shape instanceof SVGGraphicsElement) markShape(shape, marks); });
   else {
     markBox(node, marks, ground);
     for (const child of node.childNodes) marksOf(child, ground, marks);
