@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ...annotations.collection import Collection
     from ...reports.tables import Entry, Table
+    from ..grading.assignment import By
     from ..grading.judgement_tables import GraderJudgement, GradingEvent, Known, Unjudged
     from ..grading.pool import Pool
 
@@ -97,22 +98,22 @@ def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | Non
 @click.option("--piece", metavar="COLUMN", help="Column with the names of the pieces. Default: piece, track, ...")
 @click.option("--seed", type=click.IntRange(0, _SEED), help="Seed. Default: a new one, which is printed.")
 @_force
-def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, force: bool, **given: Any) -> None:
+def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, force: bool, **options: Any) -> None:
     """Draw queries from PIECES, a table with one row per piece of the collection, and write their rows."""
     from ..grading.query_draw import draw, drawing_notes, read_names, read_pieces, write_queries
 
-    number, each = given["number"], given["each"]
+    number, each = options["number"], options["each"]
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
         raise click.UsageError("give --number, or --each with --by")
-    seed = _new_seed() if given["seed"] is None else given["seed"]
-    collection = read_pieces(pieces, given["piece"])
-    left_out = {name for path in given["leave_out"] for name in read_names(path)} & set(collection.names)
+    seed = _new_seed() if options["seed"] is None else options["seed"]
+    collection = read_pieces(pieces, options["piece"])
+    left_out = {name for path in options["leave_out"] for name in read_names(path)} & set(collection.names)
     drawn = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
     write_queries(collection, drawn, output, drawing_notes(pieces.name, seed, each, by, where))
     rows: list[tuple[str, Entry]] = [("pieces", len(collection.names)), ("left out", len(left_out))]
     values = collection.values(by) if by else {}
-    counts = Counter(values[name] for name in drawn if by)
+    counts = Counter(values[name] for name in drawn) if by else {}
     rows += [(f"queries of {by} {value}", count) for value, count in sorted(counts.items())]
     _print([*rows, ("queries", len(drawn)), ("seed", seed)], f"{output}: queries drawn")
 
@@ -139,7 +140,13 @@ def _new_seed() -> int:
 @click.option("--seed", help="Secret for the ids. Default: a new one, kept in the key.")
 @_force
 def pool_command(
-    lists: tuple[str, ...], queries: Path, output: Path, top: int, force: bool, options: Mapping[str, Any], **given: Any
+    lists: tuple[str, ...],
+    queries: Path,
+    output: Path,
+    top: int,
+    force: bool,
+    options: Mapping[str, Any],
+    **settings: Any,
 ) -> None:
     """Pool the first candidates of all systems for each query under ids that do not reveal the systems.
 
@@ -151,16 +158,16 @@ def pool_command(
     from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
     from ..grading.query_draw import read_names, read_pieces, read_queries
 
-    pieces, same, key = given["pieces"], given["same"], given["key"]
+    pieces, same, key = settings["pieces"], settings["same"], settings["key"]
     if same and pieces is None:
         raise click.UsageError(f"--same {same[0]} needs --pieces, a table with this column")
     _refuse_existing(output, key or key_path(output), force=force)
-    heard = {} if given["judged_as"] is None else read_pieces(queries, "query").values(given["judged_as"])
-    collection = None if pieces is None else read_pieces(pieces, given["piece"])
-    left_out = {name for path in given["leave_out"] for name in read_names(path)}
+    heard = {} if settings["judged_as"] is None else read_pieces(queries, "query").values(settings["judged_as"])
+    collection = None if pieces is None else read_pieces(pieces, settings["piece"])
+    left_out = {name for path in settings["leave_out"] for name in read_names(path)}
     wanted = read_queries(queries)
     rankings = read_rankings(lists, wanted, () if collection is None else collection.names, **options)
-    secret = given["seed"] or secrets.token_hex(16)
+    secret = settings["seed"] or secrets.token_hex(16)
     pooled = pool(rankings, wanted, top, secret, pieces=collection, same=same, exclude=left_out, judged_as=heard)
     key_written = write_pool(pooled, output, key)
     _print(summarise_pool(pooled, top), f"{output}: candidates pooled")
@@ -207,7 +214,15 @@ def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to:
 )
 @_force
 def assign_command(
-    pool: Path, output: Path, graders: str, per_pair: int, minutes: float, seed: int | None, force: bool, **way: Any
+    pool: Path,
+    output: Path,
+    graders: str,
+    per_pair: int,
+    by: By,
+    repeats: float,
+    minutes: float,
+    seed: int | None,
+    force: bool,
 ) -> None:
     """Assign graders to the pairs of POOL, least judged first, and print the workload.
 
@@ -224,7 +239,7 @@ def assign_command(
     else:
         names = read_names(graders)
     seed = _new_seed() if seed is None else seed
-    plan = assign(read_pairs(pool), names, per_pair, seed=seed, **way)
+    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)
     write_plan(plan, output, minutes)
     work = summarise(plan, minutes)
     rows: list[tuple[str, Entry]] = []
@@ -243,7 +258,7 @@ def assign_command(
 @_level
 @output_options
 def overview_command(
-    judgements: Path, key: Path, per_pair: int, style: str | None, output: Path | None, **given: Any
+    judgements: Path, key: Path, per_pair: int, style: str | None, output: Path | None, **options: Any
 ) -> None:
     """Show the progress of a round, the agreement of its graders, and the effect of the middle category, without names.
 
@@ -258,7 +273,7 @@ def overview_command(
     people = for_people(style)
     pool = read_key(key)
     rows = read_judgements(judgements)
-    events = [] if given["events"] is None else read_events(given["events"])
+    events = [] if options["events"] is None else read_events(options["events"])
     state = progress(rows, pool.pairs, per_pair)
     counts: list[tuple[str, Entry]] = [
         ("pairs", state.pairs),
@@ -272,7 +287,7 @@ def overview_command(
         ("of pieces that the grader knew", state.known),
     ]
     tables = [Table(("what", "number"), tuple(counts), "progress"), _grader_table(rows, events, pool.seed, people)]
-    tables += agreement_tables(collection_of(rows), people, given["level"])
+    tables += agreement_tables(collection_of(rows), people, options["level"])
     if any(row.broad for row in rows):
         tables.append(_ranking_table(rows, pool, people))
     emit(tables, style, output)
@@ -344,17 +359,17 @@ def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) ->
 @click.option("--interim", is_flag=True, help="Write the current tables of a campaign's round without closing it.")
 @_force
 def close_command(
-    judgements: Path, round_name: str, output: Path, known: Known, unjudged: Unjudged, force: bool, **given: Any
+    judgements: Path, round_name: str, output: Path, known: Known, unjudged: Unjudged, force: bool, **options: Any
 ) -> None:
     """Close a round: write the valid judgements, the systems' lists and a pipeline that scores them.
 
     JUDGEMENTS has the columns grader, query, candidate, broad and fine, and optionally repeat, cannot_hear, known,
     time. Alternatively it is a campaign file and ROUND one of its rounds, whose pages are then closed.
     """
-    interim = given["interim"]
+    interim = options["interim"]
     if judgements.suffix.lower() in (".yaml", ".yml"):
         _refuse_existing(output / "judgements.csv", force=force)
-        wrong = next((name for name in ("key", "events", "withdrawn", "names") if given[name]), None)
+        wrong = next((name for name in ("key", "events", "withdrawn", "names") if options[name]), None)
         if wrong:
             raise click.UsageError(f"--{wrong} is for a table of judgements; a campaign takes it from its database")
         if not round_name:
@@ -374,7 +389,7 @@ def close_command(
         finally:
             if service.database is not None:
                 service.database.close()
-    elif round_name or interim or given["key"] is None:
+    elif round_name or interim or options["key"] is None:
         message = f"a round and --interim need a campaign file; {judgements.name} is a table and needs --key"
         raise click.UsageError(message)
     else:
@@ -382,12 +397,12 @@ def close_command(
         from ..grading.pool import read_key
 
         _refuse_existing(output / "judgements.csv", force=force)
-        rows, withdrawn, pool = read_judgements(judgements), given["withdrawn"], read_key(given["key"])
+        rows, withdrawn, pool = read_judgements(judgements), options["withdrawn"], read_key(options["key"])
         for name in withdrawn:
             if not any(row.grader == name for row in rows):
                 raise GradingError(f"{judgements}: no judgements of grader {name!r}, given by --withdrawn")
-        closed = close(rows, pool, withdrawn=withdrawn, known=known, names=given["names"])
-        pipeline = write_closed(closed, pool, output, given["events"], unjudged, given["scale"])
+        closed = close(rows, pool, withdrawn=withdrawn, known=known, names=options["names"])
+        pipeline = write_closed(closed, pool, output, options["events"], unjudged, options["scale"])
     title = "current tables, grading continues" if interim else "round closed"
     _print(closed.counts.items(), f"{output}: {title}")
     if closed.unjudged and unjudged == "refuse":
@@ -587,8 +602,9 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
 
     def row(name: str) -> tuple[str, Entry]:
         value = getattr(work, name)
-        whole = int(value) if value == int(value) else value
-        return name, f"{value:.10g}" if people else whole
+        if people:
+            return name, f"{value:.10g}"
+        return name, int(value) if value == int(value) else value
 
     rows: list[tuple[Entry, ...]] = [
         *(row(name) for name in ("minutes", "minutes_per_grader", "limit")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,17 +110,16 @@ def start_command(
     if options["user_header"] and not options["proxies"]:
         raise click.UsageError("--trust-proxy-user needs --trust-proxy, or anyone could send the header")
     campaign = load_campaign(paths[0]) if is_campaign(paths[0]) else None
-    attached: AbstractContextManager[object] = nullcontext()
-    if campaign is not None and campaign.evaluations and not no_worker:
-        from ..server.service import open_service
-        from ..server.submissions.confinement import Confinement
-        from ..server.submissions.worker import AttachedWorkers, demand_confinement
+    with listen(host, port) as listening, ExitStack() as stack:
+        if campaign is not None and campaign.evaluations and not no_worker:
+            from ..server.service import open_service
+            from ..server.submissions.confinement import Confinement
+            from ..server.submissions.worker import AttachedWorkers, demand_confinement
 
-        if campaign.limits.confinement == "required":
-            with Confinement(modules=()) as confinement:
-                demand_confinement(open_service(paths), confinement)
-        attached = AttachedWorkers(paths[0], workers)
-    with listen(host, port) as listening, attached:
+            if campaign.limits.confinement == "required":
+                with Confinement(modules=()) as confinement:
+                    demand_confinement(open_service(paths), confinement)
+            stack.enter_context(AttachedWorkers(paths[0], workers))
         port = listening[0].getsockname()[1]
         public = "" if campaign is None else campaign.url
         echo(base_url or public or local_address(host, port), err=True)
@@ -146,13 +145,13 @@ def worker_command(campaign: Path, attached: bool) -> None:
     A worker on another host needs the campaign file, its folder, its database and the references; the server needs no
     references.
     """
-    service = _open(campaign)
     import logging
-
-    from ..server.submissions.worker import work
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     logging.getLogger("alembic").setLevel(logging.WARNING)
+    service = _open(campaign)
+    from ..server.submissions.worker import work
+
     work(service, attached=attached)
 
 

@@ -38,8 +38,7 @@ SECONDS = 60.0  # seconds without data after which a request fails
 _PIECE = 256 * 1024
 _LARGEST = 50_000_000
 _PAUSES = (0.5, 1.0, 2.0, 3.0)  # seconds between requests while waiting; the last value repeats
-_LOST = 300.0
-# Seconds that a server may be unavailable while waiting for a submission.
+_LOST = 300.0  # seconds that a server may be unavailable while waiting for a submission
 _AWAY = {"open": True, "words": "the server does not answer", "done": 0, "total": 0, "before": 0}
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 Advance = Callable[[int, int], None]
@@ -273,7 +272,7 @@ _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._+-]+")
 @click.option("--runtime", default="", metavar="SECONDS", help="Seconds that it took for all tracks.")
 @click.option("--wait/--no-wait", default=True, help="Wait until it is scored.")
 @output_options
-def submit_command(url: str, path: Path, wait: bool, style: str | None, output: Path | None, **given: Any) -> None:
+def submit_command(url: str, path: Path, wait: bool, style: str | None, output: Path | None, **options: Any) -> None:
     """Submit the estimates in a folder, zip or tar file to the server at URL.
 
     Prints the findings in the files like `mirflow check`, and the scores when available.
@@ -281,10 +280,10 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
     from ...evaluation.linter import FileCheck, FileProblem
 
     style = choose_format(style, output)
-    client = Client(url, find_token(url, given["token"]))
-    chosen = given["name"] or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
-    about = {name: given[name] for name in ("description", "paper", "code", "runtime")}
-    upload = partial(client.submit, path, chosen, given["splits"], given["visibility"] or "", about)
+    client = Client(url, find_token(url, options["token"]))
+    chosen = options["name"] or _NOT_IN_NAMES.sub("-", path.resolve().name.partition(".")[0]).strip("-.")
+    about = {name: options[name] for name in ("description", "paper", "code", "runtime")}
+    upload = partial(client.submit, path, chosen, options["splits"], options["visibility"] or "", about)
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn

@@ -8,7 +8,6 @@ import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -268,12 +267,28 @@ def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
     return Plan(tuple(turns), tuple(dict.fromkeys(grader for grader, _ in turns)), each, seed), minutes
 
 
-def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> SimpleNamespace:
-    """Summarise the work of a plan: the quantities of table 5 of the MIREX chapter, and hours.
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours."""
+
+    queries: int
+    pairs: int  # unique ones
+    graders: int
+    graders_per_pair: int
+    judgements: int  # without repeats
+    repeats: int
+    queries_per_grader: tuple[int, float, int]  # least, mean and most
+    pairs_per_grader: tuple[int, float, int]  # least, mean and most, without repeats
+    hours: float  # of all graders together, with repeats
+    most_hours: float  # of the busiest grader, with repeats
+    feasible: bool  # whether the busiest grader needs at most `limit` minutes
+    limit: float
+
+
+def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSummary:
+    """Summarise the work of a plan.
 
     `limit`: most minutes that a grader can be asked for.
-    Returns: unique ``pairs``; ``judgements`` that count, and ``repeats``; least, mean and most ``queries_per_grader``
-      and ``pairs_per_grader`` without repeats; ``hours`` of all and of the busiest (``most_hours``) with repeats; ...
 
     Examples
     --------
@@ -288,7 +303,7 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> SimpleN
     queries = [len({pair.query for pair in listed}) for listed in pairs.values()]
     counts = queries, [*map(len, pairs.values())]
     extents = [(min(numbers), sum(numbers) / len(numbers), max(numbers)) for numbers in counts]
-    return SimpleNamespace(
+    return PlanSummary(
         queries=len({pair.query for pair in unique}),
         pairs=len(unique),
         graders=len(plan.graders),
@@ -304,7 +319,7 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> SimpleN
     )
 
 
-def tabulate_work(work: SimpleNamespace) -> list[tuple[str, int | str]]:
+def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
     """Tabulate the quantities of a plan for people.
 
     Examples

@@ -8,7 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -159,11 +158,19 @@ def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
     return collect(annotations)
 
 
-def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SimpleNamespace]:
-    """Return the agreement of each ``grader`` with the judgements of hidden repeats, and last that of all (empty name).
+@dataclass(frozen=True, slots=True)
+class SelfAgreement:
+    """Agreement of a grader's judgements with those on hidden repeats."""
 
-    Returns: number of ``repeats``; share with the ``same`` broad category both times, NaN without any;
-      ``weighted_kappa`` between both, with linear weights; mean absolute ``difference`` of the fine judgements.
+    grader: str  # empty: all graders together
+    repeats: int  # number of pairs judged twice
+    same: float  # share of pairs with the same broad category both times; NaN without any
+    weighted_kappa: float  # Cohen's kappa between first and second judgements, with linear weights
+    difference: float  # mean absolute difference of the fine judgements
+
+
+def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SelfAgreement]:
+    """Return the self-agreement of each grader, and last that of all together.
 
     Examples
     --------
@@ -177,13 +184,14 @@ def self_agreement(judgements: Iterable[GraderJudgement]) -> list[SimpleNamespac
         if row.counts:
             (second if row.repeat else first)[row.grader, row.pair] = row
     pairs: dict[str, list[tuple[GraderJudgement, GraderJudgement]]] = defaultdict(list)
-    for key in second.keys() & first.keys():
-        pairs[key[0]].append((first[key], second[key]))
+    for key, repeated in second.items():
+        if key in first:
+            pairs[key[0]].append((first[key], repeated))
     each = [_self_agreement(grader, judged) for grader, judged in sorted(pairs.items())]
     return [*each, _self_agreement("", [pair for judged in pairs.values() for pair in judged])]
 
 
-def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SimpleNamespace:
+def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJudgement]]) -> SelfAgreement:
     levels = np.array([[first.level, second.level] for first, second in pairs]).reshape(-1, 2)
     both = ~np.isnan(levels).any(axis=1)
     fine = [
@@ -191,9 +199,7 @@ def _self_agreement(grader: str, pairs: Sequence[tuple[GraderJudgement, GraderJu
     ]
     same = float((levels[both, 0] == levels[both, 1]).mean()) if both.any() else float("nan")
     kappa = cohen_kappa(levels[:, 0], levels[:, 1], len(BROAD), "linear")
-    difference = float(np.mean(fine)) if fine else float("nan")
-    agreement = {"same": same, "weighted_kappa": kappa, "difference": difference}
-    return SimpleNamespace(grader=grader, repeats=len(pairs), **agreement)
+    return SelfAgreement(grader, len(pairs), same, kappa, float(np.mean(fine)) if fine else float("nan"))
 
 
 def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str, dict[Pair, float]]:
@@ -221,16 +227,24 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
     return {grader: dict(pairs) for grader, pairs in spent.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class GraderWork:
+    """Amount and consistency of a grader's work."""
+
+    judged: int  # pairs with a valid judgement, without repeats
+    agreement: SelfAgreement
+    median_seconds: float  # median time per pair; NaN without events
+    total_seconds: float  # time on all pairs
+    median_heard: float  # median share of a recording played before its judgement, from 0 to 1; NaN if unknown
+
+
 def grader_work(
     judgements: Iterable[GraderJudgement], events: Iterable[GradingEvent] = (), graders: Iterable[str] = ()
-) -> dict[str, SimpleNamespace]:
+) -> dict[str, GraderWork]:
     """Compute the work of each grader, and under the empty name that of all together.
 
     `events`: see `time_on_task`.
     `graders`: graders to list even without judgements.
-    Returns: by name, pairs ``judged`` without repeats; the ``agreement`` with repeats; ``median_seconds`` of a pair
-      (NaN without events) and ``total_seconds``; and ``median_heard``, the share of a recording played before its
-      judgement (NaN if unknown).
 
     Examples
     --------
@@ -250,7 +264,7 @@ def grader_work(
     seconds = {grader: [*spent.values()] for grader, spent in time_on_task(events).items()}
     judged[""], seconds[""] = judged.total(), [value for spent in seconds.values() for value in spent]
     return {
-        name: SimpleNamespace(
+        name: GraderWork(
             judged=judged[name],
             agreement=agreement[name] if name in agreement else _self_agreement(name, ()),
             median_seconds=median(seconds[name]) if seconds.get(name) else float("nan"),
@@ -261,14 +275,23 @@ def grader_work(
     }
 
 
-def progress(
-    judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1
-) -> SimpleNamespace:
-    """Compute the progress of a round.
+@dataclass(frozen=True, slots=True)
+class RoundProgress:
+    """Progress of a round."""
 
-    Returns: numbers of ``pairs`` in the pool, ``graders`` with a judgement, judgements ``wanted`` and ``judged``
-      towards them, and the ``share`` of these; pairs with 0, 1, ... judgements (``by_count``); failed judgements
-      (``cannot_hear``), those on ``known`` pieces, and hidden ``repeats``.
+    pairs: int  # number of pairs in the pool
+    graders: int  # number of graders with a judgement
+    wanted: int  # number of required judgements
+    judged: int  # number of valid judgements that count towards them
+    share: float  # share of the required judgements that were made, from 0 to 1
+    by_count: Mapping[int, int]  # number of pairs with 0, 1, 2, ... judgements
+    cannot_hear: int  # number of failed judgements
+    known: int  # number of judgements on known pieces
+    repeats: int  # number of hidden repeats
+
+
+def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> RoundProgress:
+    """Compute the progress of a round.
 
     Examples
     --------
@@ -281,7 +304,7 @@ def progress(
     pairs = list(pairs)
     counts = Counter(made[pair] for pair in pairs)
     wanted, judged = len(pairs) * graders_per_pair, sum(min(made[pair], graders_per_pair) for pair in pairs)
-    return SimpleNamespace(
+    return RoundProgress(
         pairs=len(pairs),
         graders=len({row.grader for row in rows if row.counts}),
         wanted=wanted,

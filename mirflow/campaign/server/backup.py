@@ -90,8 +90,8 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
             "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
             "ORDER BY state IN ('received', 'checking') DESC, number"
         ).fetchall()
-    found = (path for name in ("stores", "public") for path in sorted((folder / name).glob("*.zarr")))
-    generations = {str(store.relative_to(folder)): resolve(store).name for store in found if target_of(store)}
+    stores = (path for name in ("stores", "public") for path in sorted((folder / name).glob("*.zarr")))
+    generations = {str(store.relative_to(folder)): resolve(store).name for store in stores if target_of(store)}
     manifest: dict[str, object] = {"format": FORMAT, "schema": revision, "mirflow": version("mirflow")}
     manifest |= {"date": service.clock().isoformat(timespec="seconds"), "stores": generations}
     with tarfile.open(part, "w:gz", compresslevel=3) as archive:

@@ -95,9 +95,7 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
         GuardedRoute("audio", listen, role=None),
         GuardedRoute("peaks", waveform, role=None),
         # An empty icon, for browsers that request one by default.
-        GuardedRoute(
-            "/favicon.ico", lambda _: Response(None, 204, {"Cache-Control": "public, max-age=86400"}), role=None
-        ),
+        GuardedRoute("/favicon.ico", lambda _: Response(None, 204, _FOR_A_DAY), role=None),
         *(
             GuardedRoute(page, endpoint, role="organiser")
             for page, endpoint in (("true_scores", true_scores), ("true_scores_csv", true_scores_table))

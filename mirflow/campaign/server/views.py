@@ -16,7 +16,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from importlib.metadata import version
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -76,13 +76,13 @@ class View(Snapshot):
         """The evaluations that contain any of the systems."""
         assert self.whole is not None
         parts: dict[str, xr.Dataset] = {}
-        for key, ds in self.whole.boards.items():
+        for evaluation, ds in self.whole.boards.items():
             names = [name for name in ds["system"].values.tolist() if name in self.marks]
             keys = dict.fromkeys(key for name in names for key in self.marks[name])
             coords = {key: ("system", [self.marks[name].get(key, "") for name in names]) for key in keys}
-            part = ds.sel(system=names).assign_coords(coords)
-            part.attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
-            parts |= {key: part} if names else {}
+            if names:
+                parts[evaluation] = ds.sel(system=names).assign_coords(coords)
+                parts[evaluation].attrs = {**of_systems(ds.attrs, names), "pipeline": self.pipeline}
         return parts
 
     @cached_property
@@ -144,11 +144,14 @@ class Views:
             if released is None:
                 raise StoreError(f"no scores of {name} are released yet")
             return released
+        shown = self._service.disclosure(name)
+        terms: dict[str, Any] = {"references": shown.references, "only_aggregates": not shown.by_track}
+
+        def make(part: Snapshot) -> StoreContents:
+            return part.once("contents", lambda: page_contents.store(name, part.boards, **terms))
+
         try:
-            shown = self._service.disclosure(name)
-            terms: dict[str, Any] = {"references": shown.references, "only_aggregates": not shown.by_track}
-            make = lambda part: page_contents.store(name, part.boards, **terms)  # noqa: E731
-            return self.ask(name, viewer, lambda part: part.once("contents", partial(make, part)))
+            return self.ask(name, viewer, make)
         except QueryError as error:
             raise StoreError(str(error)) from error
 

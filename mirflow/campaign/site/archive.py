@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any
 
 from ...analysis.combine import join_group
 from ...analysis.inference import compare
 from ...analysis.queries import boards_of, open_store
-from ...analysis.query_options import DEFAULT_LEVEL, Query
+from ...analysis.query_options import DEFAULT_LEVEL, Query, say_level
 from ...analysis.scores import coords_of, names_of
 from ...errors import MirflowWarning, QueryError, UnknownNameError, UnreadableError, counted, suggest
 from ...pipeline.document import read_document
@@ -74,6 +74,45 @@ class YearOfTask:
     def shown(self) -> str:
         """The best value for people; published values keep their digits."""
         return self.written or show_number(self.best)
+
+
+@dataclass(frozen=True)
+class Point:
+    """The best value of a year in a line chart, in pixels from the left and the top."""
+
+    entry: YearOfTask
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class YearsScale:
+    """The years and values that a line chart has room for."""
+
+    first: int
+    last: int
+    low: float
+    high: float
+
+    def place(self, year: int, value: float) -> tuple[float, float]:
+        """Return the place of a value of a year, in pixels from the left and the top."""
+        along = (year - self.first) / (self.last - self.first)
+        share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+        x = _MARGIN + (WIDTH - 2 * _MARGIN) * along
+        return round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)
+
+
+@dataclass(frozen=True)
+class YearsLine:
+    """A line chart of the best values by one metric."""
+
+    part: str
+    metric: str
+    points: list[Point]  # two or more points, by year
+    scale: YearsScale  # from 0 to 1 if all values lie between, so that slopes can be compared
+    paths: list[str]  # lines through the years of each store, as different stores have different tracks
+    labelled: list[Point]  # points to label with year and value: the newest, and others that do not overlap
+    words: str  # text alternative of the chart
 
 
 WIDTH, HEIGHT = 320.0, 130.0  # size of a line chart in pixels
@@ -161,8 +200,8 @@ class Archive:
         for best in (entry for entries in self.by_metric().values() for entry in entries if entry.n is not None):
             interval = None if best.low is None else f"[{show_number(best.low)}, {show_number(best.high)}]"
             rows.append((best.part, best.year, best.system, best.shown, interval, best.n, best.change or None))
-        interval = f"{100 * DEFAULT_LEVEL:g} % interval"
-        note = f"[ ]: {interval}; p: permutation test of the two best systems, chosen after the fact"
+        level = say_level(DEFAULT_LEVEL)
+        note = f"[ ]: {level} interval; p: permutation test of the two best systems, chosen after the fact"
         notes = (note,) if rows else ()
         columns = ("task", "year", "best system", "value", "interval", "n", "against the year before")
         return Table(columns, tuple(rows), "How sure the best are", notes, keys=3)
@@ -175,14 +214,8 @@ class Archive:
             rows.append((part, metric, [best.get(year) for year in self.years]))
         return rows
 
-    def lines(self) -> list[SimpleNamespace]:
-        """Line charts of the best values of a ``part`` by one ``metric``, if there are two or more years.
-
-        Returns: ``points`` by year, with ``entry``, ``x`` and ``y`` in pixels from the left and the top; the ``scale``
-          of the values, from 0 to 1 if all lie between, so that slopes can be compared; lines through the years of each
-          store (``paths``), as different stores have different tracks; the points that are ``labelled``, the newest and
-          others that do not overlap; and a text alternative (``words``).
-        """
+    def lines(self) -> list[YearsLine]:
+        """Line charts of the best values by one metric, if there are two or more years."""
         lines = []
         for part, metric, row in self.bests():
             entries = [entry for entry in row if entry and entry.best is not None and math.isfinite(entry.best)]
@@ -190,20 +223,18 @@ class Archive:
                 continue
             values = [float(entry.best or 0.0) for entry in entries]
             least, most = (0.0, 1.0) if min(values) >= 0 and max(values) <= 1 else (min(values), max(values))
-            scale = SimpleNamespace(first=self.years[0], last=self.years[-1], low=least, high=most)
-            points = []
-            for entry, value in zip(entries, values, strict=True):
-                x, y = place_in(scale, entry.year, value)
-                points.append(SimpleNamespace(entry=entry, x=x, y=y))
+            scale = YearsScale(self.years[0], self.years[-1], least, most)
+            pairs = zip(entries, values, strict=True)
+            points = [Point(entry, *scale.place(entry.year, value)) for entry, value in pairs]
             runs = [list(run) for _, run in groupby(points, key=lambda point: point.entry.store)]
             runs = [run for run in runs if run[0].entry.store and run[1:]]
             labelled = points[-1:]
             for point in reversed(points):
-                labelled += [point] if labelled[-1].x - point.x >= LABEL_WIDTH else []
-            line = SimpleNamespace(part=part, metric=metric, points=points, scale=scale, labelled=labelled[::-1])
-            line.paths = [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs]
-            line.words = ", ".join(f"{entry.year}: {entry.shown}" for entry in entries)
-            lines.append(line)
+                if labelled[-1].x - point.x >= LABEL_WIDTH:
+                    labelled.append(point)
+            paths = [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs]
+            words = ", ".join(f"{entry.year}: {entry.shown}" for entry in entries)
+            lines.append(YearsLine(part, metric, points, scale, paths, labelled[::-1], words))
         return lines
 
     def tabulation(self) -> Tabulation[YearOfTask]:
@@ -229,14 +260,6 @@ class Archive:
         for entry in sorted(self.entries, key=lambda entry: entry.part.casefold()):
             parts.setdefault((entry.part, entry.metric), []).append(entry)
         return parts
-
-
-def place_in(scale: SimpleNamespace, year: int, value: float) -> tuple[float, float]:
-    """Return the place of a value of a year on the scale of a line chart, in pixels from the left and the top."""
-    along = (year - scale.first) / (scale.last - scale.first)
-    share = (value - scale.low) / (scale.high - scale.low) if scale.high > scale.low else 0.5
-    x = _MARGIN + (WIDTH - 2 * _MARGIN) * along
-    return round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)
 
 
 def _parts(entries: Iterable[YearOfTask]) -> int:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -31,8 +30,8 @@ from ...store.read import read_scores
 from . import page_contents
 from .archive import has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
-from .front_page import SearchIndex, entries_of, front, news_of, worth_listening
-from .page_contents import StoreContents
+from .front_page import SearchIndex, WorthListening, entries_of, front, news_of, worth_listening
+from .page_contents import StoreContents, TrackPage
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, is_web_address, read_asset, twins
 
 RECORD = "site.json"  # file that identifies a folder as a site and records its changes
@@ -164,7 +163,7 @@ def write_site(
         pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note, home=home)
         settings: dict[str, Any] = {"level": level, "timelines": timelines, "references": references}
         written: list[StoreContents] = []
-        listening: list[SimpleNamespace] = []
+        listening: list[WorthListening] = []
         index = SearchIndex()
         notes: list[str] = []
         with progress or Progress() as shown:
@@ -240,7 +239,7 @@ def _write_store(
     first = next(iter(contents.datasets.values()), None)
     pipeline = None if first is None else StoredPipeline.of(first, root)
 
-    def draw(evaluation: str, track: SimpleNamespace) -> Drawn:
+    def draw(evaluation: str, track: TrackPage) -> Drawn:
         ds, worst = contents.datasets[evaluation], track.worst
         if (evaluation, track.track) not in pictured:
             return None, None
@@ -254,11 +253,7 @@ def _write_store(
 
 
 def write_store_pages(
-    folder: Folder,
-    pages: Pages,
-    contents: StoreContents,
-    draw: Callable[[str, SimpleNamespace], Drawn],
-    progress: Progress,
+    folder: Folder, pages: Pages, contents: StoreContents, draw: Callable[[str, TrackPage], Drawn], progress: Progress
 ) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 
@@ -309,7 +304,7 @@ def write_front(
     pages: Pages,
     stores: Sequence[StoreContents],
     record: SiteRecord,
-    listening: Sequence[SimpleNamespace] = (),
+    listening: Sequence[WorthListening] = (),
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
     page = front(stores, news_of(record.changes, stores)[:NEWS], listening=listening)

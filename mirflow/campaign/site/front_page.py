@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType, SimpleNamespace
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ...reports.scorecard import scorecard
 from ...reports.standings import to_html
 from ...reports.tables import plain_entry
 from .changes import Change
-from .page_contents import EvaluationPage, StoreContents, evaluation, list_track, show_key
+from .page_contents import EvaluationPage, ListedTrack, StoreContents, evaluation, list_track, show_key
 from .pages import Links
 
 LISTED = 3  # tracks to list for each reason and evaluation
@@ -60,11 +60,19 @@ def news_of(changes: Sequence[Change], stores: Sequence[StoreContents]) -> list[
     return items
 
 
-def worth_listening(contents: StoreContents) -> list[SimpleNamespace]:
-    """Find tracks of a store that are worth listening to, by evaluation; empty if only aggregates are shown.
+@dataclass(frozen=True)
+class WorthListening:
+    """Tracks of an evaluation that are worth listening to."""
 
-    Returns: ``suspects``, whose references may be wrong, with the score of the best system, lowest first; ``disputed``,
-      on which systems disagree most, largest spread first; further evaluations with the ``same`` tracks, so far none.
+    store: str
+    evaluation: str
+    suspects: list[ListedTrack]  # possibly wrong references, with the score of the best system, lowest first
+    disputed: list[ListedTrack]  # tracks on which systems disagree most, largest spread first
+    same: Sequence[str] = ()  # further evaluations of the store with the same tracks
+
+
+def worth_listening(contents: StoreContents) -> list[WorthListening]:
+    """Find tracks of a store that are worth listening to; empty if only aggregates are shown.
 
     A reference is suspect if the score of the best system on the track is an outlier among the tracks (below the first
     quartile by more than 1.5 times the interquartile range: Tukey, Exploratory Data Analysis, 1977, section 2C) and
@@ -89,8 +97,7 @@ def worth_listening(contents: StoreContents) -> list[SimpleNamespace]:
             [list_track(scores, row, scores.best) for row in rows[:LISTED]] for rows in (suspects, disputed)
         )
         if doubted or spread_out:
-            tracks = {"suspects": doubted, "disputed": spread_out}
-            listed.append(SimpleNamespace(store=contents.name, evaluation=name, same=[], **tracks))
+            listed.append(WorthListening(contents.name, name, doubted, spread_out))
     return listed
 
 
@@ -101,7 +108,7 @@ class FrontPage:
     stores: list[StoreContents]  # stores, in the order of their declaration
     evaluations: list[EvaluationPage]  # all evaluations, grouped by store
     news: Sequence[NewsItem]  # news, newest first
-    listening: list[SimpleNamespace]
+    listening: list[WorthListening]
     splits: Collection[str] = ()  # stores that are splits of one campaign, in which a name is one submission
 
     @property
@@ -167,7 +174,7 @@ def front(
     news: Sequence[NewsItem] = (),
     *,
     own: Mapping[str, Collection[str]] = MappingProxyType({}),
-    listening: Sequence[SimpleNamespace] | None = None,
+    listening: Sequence[WorthListening] | None = None,
     splits: Collection[str] = (),
 ) -> FrontPage:
     """Collect every evaluation with its leaders, and all systems by the headline metrics. `news`: news, newest first.
@@ -178,13 +185,11 @@ def front(
     if listening is None:
         listening = [worth for store in stores for worth in worth_listening(store)]
     # Evaluations that name the same tracks, such as those of one task by several rules, are joined.
-    joined: dict[tuple[str, ...], SimpleNamespace] = {}
+    joined: dict[tuple[str, ...], WorthListening] = {}
     for worth in listening:
         key = (worth.store, *(track.name for track in worth.suspects), "", *(track.name for track in worth.disputed))
-        if key in joined:
-            joined[key].same.append(worth.evaluation)
-        else:
-            joined[key] = SimpleNamespace(**{**vars(worth), "same": []})
+        first = joined.get(key)
+        joined[key] = worth if first is None else replace(first, same=[*first.same, worth.evaluation])
     return FrontPage([*stores], pages, news, [*joined.values()], splits)
 
 

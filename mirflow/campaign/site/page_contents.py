@@ -25,14 +25,22 @@ from ...metrics.measures import SIGN_OF
 from ...ragged import Float
 from ...reports.captions import task_title
 from ...reports.inference_tables import show_ranks
-from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedMetric, leaderboard, standings_of
+from ...reports.leaderboard import (
+    AggregatedScore,
+    Leaderboard,
+    RankedEvaluation,
+    RankedMetric,
+    RankedSystem,
+    leaderboard,
+    standings_of,
+)
 from ...reports.page.data import LONGEST_MESSAGE
 from ...reports.standings import Standing, Standings, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
-from .archive import YEAR, join_years, place_in, years_of
+from .archive import YEAR, join_years, years_of
 from .pages import RUNTIME, runtimes_of
 
 if TYPE_CHECKING:
@@ -96,7 +104,7 @@ def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, syste
     if line is None or not isinstance(value, float) or not text:
         return None
     year = int(float(text))
-    x, y = place_in(line.scale, year, value)
+    x, y = line.scale.place(year, value)
     return SimpleNamespace(line=line, year=year, x=x, y=y)
 
 
@@ -244,6 +252,15 @@ class TrackScores:
 
 
 @dataclass(frozen=True)
+class SystemRow:
+    """A system in the table of an evaluation."""
+
+    system: RankedSystem
+    score: AggregatedScore  # by the headline metric
+    ranks: str  # those that the comparison of the systems does not exclude, or the rank by the value alone
+
+
+@dataclass(frozen=True)
 class EvaluationPage:
     """The table of an evaluation."""
 
@@ -251,7 +268,7 @@ class EvaluationPage:
     evaluation: RankedEvaluation
     task: str  # the task in words
     headline: RankedMetric
-    rows: list[SimpleNamespace]  # from the best ``system`` to the worst, with its headline ``score`` and ``ranks``
+    rows: list[SystemRow]  # from the best system to the worst
     main: list[RankedMetric]  # metrics beside the headline in the table of systems
     facts: list[str]  # coordinates of systems that have values: the column of each
     like_best: list[str]  # systems that do not differ significantly from the leader, except the leader
@@ -272,7 +289,7 @@ class EvaluationPage:
         return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
 
     @property
-    def leader(self) -> SimpleNamespace | None:
+    def leader(self) -> SystemRow | None:
         """The best system; None if the systems are not ranked."""
         return self.rows[0] if self.rows and self.rows[0].system.rank else None
 
@@ -333,10 +350,9 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
     ]
     rows = []
     for system in ranked.systems:
-        # The ranks that the comparison of the systems does not exclude, or the rank by the value alone.
         low, high = system.rank_low, system.rank_high
         ranks = str(system.rank or "-") if low is None or high is None else show_ranks(low, high)
-        rows.append(SimpleNamespace(system=system, score=system.scores[ranked.headline], ranks=ranks))
+        rows.append(SystemRow(system, system.scores[ranked.headline], ranks))
     return EvaluationPage(
         store=contents,
         evaluation=ranked,
@@ -378,7 +394,7 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
         best_score = by_name[best].scores[metric.name] if gains else None
         rank = ranks_of(gains).get(system)
         metrics.append(SimpleNamespace(metric=metric, score=score, rank=rank, best=best, best_score=best_score))
-    tracks: list[SimpleNamespace] = []
+    tracks: list[ListedTrack] = []
     problems: list[CellProblem] = []
     if name in contents.datasets:
         scores = contents.scores(name)
@@ -413,11 +429,20 @@ def _known(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def list_track(scores: TrackScores, index: int, values: Float | None = None) -> SimpleNamespace:
-    """A track at a place of the scores, with one of some values, and mean and spread over the systems."""
-    numbers = {"score": values, "mean": scores.mean, "spread": scores.spread}
-    shown = {key: None if row is None else _known(row[index]) for key, row in numbers.items()}
-    return SimpleNamespace(name=scores.tracks[index], **shown)
+@dataclass(frozen=True)
+class ListedTrack:
+    """A track with the headline score of one system or of all."""
+
+    name: str
+    score: float | None  # score of the system; None if missing
+    mean: float | None  # mean over the systems
+    spread: float | None  # best minus worst
+
+
+def list_track(scores: TrackScores, index: int, values: Float | None = None) -> ListedTrack:
+    """A track at a place of the scores, with one of some values."""
+    score = None if values is None else _known(values[index])
+    return ListedTrack(scores.tracks[index], score, _known(scores.mean[index]), _known(scores.spread[index]))
 
 
 def tracks(contents: StoreContents, name: str) -> dict[str, Any]:
@@ -438,7 +463,39 @@ def show_key(key: str) -> str:
     return key.removeprefix("meta_").replace("_", " ")
 
 
-def track(contents: StoreContents, name: str, track: str) -> SimpleNamespace:
+@dataclass(frozen=True)
+class TrackRow:
+    """A system on a track."""
+
+    system: str
+    scores: list[float | None]  # by the shown metrics
+    status: str  # in words; empty for a normal score
+
+
+@dataclass(frozen=True)
+class TrackPage:
+    """The scores of all systems on a track."""
+
+    store: StoreContents
+    evaluation: RankedEvaluation
+    track: str
+    facts: list[tuple[str, str]]  # coordinates of the track
+    heard: str  # title and artist of the recording; empty if unknown
+    metrics: list[RankedMetric]  # the shown ones, the headline first
+    rows: list[TrackRow]  # the best system first, and those without a score last
+    worst: str | None  # the system with the lowest score; None without scores
+    has_status: bool  # whether there is something to say of any system
+    forest: str  # the scores of the systems as a chart, in HTML
+    mean: float | None  # of the headline over the systems
+    spread: float | None  # of the headline over the systems
+    place: int  # counted from 1, the worst track first
+    of: int
+    before: str | None  # neighbours in the list of tracks, the worst track first
+    after: str | None
+    others: list[str]  # other evaluations of the store with the track
+
+
+def track(contents: StoreContents, name: str, track: str) -> TrackPage:
     """Scores of all systems on a track by the main metrics. `name`: name of the evaluation."""
     scores = contents.scores(name)
     if track not in scores.places:
@@ -447,7 +504,7 @@ def track(contents: StoreContents, name: str, track: str) -> SimpleNamespace:
     return _track(contents, evaluation(contents, name), order.index(scores.places[track]), order)
 
 
-def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[SimpleNamespace]:
+def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackPage]:
     """The pages of all tracks of an evaluation, the worst first."""
     scores = contents.scores(page.evaluation.name)
     order = scores.order(scores.mean)
@@ -455,7 +512,7 @@ def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[Simple
         yield _track(contents, page, place, order)
 
 
-def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> SimpleNamespace:
+def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
     index = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]
@@ -466,7 +523,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         status = Status(scores.status[row, index])
         words = "" if status == Status.ok else status.name.replace("_", " ")
         numbers = [_known(value) for value in values[row].tolist()]
-        rows.append(SimpleNamespace(system=scores.systems[row], scores=numbers, status=words))
+        rows.append(TrackRow(scores.systems[row], numbers, words))
     # The best first, and those without a score last.
     scored = [row for row in reversed(rows) if row.scores[0] is not None]
     rows = [*scored, *(row for row in rows if row.scores[0] is None)]
@@ -480,7 +537,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         Standing(row.system, nowhere if row.scores[0] is None else row.scores[0], nowhere, nowhere, "") for row in rows
     ]
     standings = Standings(bars, page.headline.unit, sign, nowhere, 0, 0, tested=False)
-    return SimpleNamespace(
+    return TrackPage(
         store=contents,
         evaluation=ranked,
         track=scores.tracks[index],
@@ -493,7 +550,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         forest=to_html(standings.nodes()[1:]),
         mean=_known(scores.mean[index]),
         spread=_known(scores.spread[index]),
-        place=place + 1,  # the worst is the first
+        place=place + 1,
         of=len(scores.tracks),
         before=scores.tracks[order[place - 1]] if place else None,
         after=scores.tracks[order[place + 1]] if place + 1 < len(order) else None,

@@ -105,7 +105,7 @@ class GraderPages:
                 raise HTTPException(404)
             mine = progress(session, opened, participation)
             if number is None:
-                more, last = (has_more(session, opened, participation, self.service.clock()), max(pages, default=0))
+                more, last = has_more(session, opened, participation, self.service.clock()), max(pages, default=0)
                 return self._render(request, opened, "grade_rest.html", mine=mine, more=more, last=last)
             assigned = pages[number]
         query = opened.recording(assigned[0].pair.query_piece)
