@@ -536,6 +536,15 @@ class TestErrors:
             failing(QueryError("no")).main(["fail"], standalone_mode=False)
 
 
+@pytest.mark.skipif(not hasattr(click.exceptions, "NoSuchCommand"), reason="click 8.4 is the first to propose commands")
+@pytest.mark.parametrize(("typed", "meant"), [("runn", "run"), ("compre", "compare")])
+def test_an_unknown_command_comes_with_the_nearest(typed, meant, monkeypatch):
+    monkeypatch.setattr(cli, "commands", {})
+    result = invoke(typed)
+    assert result.exit_code == exits.BAD_INPUT
+    assert f"No such command {typed!r}. Did you mean {meant!r}?" in result.stderr
+
+
 class TestHelp:
     def test_a_command_exists_under_the_name_that_is_listed(self, tmp_path, monkeypatch):
         (tmp_path / "greetings.py").write_text(
