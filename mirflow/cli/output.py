@@ -178,7 +178,8 @@ def emit(
         terminal = output is None and sys.stdout.isatty()
         bold = output is None and shows_styles(sys.stdout)
         written = output is not None
-        text = made.to_text(bold=bold, signed=signed or written, charts=terminal, details=bool(notes) or written)
+        details = bool(notes) or written
+        text = made.to_text(bold=bold, signed=signed or written, charts=terminal, short=terminal, details=details)
     else:
         text = {"csv": made.to_csv, "json": made.to_json, "markdown": made.to_markdown}[style]()
     if output is None:

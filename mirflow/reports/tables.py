@@ -139,21 +139,22 @@ def to_text(
     bold: bool = False,
     signed: bool = False,
     charts: bool = False,
+    short: bool = False,
     details: bool = False,
 ) -> str:
     """Write a table for a terminal.
 
     `width`: columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed.
-    Numbers are never cut; names of systems and tracks are, where the table would be wider. `bold`: whether the best
-    values, and those that are not told apart from them, are bold, in the codes of a terminal. `signed`: whether the
-    signatures of the numbers are among the notes. `charts`: whether intervals are also drawn, where 120 columns or more
-    have room for that.
+    Numbers are never cut. `bold`: whether the best values, and those that are not told apart from them, are bold, in
+    the codes of a terminal. `signed`: whether the signatures of the numbers are among the notes. `charts`: whether
+    intervals are also drawn, where 120 columns or more have room for that. `short`: whether names of systems and tracks
+    are cut where the table would be wider.
     """
     from .standings import bounded_values, text_charts  # needs numpy, which help does without
 
     if table.details and not details:
         table = replace(table, details=("columns and methods: --notes (details=True)",))
-    if width and full_width(table) > width:
+    if short and width and full_width(table) > width:
         table = _with_short_names(table)
     below = _signed(table)[2] if signed else (*table.notes, *table.details)
     if charts and width and width >= _WIDE:

@@ -641,6 +641,17 @@ class TestProcess:
         assert "\x1b" not in (tmp_path / "x.txt").read_text()
 
     @pytest.mark.slow
+    @pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+    def test_a_narrow_terminal_shows_short_names_and_a_file_has_whole_ones(self, tmp_path):
+        name = "a system with a name of many words"
+        store = write_store(tmp_path / "long.zarr", {"chord": random_group(2, 4, 2, systems=["KO1", name])})
+        shown = on_a_terminal("query", store, "-m", "root", COLUMNS="40")
+        assert name not in shown
+        assert "a system …ny words" in shown
+        on_a_terminal("query", store, "-m", "root", "-o", tmp_path / "x.txt", COLUMNS="40")
+        assert name in (tmp_path / "x.txt").read_text()
+
+    @pytest.mark.slow
     def test_a_reader_that_goes_away_is_no_error(self, store):
         script = (
             f"{sys.executable} -m mirflow query '{store}' --by track --format json | head -c 1; echo ${{PIPESTATUS[0]}}"
