@@ -291,7 +291,7 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
         columns = (TextColumn("send"), BarColumn(), DownloadColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("send", total=None)
-            sent = upload(lambda sent, total: bar.update(task, completed=sent, total=total))
+            sent = upload(lambda done, total: bar.update(task, completed=done, total=total))
     else:
         sent = upload()
     address = client.url.rstrip("/") + str(sent["address"])

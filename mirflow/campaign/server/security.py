@@ -274,7 +274,8 @@ class Security:
             state["csrf"] = csrf_token(self.service, secret)
 
     def _viewer(self, secret: str, kind: Kind) -> Viewer | None:
-        now, (_, database) = self.service.clock(), self.service.demand_campaign()
+        now = self.service.clock()
+        _, database = self.service.demand_campaign()
         with database.read() as session:
             viewer = find_named(session, secret) if kind == "proxy" else find_viewer(session, secret, kind, now)
         if viewer is not None and viewer.token:

@@ -251,7 +251,8 @@ class Views:
             return self._views[key]
 
     def _released(self, name: str, viewer: Viewer | None) -> StoreContents | None:
-        (campaign, database), now = self._service.demand_campaign(), self._service.clock()
+        campaign, database = self._service.demand_campaign()
+        now = self._service.clock()
         evaluations, split = {row.name: row for row in campaign.evaluations}, campaign.splits[name]
         with database.read() as session:
             released = board(session, name, viewer).items()

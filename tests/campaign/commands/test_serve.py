@@ -81,12 +81,14 @@ def test_what_is_no_store_is_not_served(tmp_path):
     assert "is not a store of mirflow (it has no zarr.json)" in invoke("serve", tmp_path, code=4).output
 
 
-def test_a_port_of_another_server_is_refused_before_anything_begins(campaign):
+def test_a_port_of_another_server_is_refused_before_anything_begins(tmp_path):
+    campaign = write_bare_campaign(tmp_path, f"{BARE}limits: {{confinement: required}}\n")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         told = refused("serve", campaign, "--port", port)
     assert f"cannot listen on 127.0.0.1:{port}: Address already in use; see --host and --port" in told
     assert "http://" not in told
+    assert not (tmp_path / "state").exists()
 
 
 def test_a_server_listens_on_addresses_of_this_machine_alone():

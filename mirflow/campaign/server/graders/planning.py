@@ -407,7 +407,6 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
             return otherwise
 
     collection = read(PIECES, lambda path: read_collection(plan), None)
-    columns = () if collection is None else collection.table.columns
     none: list[str] = []
     drawn = read(QUERIES, query_draw.read_queries, none)
     key = read(str(key_path(POOL)), read_key, None)
@@ -430,7 +429,7 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
         troubles["audio"] = plan.message_of(error)
     return {
         "pieces": 0 if collection is None else len(collection.names),
-        "columns": [name for name in columns if collection is not None and name != collection.key],
+        "columns": [] if collection is None else [name for name in collection.table.columns if name != collection.key],
         "file": "" if collection is None else collection.table.notes.get("file", PIECES),
         "queries": read(QUERIES, _summarise_queries, None),
         "drawn": drawn,

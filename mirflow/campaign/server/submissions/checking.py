@@ -286,8 +286,10 @@ def _lint(
                 line, text = (error.line, error.message) if isinstance(error, AnnotationError) else (None, str(error))
                 yield FoundProblem(path, line, "error", "unreadable", local(text))
                 continue
-            for file, row in ((local(check.path), row) for check in checks for row in check.problems):
-                yield FoundProblem(file, row.line, row.severity, row.rule, local(row.message))
+            for check in checks:
+                file = local(check.path)
+                for row in check.problems:
+                    yield FoundProblem(file, row.line, row.severity, row.rule, local(row.message))
 
 
 def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:

@@ -244,7 +244,8 @@ _WAIT = 1.0
 @contextmanager
 def reporting(service: Service, name: str, every: float = EVERY) -> Iterator[None]:
     """Report from a thread that a worker is running, until the block ends. `every`: seconds between two reports."""
-    (_, database), began, ended = service.demand_campaign(), service.clock(), threading.Event()
+    _, database = service.demand_campaign()
+    began, ended = service.clock(), threading.Event()
 
     def report() -> None:
         while True:

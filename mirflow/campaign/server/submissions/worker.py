@@ -143,7 +143,9 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
 
     Returns: the restrictions in force, and what is missing.
     """
-    (campaign, _), path = service.demand_campaign(), Path(service.path or "")
+    campaign, _ = service.demand_campaign()
+    path = service.path
+    assert path is not None
     service.folder_of("submissions").mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=service.folder_of("submissions"), ignore_cleanup_errors=True) as upload:
         files = Path(upload, "files")
@@ -174,8 +176,10 @@ def demand_confinement(service: Service, confinement: Confinement) -> tuple[list
 
 def _secrets(service: Service) -> Iterator[tuple[str, Path]]:
     """Yield what no process that reads submissions may open, each with words for it."""
-    (campaign, database), folder = service.demand_campaign(), service.state_folder
-    path = Path(service.path or "").absolute()
+    campaign, database = service.demand_campaign()
+    folder = service.state_folder
+    assert service.path is not None
+    path = service.path.absolute()
     yield "the campaign file", path
     for split in campaign.splits:
         yield f"the folder of split {split}", split_root(path, campaign, split)
