@@ -202,10 +202,11 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
     labelled = [annotation.labels is not None for annotation in annotations]
     if any(labelled):
         codes = encode((annotation.labels or () for annotation in annotations), vocabulary)
-        sizes = [] if all(labelled) else [_size(annotation, len(kind.dims)) for annotation in annotations]
-        columns["label"] = codes if all(labelled) else np.full(sum(sizes), -1, dtype=np.int64)
-        if sizes:  # the items of an annotation without labels keep -1
-            columns["label"][np.repeat(labelled, sizes)] = codes
+        if not all(labelled):  # the items of an annotation without labels have -1
+            sizes = [_size(annotation, len(kind.dims)) for annotation in annotations]
+            labels, codes = codes, np.full(sum(sizes), -1, dtype=np.int64)
+            codes[np.repeat(labelled, sizes)] = labels
+        columns["label"] = codes
     outer = np.array([len(annotation) for annotation in annotations], dtype=np.int64)
     inner = tuple(np.concatenate(level) for level in zip(*(a.inner_counts for a in annotations), strict=True))
     return Ragged(columns, (outer, *inner), tuple(vocabulary), kind.depths)
@@ -257,9 +258,11 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
         counts = counts[:0]
     account = tuple(remark for level in levels for remark in level.account)
     if files:
-        told = [(file, remark) for level, file in zip(levels, files, strict=True) for remark in level.account]
-        messages = [f"{place_of(file, remark.line)}: {remark.message}" for file, remark in told]
-        account = tuple(replace(one, message=text, line=None) for (_, one), text in zip(told, messages, strict=True))
+        account = tuple(
+            replace(remark, message=f"{place_of(file, remark.line)}: {remark.message}", line=None)
+            for level, file in zip(levels, files, strict=True)
+            for remark in level.account
+        )
     columns = {"start": start, "end": end}
     return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files), account)
 

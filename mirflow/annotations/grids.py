@@ -166,7 +166,7 @@ def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = N
         if wrong.any():
             where = f"number {int(wrong.argmax())} is {times[wrong.argmax()]} s"
             raise AnnotationError(f"times of a grid must be finite and ascending, but {where}")
-            # The last stretch is as long as the one before.
+        # The last stretch is as long as the one before.
         return TimeGrid("times", times, float(2 * times[-1] - times[-2]))
     hop = hop_of(spec)
     if hop is not None:

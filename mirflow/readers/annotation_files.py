@@ -101,9 +101,9 @@ def _reading(
 
 def says_namespace(source: object, options: Mapping[str, Any] = MappingProxyType({})) -> bool:
     """True for a jams object and for the path of a JAMS file, whose annotations name their namespaces."""
-    if is_jams(source) or not isinstance(source, str | os.PathLike):
-        return is_jams(source)
-    return (options.get("format") or format_named(os.fspath(source))) == "jams"
+    if isinstance(source, str | os.PathLike):
+        return (options.get("format") or format_named(os.fspath(source))) == "jams"
+    return is_jams(source)
 
 
 def _opened(source: Any, options: Mapping[str, Any]) -> JamsFile:
@@ -114,8 +114,10 @@ def _opened(source: Any, options: Mapping[str, Any]) -> JamsFile:
 
 def tasks_meant(sources: Iterable[Any], options: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
     """The tasks that JAMS files or objects all may mean; a namespace with the name of a task means this one."""
-    held = [[NAMESPACES.get(one.namespace) for one in _opened(source, options).choices] for source in sources]
-    meant = [dict.fromkeys(task for one in own if one is not None for task in one.meant) for own in held]
+    meant = []
+    for source in sources:
+        names = [choice.namespace for choice in _opened(source, options).choices if choice.namespace in NAMESPACES]
+        meant.append(dict.fromkeys(task for name in names for task in NAMESPACES[name].meant))
     return [task for task in meant[0] if all(task in other for other in meant)] if meant else []
 
 

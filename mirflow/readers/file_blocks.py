@@ -398,8 +398,9 @@ class Words:
             self.eights[start + (_BEFORE + 8 * part)] & _FIRST[np.clip(length - 8 * part, 0, 8)]
             for part in range(parts)
         ]
-        mixed = [one * by for one, by in zip(texts, _FACTORS, strict=False)]
-        number = texts[0] if parts == 1 else np.sum(mixed, axis=0)
+        number = texts[0]
+        if parts > 1:
+            number = np.sum([text * factor for text, factor in zip(texts, _FACTORS, strict=False)], axis=0)
         first = _first_equal(number)
         # Texts of one number are mostly equal, which is checked, as two of a part may get the same.
         if not all(np.array_equal(one, one[first]) for one in texts):

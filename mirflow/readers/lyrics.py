@@ -132,9 +132,10 @@ def _demand_words(text: str, name: str | Path) -> None:
     decimal = len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows)
     # A start and an end in whole numbers, such as milliseconds, and a word.
     whole = bool(rows) and all(len(row) > 2 and row[0].isdecimal() and row[1].isdecimal() for row in rows)
-    starts, ends = ([int(row[place]) for row in rows] if whole else [0] for place in (0, 1))
-    rising = starts == sorted(starts) and all(start < end for start, end in zip(starts, ends, strict=True))
-    if decimal or (rising and ends[-1] >= _TIMES_FROM):
+    spans = [(int(row[0]), int(row[1])) for row in rows] if whole else []
+    starts = [start for start, _ in spans]
+    rising = starts == sorted(starts) and all(start < end for start, end in spans)
+    if decimal or (spans and rising and spans[-1][1] >= _TIMES_FROM):
         hint = look(guess_task(rows), KINDS["text"]) or "; use the task of its contents"
         if not decimal:
             hint = "; remove the times, or save the text as .lrc, .srt or .TextGrid, whose times are read"

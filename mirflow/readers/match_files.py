@@ -81,9 +81,9 @@ class _Performance:
             self.controls.setdefault(control[1], []).append((tick, 0, value))
         elif info is not None:
             self.info[info[1]] = info[2].strip(), line
-            version = info[2].strip() if info[1] == "matchFileVersion" else "1.0.0"
+            version = info[2].strip()
             # Versions are 1.x.y, 0.x.y, or x.y, which is short for the latter.
-            if not re.fullmatch(r"(0*[01]\.)?\d+\.\d+", version):
+            if info[1] == "matchFileVersion" and not re.fullmatch(r"(0*[01]\.)?\d+\.\d+", version):
                 message = f"unknown version {version!r} of match files: versions up to 1 are read, such as 1.0.0 or 5.0"
                 raise UnreadableError(message, path=self.name, line=line)
         elif not _BESIDE.fullmatch(text):

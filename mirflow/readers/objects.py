@@ -281,8 +281,8 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     for name in ("start", "end", "pitch", "velocity"):
         columns[name] = np.array([getattr(note, name) for note, _ in played], dtype=np.float64)
     channel = np.array([place for _, place in played], dtype=np.int64)
-    changes = [(index, one) for index, played in enumerate(thing.instruments) for one in played.control_changes]
-    presses = [(float(one.time), index, int(one.value)) for index, one in changes if one.number == SUSTAIN]
+    changes = [(index, change) for index, one in enumerate(thing.instruments) for change in one.control_changes]
+    presses = [(float(change.time), index, int(change.value)) for index, change in changes if change.number == SUSTAIN]
     if reading.pedal == "extend":
         voice, last = channel * 128 + columns["pitch"].astype(np.int64), float(thing.get_end_time())
         columns["end"] = extend_ends(columns["start"], columns["end"], voice, channel, presses, last)

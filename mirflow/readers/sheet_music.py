@@ -1,4 +1,8 @@
-"""Sheet music in MusicXML and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols."""
+"""Sheet music in MusicXML and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols.
+
+Chords and keys of MusicXML and kern are read by music21 or, keys of MusicXML, by partitura. Their times
+follow from the tempo marks, in seconds. Repeats are not played.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from io import BytesIO
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.parsers import expat
 from xml.sax.saxutils import unescape
 
@@ -38,9 +42,6 @@ from .score_libraries import (
     spelled,
     where_is,
 )
-
-if TYPE_CHECKING:
-    pass
 
 QUARTER = 0.5
 """Seconds per quarter note; scores are read without their tempo."""

@@ -1,4 +1,7 @@
-"""Text of kinds with a fixed layout: keys, tempi, multiple pitches over time, patterns, and notations."""
+"""Text of kinds with a fixed layout: keys, tempi, multiple pitches over time, patterns, and notations.
+
+Keys and tempi are one row of a track, in a file of its own or in a table of tracks.
+"""
 
 from __future__ import annotations
 

@@ -58,10 +58,10 @@ def unread_places(kind: Kind, header: Sequence[str], places: Mapping[str, int], 
     """
     usual = {**HEADINGS, **kind.headings}
     silent = {name for column in (*kind.columns, *kind.row(task)) for name in usual.get(column, ())} | _USUAL
-    told = {*SEPARATING, *(CONFIDENCES if "voicing" in kind.columns and "voicing" not in places else ())}
+    reported = {*SEPARATING, *(CONFIDENCES if "voicing" in kind.columns and "voicing" not in places else ())}
     others = [(place, name) for place, name in enumerate(map(heading, header)) if place not in places.values()]
-    beside = {name for _, name in others if is_beside(name, tracks="track" in places)}
-    return tuple(place for place, name in others if name in told or name not in beside | silent)
+    silent |= {name for _, name in others if is_beside(name, tracks="track" in places)}
+    return tuple(place for place, name in others if name in reported or name not in silent)
 
 
 def report_header(
