@@ -30,6 +30,8 @@ Those of `mirflow.metrics.beat`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -40,7 +42,7 @@ from ..ragged import Bool
 from .base import Doubt, Task
 from .beat import *  # noqa: F403
 from .beat import __all__ as __all__
-from .beat.metrics import CONVENTIONS
+from .beat.metrics import CONVENTIONS, doubt_tempi
 from .beat.metrics import DOUBTS as OF_BEATS
 from .beat.mir_eval import FUNCTIONS
 from .event_errors import BEATS
@@ -75,8 +77,10 @@ DOUBTS = (
         of_side=doubt_positions,
         suspects=_have_other_positions,
     ),
+    # Bars may last much longer than beats, up to about 12 s.
+    *(replace(doubt, of_side=partial(doubt_tempi, far=12.0)) if doubt.rule == "tempi" else doubt for doubt in OF_BEATS),
 )
 
-TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS, doubts=(*DOUBTS, *OF_BEATS))
+TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",), errors=BEATS, doubts=DOUBTS)
 
 globals().update(FUNCTIONS)

@@ -226,6 +226,9 @@ MISTAKES = {
     "an ascending list of tempi": Case(
         "beat", beats(), "60\n90\n120\n", "tempi", "the 3 times are from 60 to 120 and at least 5 s apart: are they"
     ),
+    "an ascending list of tempi as downbeats": Case(
+        "downbeat", beats(BARS), "60\n90\n120\n", "tempi", "the 3 times are from 60 to 120 and at least 12 s apart"
+    ),
     "a tempo as a downbeat": Case("downbeat", beats(BARS), "120\n", "tempi", "the only time is 120: is it a tempo"),
     "chords as beats": Case("beat", beats(), "5.0 C\n6.5 G\n8.0 Am\n", "chords", "'Am' and 'C' are chords.*task chord"),
     "chords whose times are beats": Case(
@@ -267,6 +270,7 @@ GOOD = {
     "keys in either case": Case("key", "A", "a minor"),
     "an upbeat": Case("downbeat", beats(BARS), beats([4, *BARS[:39]])),
     "bars of one beat": Case("downbeat", beats([1] * 40), beats(BARS)),
+    "slow bars of an excerpt": Case("downbeat", lines([[31 + 6 * i] for i in range(9)]), "31\n37\n43\n"),
     "one bar of six": Case("downbeat", beats(BARS), "0 1\n1 2\n2 3\n3 4\n4 5\n5 6\n"),
     "sections of an opera": Case("segment", sections(900), sections(900)),
     "a drone": Case("chord", "0 200 C\n200 420 G\n420 600 C\n", "0 600 C\n"),

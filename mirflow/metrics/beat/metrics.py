@@ -350,12 +350,16 @@ _EARLY = Doubt(
 )
 _TEMPI = (30.0, 300.0)
 """Beats per minute of usual tempi."""
+_FAR = 5.0
+"""Seconds by which neighbouring beats are not apart, nor the only two downbeats."""
 _NO_BEATS = frozenset(("B", "D", "Db"))
 """Names of chords that may as well stand for beats and downbeats."""
 
 
-def doubt_tempi(annotation: Annotation) -> str:
+def doubt_tempi(annotation: Annotation, far: float = _FAR) -> str:
     """Report times that are a tempo or a list of tempi: usual tempi only, far apart, or alike and not ascending.
+
+    Three times or more are far apart if `far` seconds are between neighbours.
 
     Examples
     --------
@@ -371,7 +375,8 @@ def doubt_tempi(annotation: Annotation) -> str:
     if not count or not (times.min() >= low and times.max() <= high):
         return ""
     steps = np.diff(times)
-    apart = bool((np.abs(steps) >= _FAR).all())
+    far = far if count > 2 else _FAR
+    apart = bool((np.abs(steps) >= far).all())
     if not apart and (times.max() > 2 * times.min() or 3 * np.count_nonzero(steps <= 0) < count - 1):
         return ""
     expected = "in beats per minute? Times of beats are expected"
@@ -379,12 +384,8 @@ def doubt_tempi(annotation: Annotation) -> str:
         what = "the only time is" if count == 1 else "the only times are"
         asked = "is it a tempo" if count == 1 else "are they tempi"
         return f"{what} {' and '.join(f'{time:g}' for time in times.tolist())}: {asked} {expected}"
-    reason = f"at least {_FAR:g} s apart" if apart else "do not ascend"
+    reason = f"at least {far:g} s apart" if apart else "do not ascend"
     return f"the {count} times are from {times.min():g} to {times.max():g} and {reason}: are they tempi {expected}"
-
-
-_FAR = 5.0
-"""Seconds that no two beats are apart."""
 
 
 def doubt_chords(annotation: Annotation) -> str:
@@ -424,7 +425,7 @@ def _may_be_chords(measures: Sequence[Measure], annotations: Collection) -> Bool
 DOUBTS = (
     Doubt(
         "tempi",
-        "times of beats are a tempo, or tempi: numbers from 30 to 300, 5 s or more apart, or alike and not ascending",
+        "times of beats are a tempo, or tempi: numbers from 30 to 300, far apart, or alike and not ascending",
         of_side=doubt_tempi,
         suspects=_may_be_tempi,
     ),
