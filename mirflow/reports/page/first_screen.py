@@ -121,10 +121,11 @@ class FirstScreen:
         if not own:
             return []
         _, system, _, words, score, better, *_ = own[0]
-        names = [self._systems.get(name, name) for row in own for name in row[8]]
+        alike = [row for row in own if row[3] == words]
+        names = [self._systems.get(name, name) for row in alike for name in row[8]]
         few = words.removeprefix("the estimate is ").replace("the reference (or the recording) is ", "reference ")
         short = few if system == "*" else f"{', '.join(names)}: {few}"
-        gain = f" ({score:.2f}→{better:.2f})" if better > score else ""
+        gain = f" ({score:.2f}→{better:.2f})" if better > score and len(alike) == 1 else ""
         return [node("small", short.replace(" too ", " ") + gain, kind="cause", title=f"{', '.join(names)}: {words}")]
 
     def _pair(self, metric: int, standings: Standings, pair: _Pair) -> list[Node]:

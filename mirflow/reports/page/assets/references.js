@@ -23,8 +23,11 @@ export function becauseOf(state, track) {
   const own = rowsOf(state).filter(([name]) => name === track);
   if (!own.length) return null;
   const [first] = own;
-  const names = own.flatMap((row) => row[8]).join(", ");
-  return el("small", { class: "cause", title: names }, `${first[1] === ALL ? "" : `${names}: `}${first[3]} (${strengthOf(state, first)})`);
+  const alike = own.filter((row) => row[3] === first[3]);
+  const names = alike.flatMap((row) => row[8]).join(", ");
+  // The scores of one system are not those of the others.
+  const strength = alike.length === 1 ? ` (${strengthOf(state, first)})` : "";
+  return el("small", { class: "cause", title: names }, `${first[1] === ALL ? "" : `${names}: `}${first[3]}${strength}`);
 }
 
 /** Causes and places that are listed. */
