@@ -95,7 +95,7 @@ def publish(
             for one in parts:
                 if not any((job.stale.cells & one.part.share(job.plan.shape)).any() for job in jobs):
                     one.remove()
-    return RunReport(writer.path, reports, time.perf_counter() - began, f"{len(parts)} parts", published)
+    return RunReport(writer.path, reports, time.perf_counter() - began, counted(len(parts), "part"), published)
 
 
 def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:

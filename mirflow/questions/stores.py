@@ -200,7 +200,7 @@ def diff(
     how = (
         "are worse in b by more than {}, or have a score in a only"
         if worse
-        else ("differ by more than {}, or have a score on one side only")
+        else "differ by more than {}, or lack a score on one side or both"
     )
     failures = [
         f"{how.format(fail_above)}: {ds.attrs['a']}: {', '.join(far)}"
