@@ -135,17 +135,21 @@ CLASSES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             (
                 "relative_of_fifth",
                 "Relative of the fifth",
-                "the estimate is the relative of the key a perfect fifth from the reference",
+                "the estimate is the relative of the key a perfect fifth from the reference; `other` {} it",
                 {"literature": "a class of madmom's evaluation of keys", **_FIFTHS},
             ),
         )
     }
 )
-"""Fields of the metrics of classes of estimated keys; summaries say which keys are of a class."""
+"""Fields of the metrics of classes of estimated keys; summaries say which keys are of a class, in metrics of which
+`other` ``includes`` or ``excludes`` the relative of the fifth."""
 
 
 def weigh_class(other: Sequence[int], name: str, keys: Any, measure: Measure) -> Any:
-    """Share of the keys that have a relation of a class; `other` are those of that class that no fifth changes."""
+    """Share of the keys that have a relation of a class.
+
+    `other`: relations of the class of that name, whether or not descending fifths count as fifths.
+    """
     down = bool(measure.parameters.get("allow_descending_fifths"))
     relations = {
         "same": (SAME,),
@@ -160,7 +164,10 @@ def weigh_class(other: Sequence[int], name: str, keys: Any, measure: Measure) ->
 
 _classes = family(
     _TRACKS,
-    {name: {**_COMMON, **about, "summary": f"1 if {about['summary']}"} for name, about in CLASSES.items()},
+    {
+        name: {**_COMMON, **about, "summary": f"1 if {about['summary'].format('includes')}"}
+        for name, about in CLASSES.items()
+    },
     default=False,
 )(partial(weigh_class, (OTHER, RELATIVE_OF_FIFTH_UP, RELATIVE_OF_FIFTH_DOWN)))
 METRICS = metrics_in(globals())

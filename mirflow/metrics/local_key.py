@@ -117,7 +117,11 @@ _points = replace(
 _classes = family(
     _SECONDS,
     {
-        name: {**about, "summary": f"share of the time in which {about['summary']}", "literature": _LITERATURE}
+        name: {
+            **about,
+            "summary": f"share of the time in which {about['summary'].format('excludes')}",
+            "literature": _LITERATURE,
+        }
         for name, about in sorted(CLASSES.items(), key=lambda item: item[0] == "other")  # the others before it
     },
 )(partial(weigh_class, (OTHER,)))

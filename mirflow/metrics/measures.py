@@ -178,8 +178,8 @@ class Metric:
 
     def with_defaults(self, **values: Value) -> Metric:
         """Replace defaults of parameters; names that the metric does not have are ignored."""
-        parameters = (replace(own, default=values.get(own.name, own.default)) for own in self.parameters)
-        return replace(self, parameters=tuple(parameters))
+        changed = (replace(record, default=values.get(record.name, record.default)) for record in self.parameters)
+        return replace(self, parameters=tuple(changed))
 
     def measure(self, **values: Value) -> Measure:
         """Set parameters, with defaults for the others; names that the metric does not have are ignored."""
@@ -325,8 +325,9 @@ def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
     metrics: list[Metric] = []
     for name, value in namespace.items():
         if isinstance(value, Metric | Family):
-            own = namespace.get("__name__") in (None, getattr(value.read, "__module__", ""))
-            if own and getattr(value.read, "__qualname__", "") == name:
+            # A function of another module is pickled by its name there.
+            defined_here = namespace.get("__name__") in (None, getattr(value.read, "__module__", ""))
+            if defined_here and getattr(value.read, "__qualname__", "") == name:
                 value.read.__qualname__ = f"{name}.read"  # type: ignore[union-attr]  # where pickle finds the function
             metrics += [value] if isinstance(value, Metric) else value
     return tuple(metrics)

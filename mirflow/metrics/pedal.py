@@ -61,8 +61,8 @@ def clean(rows: Ragged) -> Cleaned:
     """
     _, problems, short = inspected("pedals", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
     code = rows.columns["label"]
-    known = "known: sustain (64), sostenuto (66), soft (67)"
-    problems.append((_pedals(rows) < 0, lambda item: f"not a pedal: {rows.labels[code[item]]!r}; {known}"))
+    names = "known: sustain (64), sostenuto (66), soft (67)"
+    problems.append((_pedals(rows) < 0, lambda item: f"not a pedal: {rows.labels[code[item]]!r}; {names}"))
     return set_aside(rows, problems, short, drop=True)
 
 

@@ -98,8 +98,8 @@ def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> 
         return metrics, [f"{metric.name}{rest}" for metric in metrics]
     meant = [metric for metric in metrics if metric.name.endswith(value)]
     if not meant:
-        known = (metric.value for metric in metrics)
-        raise MetricError(f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], known)}")
+        values = (metric.value for metric in metrics)
+        raise MetricError(f"{module}:{name} has no {value[1:]!r}; {suggest(value[1:], values)}")
     return metrics, [f"{meant[0].name}{rest}"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def oracle(request: pytest.FixtureRequest, shared_data: Path) -> Path:
-    """The folder of another program's scores that a module of tests has the name of as `ORACLE`."""
+    """Folder of the scores of another program, which a module of tests names in `ORACLE`."""
     folder = shared_data / "oracles" / request.module.ORACLE
     if not folder.is_dir():
         pytest.skip(f"no known scores: {folder} is not there")

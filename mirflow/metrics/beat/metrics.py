@@ -452,7 +452,7 @@ MIREX = replace(
     MIR_EVAL,
     name="mirex",
     summary="MIREX: greedy matching, P-score on frames from 0 s, information gain in bits with half-width end bins",
-    metrics=tuple(replace(one.with_defaults(**_MIREX), **_CHANGED.get(one.name, {})) for one in METRICS),
+    metrics=tuple(replace(record.with_defaults(**_MIREX), **_CHANGED.get(record.name, {})) for record in METRICS),
     literature="@downie2010",
 )
 CONVENTIONS = MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)})

@@ -184,9 +184,9 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> To
         for rule, title, right, aliases in (
             ("root", "Root", "roots are equal; N and X both have none", ()),
             ("majmin", "Major/minor", "the triads are equal; references are major, minor or N", ("MajMin",)),
-            ("majmin_inv", "Major/minor with bass", "triads are equal, and a bass in them", ("majminbass",)),
+            ("majmin_inv", "Major/minor with bass", "triads are equal, and so is a bass in them", ("majminbass",)),
             ("sevenths", "Sevenths", "tetrads are equal, where the reference is maj, min, 7, min7, maj7 or N", ()),
-            ("sevenths_inv", "Sevenths with bass", "tetrads are equal, and a bass in them", ("seventhsbass",)),
+            ("sevenths_inv", "Sevenths with bass", "tetrads are equal, and so is a bass in them", ("seventhsbass",)),
         )
     },
     standard_aggregate="wcsr",

@@ -173,7 +173,7 @@ def _rule(rule: str, what: str, reference: str, estimate: str, verdicts: list[fl
     return _of_labels(compared)
 
 
-_TRIAD, _SEVENTH = "if it is a major or minor one", "if it is in the vocabulary"
+_TRIAD, _SEVENTH = "if the reference is a major or minor one", "if the reference is in the vocabulary"
 
 thirds = _rule("thirds", "root and third (minor or not)", "A:7 C:min", "A:aug C", [1.0, 0.0])
 thirds_inv = _rule("thirds_inv", "root, third and bass", "A:7/3 C:min", "A/3 C:min/5", [1.0, 0.0])

@@ -179,9 +179,14 @@ FRAMELESS = Convention(
     "frameless-eval: L-measure with durations instead of frames, times rounded to 5 decimals, case-sensitive labels, "
     "and moments around which nothing is ordered count as 1",
     tuple(
-        replace(one.with_defaults(frame_size=EXACT), key="", literature="@mcfee2017; @xi2025", perfect_exceptions="")
-        for one in METRICS
-        if one.needs == LABELLED
+        replace(
+            record.with_defaults(frame_size=EXACT),
+            key="",
+            literature=f"{record.literature}; @xi2025",
+            perfect_exceptions="",
+        )
+        for record in METRICS
+        if record.needs == LABELLED
     ),
     clean,
     partial(score, fold=str, decimals=5, unordered=True),

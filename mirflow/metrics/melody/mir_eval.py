@@ -411,9 +411,8 @@ def raw_pitch_accuracy(
     >>> raw_pitch_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
     0.5
     """
-    return _score(
-        "raw_pitch_accuracy", (ref_voicing, ref_cent), (est_voicing, est_cent), cent_tolerance=cent_tolerance
-    )[0]
+    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
+    return _score("raw_pitch_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 @_of_frames
@@ -432,9 +431,8 @@ def raw_chroma_accuracy(
     >>> raw_chroma_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
     1.0
     """
-    return _score(
-        "raw_chroma_accuracy", (ref_voicing, ref_cent), (est_voicing, est_cent), cent_tolerance=cent_tolerance
-    )[0]
+    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
+    return _score("raw_chroma_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 @_of_frames
@@ -453,9 +451,8 @@ def overall_accuracy(
     >>> overall_accuracy(np.array([1, 0]), np.array([6000.0, 0.0]), np.array([1, 1]), np.array([6010.0, 6010.0]))
     0.5
     """
-    return _score("overall_accuracy", (ref_voicing, ref_cent), (est_voicing, est_cent), cent_tolerance=cent_tolerance)[
-        0
-    ]
+    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
+    return _score("overall_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 @_of_series

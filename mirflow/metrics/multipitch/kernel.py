@@ -72,8 +72,8 @@ def frame_of_estimate(pairs: Pairs) -> Int:
     groups = np.flatnonzero(~same & (theirs > 0))
     if len(groups):
         times = references.columns["time"][ranges(references.offsets[reference_row[groups]], counts[groups])]
-        place = ranges(starts[groups], counts[groups])
-        frame[place] = nearest_frame(estimates, estimate_row[groups], times, counts[groups])
+        index = ranges(starts[groups], counts[groups])
+        frame[index] = nearest_frame(estimates, estimate_row[groups], times, counts[groups])
     return frame
 
 

@@ -174,8 +174,9 @@ def paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tupl
     `NOTHING`.
     """
     times, (*bounds, stop, _) = rank(left.start, left.end, right.start, right.end, end, np.zeros(1))
-    one = paint(bounds[0], bounds[1], left.code, left.counts, stop)
-    return (one, paint(bounds[2], bounds[3], right.code, right.counts, stop)), times
+    reference = paint(bounds[0], bounds[1], left.code, left.counts, stop)
+    estimate = paint(bounds[2], bounds[3], right.code, right.counts, stop)
+    return (reference, estimate), times
 
 
 DECIMALS = 5

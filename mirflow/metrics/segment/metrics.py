@@ -363,8 +363,8 @@ def _read_sides(
 ) -> tuple[Float, dict[int, str]]:
     """Scores and weights of fitted sides, float64 (2, pairs, measures), and the pairs that are refused."""
     values = np.zeros((2, len(end), len(measures)))
-    own = {measure["frame_size"] for measure in measures if "frame_size" in measure.parameters}
-    sizes = [float(size) for size in own - {kernel.EXACT}]
+    frame_sizes = {measure["frame_size"] for measure in measures if "frame_size" in measure.parameters}
+    sizes = [float(size) for size in frame_sizes - {kernel.EXACT}]
     for size in sizes:
         if not 0 < size < np.inf:
             raise MetricError(f"the frame size must be greater than 0, got {size!r}")
