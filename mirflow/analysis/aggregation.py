@@ -69,8 +69,8 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     parts = [slice(start, start + step) for start in range(0, len(score), step)] or [slice(0)]
     with np.errstate(invalid="ignore"):  # the mean of both infinities is NaN
         total, whole = (
-            np.concatenate([np.einsum("stm,stm->sm", one[part], other[part]) for part in parts])
-            for one, other in products
+            np.concatenate([np.einsum("stm,stm->sm", values[part], weights[part]) for part in parts])
+            for values, weights in products
         )
     return divide(total, whole, np.nan, where=whole != 0)
 

@@ -114,7 +114,7 @@ MetricPairs = Sequence[tuple[str, str]]
 
 
 def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[tuple[str, str, str]]:
-    """Differences of the versions and parameters of metrics of a and b; of the units, of those paired by hand."""
+    """Differences of the versions and parameters of metrics of a and b, and of the units of those paired by hand."""
     described = []
     for index, side in enumerate((a, b)):
         place = {name: at for at, name in enumerate(names_of(side.ds, "metric"))}
@@ -367,7 +367,9 @@ def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]
     for mine in only[0]:
         for other in (name for name in only[1] if bare_name(name) == bare_name(mine)):
             changes = [
-                one for one in of_metrics(a, b, [(mine, other)]) if not one[0].startswith(("version of ", "unit of "))
+                setting
+                for setting in of_metrics(a, b, [(mine, other)])
+                if not setting[0].startswith(("version of ", "unit of "))
             ]
             words = (
                 f"{name.partition(' of ')[0]} ({of_a or 'not given'}, {of_b or 'not given'})"

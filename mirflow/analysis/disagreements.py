@@ -194,10 +194,10 @@ def _label_disagreements(
     timed = ~np.isnan(length)
     fitted = fit_latent_classes(said, np.where(timed, length, 1.0), int(codes.max(initial=0)) + 1)
     disagreements: list[Disagreement] = []
-    for track, own, last in zip(tracks, cells, np.cumsum([*map(len, starts)]).tolist(), strict=True):
-        span = slice(last - len(own[0]), last)
+    for track, stretches, last in zip(tracks, cells, np.cumsum([*map(len, starts)]).tolist(), strict=True):
+        span = slice(last - len(stretches[0]), last)
         disagreements += _of_track(
-            track, names, own, said[:, span], fitted.posterior[span], codes, labels, least, shortest
+            track, names, stretches, said[:, span], fitted.posterior[span], codes, labels, least, shortest
         )
     return disagreements
 

@@ -43,9 +43,15 @@ ANYTIME = "anytime"
 """Attribute of results that hold at every look while tracks are added: the units at which intervals are narrowest."""
 
 
-def say_level(level: float) -> str:
-    """A level of confidence for people, such as ``95 %``."""
-    return f"{level:.0%}".replace("%", " %")
+def say_level(level: float | str) -> str:
+    """A level of confidence for people.
+
+    Examples
+    --------
+    >>> say_level(0.95), say_level("0.975")
+    ('95 %', '97.5 %')
+    """
+    return f"{100 * float(level):g} %"
 
 
 def say_intervals(attrs: Mapping[str, str], over: str = "") -> str:
@@ -284,11 +290,12 @@ class Query:
         Where single tracks are listed, nothing is compared over tracks, and each score is shown. Raises
         `UnknownNameError` for an unknown policy, that for undefined scores too.
         """
-        for of, policy, known in (("missing", self.missing, MISSING), ("undefined", self.undefined, UNDEFINED)):
-            if policy is not None and policy not in known:
-                raise UnknownNameError(f"policy for {of} scores", policy, known)
         listed = "track" in (as_names(self.by) or []) and "track" not in (self.across or {})
-        return self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
+        missing = self.missing or ("common" if systems > 1 and not apart and not listed else "skip")
+        for scores, policy, policies in (("missing", missing, MISSING), ("undefined", self.undefined, UNDEFINED)):
+            if policy not in policies:
+                raise UnknownNameError(f"policy for {scores} scores", str(policy), policies)
+        return missing
 
 
 OPTIONS: Mapping[str, QueryOption] = {

@@ -252,8 +252,8 @@ def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array]
                 )
             raise UnknownNameError("track coordinate", name, along)
         column = along[name]
-        texts = np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
-        distinct, inverse = np.unique(texts, return_inverse=True)
+        entries = np.array([str(entry) for entry in column.tolist()]) if column.dtype.kind in "OT" else column
+        distinct, inverse = np.unique(entries, return_inverse=True)
         places = inverse.astype(np.int64)
         if distinct.dtype.kind == "U" and len(distinct) and distinct[0] == "":  # the missing value is the last
             distinct, places = np.roll(distinct, -1), (places - 1) % len(distinct)

@@ -404,7 +404,6 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
 
 def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
-
     periodic = cell.pair.task in PERIODIC
 
     def least(change: Correction) -> float:
@@ -523,8 +522,8 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
             if enough and tracks >= MOST * max(min(count, looked), 1):
                 out_of = count if low is None else looked
                 change, score, would_be = _middle(every, group)
-                tracks = len({every[place][0].track for place in group})
-                counted = 1, 1, tracks, out_of, out_of < count, (system,)
+                number = len({every[place][0].track for place in group})
+                counted = 1, 1, number, out_of, out_of < count, (system,)
                 made.append(Cause(board.evaluation, ALL, system, change, metric, score, would_be, *counted))
                 left -= set(group)
     for place in sorted(left - weak):

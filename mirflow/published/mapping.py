@@ -344,13 +344,18 @@ class ScoreFile(Strict):
     @property
     def placeholders(self) -> tuple[str, ...]:
         """Those of the path, of the headings and of the keys, each once."""
-        keys = () if self.rows is None else (self.key or "{track}",)
+        keys = () if self.rows is None else (self.row_key,)
         return tuple(dict.fromkeys(name for text in (self.path, *self.headings, *keys) for name in Pattern(text).names))
+
+    @property
+    def row_key(self) -> str:
+        """Spelling of the keys of rows in JSON."""
+        return "{track}" if self.key is None else self.key
 
     def parse(self, text: str, name: str | Path) -> ScoreTable:
         """The table in a file's text."""
         if self.rows is not None:
-            return parse_json_table(text, self.rows, Pattern(self.key or "{track}"), name, self.leave_out)
+            return parse_json_table(text, self.rows, Pattern(self.row_key), name, self.leave_out)
         return parse_table(
             text,
             name,

@@ -362,6 +362,7 @@ def _docstring(question: Question, sections: str) -> str:
 
 def names() -> list[str]:
     """The names of all questions: those of the public functions whose home is beside this file."""
+    # Not imported, as the package itself imports from every floor for type checkers.
     return sorted(name for name, home in sys.modules["mirflow"]._HOMES.items() if home.startswith("questions."))
 
 

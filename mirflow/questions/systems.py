@@ -306,9 +306,8 @@ def overlap(
 
 
 _PAIR = "metric aggregate system other difference"
-
-
 _TEST = "wanted power level correction critical n missing"
+"""Columns for programs of plans of tracks and of annotators, before and behind their own."""
 
 
 @question(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.queries import across_of, repeats
-from ..analysis.query_options import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_test, say_undefined
+from ..analysis.query_options import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_level, say_test, say_undefined
 from ..analysis.scores import Results, names_of, show_span
 from ..analysis.selection import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
 from ..errors import counted
@@ -81,7 +81,7 @@ def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, 
     level, unit = float(attrs["level"]), attrs.get("unit") or attrs.get("unit_of_comparison", "track")
     drawn = attrs.get("cluster") or unit
     units = "tracks" if drawn == "track" else f"values of {drawn}"
-    return (f"{NO_INTERVAL}: no interval: at {100 * level:g} % it takes {attrs['least_units']} {units} or more",)
+    return (f"{NO_INTERVAL}: no interval: at {say_level(level)} it takes {attrs['least_units']} {units} or more",)
 
 
 def letters_note(ds: xr.Dataset, metric: int) -> str:
@@ -126,7 +126,7 @@ def ranks_note(ds: xr.Dataset, metric: int) -> str:
     tested = f"{say_test(str(ds['test'].values[metric]), correction)}, n = {pairs_span(ds, metric)}"
     if not ds["least_p_corrected"].values[metric] <= alpha_of(ds.attrs):
         return f"every rank is possible: so few units tell no systems apart ({tested})"
-    together = "" if correction in ("bh", "none") else f"; they hold all true ranks with {100 * level:g} % confidence"
+    together = "" if correction in ("bh", "none") else f"; they hold all true ranks with {say_level(level)} confidence"
     return f"ranks not excluded at {1 - level:.3g} ({tested}){together}"
 
 
@@ -208,7 +208,7 @@ def caption_of(ds: Results, percent: bool) -> str:
     on = on if (counts == tracks).all() else f"{show_span(counts)} of {on}"
     by = f" by {' and '.join(groupings)}" if groupings else ""
     way = " in percent" if percent else ""
-    way += f" with {100 * float(attrs['level']):g} % confidence intervals" if "low" in ds else ""
+    way += f" with {say_level(attrs['level'])} confidence intervals" if "low" in ds else ""
     over = f"{counted(systems, 'system')} on {on}{where}{by}{f',{way}' if way else ''}"
     is_better = not has_dims or attrs["orientation"] != "none"
     bold = " The best values are bold." if is_better and systems > 1 else ""
@@ -255,7 +255,7 @@ def comparison_caption(ds: xr.Dataset, metric: int, pairs: str = "") -> str:
     if not pairs:
         letters = letters_note(ds, metric)
         return f"{task}: {what} of {over}. {letters[:1].upper()}{letters[1:]}.{rules}"
-    level = "simultaneous" if by_ranks else f"{100 * float(attrs['level']):g} %"
+    level = "simultaneous" if by_ranks else say_level(attrs["level"])
     return f"{task}: differences in {what} between {pairs} of {over}, with {level} confidence intervals.{rules}"
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
-from ..analysis.query_options import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals
+from ..analysis.query_options import COMPARED_WITH, MAX_T, MISSING, MOST_SYSTEMS, say_intervals, say_level
 from ..analysis.scores import coordinate_columns
 from ..errors import counted, name_some
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
@@ -110,7 +110,7 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         rows.append((kind or str(ds["metric"].values[place]), *each, difference, *ps))
     notes = (
         f"difference: {names[0]} minus {names[1]}, of the score and of the losses by each kind of errors, with its "
-        f"{100 * float(ds.attrs['level']):g} % confidence interval (what the corrected test does not exclude)",
+        f"{say_level(ds.attrs['level'])} confidence interval (what the corrected test does not exclude)",
         *(("ratios in percent",) if percent else ()),
         *(note for note in _pair_notes(ds, 0)[0] if note.startswith(("n:", "[-]"))),
         f"p: {ds['test'].values[0]}: {TESTS[str(ds['test'].values[0])]}; p_corrected: over the kinds, by Holm (1979)",
@@ -262,7 +262,7 @@ def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[tuple[str, ...], tuple[str
     difference, low, counts = (ds[name].values[..., metric][pairs] for name in ("difference", "low", "n"))
     unit, neither = attrs["unit_of_comparison"], ds["orientation"].values[metric] == "none"
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
-    level = f"{100 * float(attrs['level']):g} %"
+    level = say_level(attrs["level"])
     policies = missing_note(attrs)
     policies += f"; {undefined_note(attrs)}" if unitwise else ""
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
@@ -404,7 +404,7 @@ _FEW = 100
 def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     """For people: the values of each system and its baseline by each metric, the gain, its interval and the verdict."""
     attrs, rows = ds.attrs, []
-    level, lacking = f"{100 * float(attrs['level']):g} %", bool(ds["n_lacking"].values.any())
+    level, lacking = say_level(attrs["level"]), bool(ds["n_lacking"].values.any())
     units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
     kinds = dict.fromkeys(ds["aggregate"].values.tolist())
     for system, baseline, metric, kind, before, after, gain, low, high, _, n, lost, verdict in _gate_rows(ds):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.inference.correlations import BETWEEN, OTHERS
-from ..analysis.query_options import say_intervals, say_test
+from ..analysis.query_options import say_intervals, say_level, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
 from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, undefined_note
@@ -183,7 +183,7 @@ def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
             *(("ratios in percent",) if in_percent else ()),
             f"oracle: the best of {len(names)} systems on each track, "
             f"{show_value(float(ds['oracle'].values[metric]), in_percent)}; better than {names[order[0]]} by {shown}",
-            f"[ ]: {100 * float(attrs['level']):g} % confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
+            f"[ ]: {say_level(attrs['level'])} confidence interval, {say_intervals(attrs, 'tracks')}{clustered}",
             f"best on: so many of {ds['n'].values[metric]} tracks, ties in equal parts; together: the best, on each "
             "track, of the systems up to this row, the next one being that which adds most",
             f"{missing_note(attrs)}; {undefined_note(attrs)}",
@@ -198,7 +198,7 @@ def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
 def correlation_tables(ds: xr.Dataset) -> list[Table]:
     """For people: for each metric the correlation of each system's scores with a covariate of the tracks."""
     attrs, tables = ds.attrs, []
-    covariate, level = attrs["covariate"], f"{100 * float(attrs['level']):g} %"
+    covariate, level = attrs["covariate"], say_level(attrs["level"])
     what = "the mean score of all other systems" if covariate == OTHERS else covariate
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     for metric, name in enumerate(ds["metric"].values.tolist()):
@@ -268,7 +268,7 @@ def agreement_table(ds: xr.Dataset) -> Table:
     notes = (
         f"Kendall's tau-b of the rankings of the {ranked}: 1 the same order, -1 the reverse one",
         *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
-        *((f"[ ]: {100 * float(attrs['level']):g} % interval, {say_intervals(attrs, 'tracks')}",) if ends else ()),
+        *((f"[ ]: {say_level(attrs['level'])} interval, {say_intervals(attrs, 'tracks')}",) if ends else ()),
         *(few_notes(ds["tau"].values[pairs], ends[0][pairs], attrs) if ends else ()),
         f"{missing_note(attrs)}; {undefined_note(attrs)}",
         *caution_notes(attrs),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED
 from ..analysis.dims import EACH, GROUPED, RUN, RUNS
 from ..analysis.queries import UNGROUPED, across_of, repeats
-from ..analysis.query_options import say_intervals, say_test
+from ..analysis.query_options import say_intervals, say_level, say_test
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
 from ..analysis.selection import EMPTY_COUNTED
 from ..analysis.signatures import Signature
@@ -456,7 +456,7 @@ def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[
     once = f"; each {unit} counts once" if unit != "track" else ""
     level = float(attrs["level"])
     over = "tracks" if unit == "track" and not cluster else drawn
-    note = f"[ ]: {100 * level:g} % confidence interval, {say_intervals(attrs, over)}{once}"
+    note = f"[ ]: {say_level(level)} confidence interval, {say_intervals(attrs, over)}{once}"
     return (note, *few)
 
 

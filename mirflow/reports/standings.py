@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.query_options import MOST_SYSTEMS
+from ..analysis.query_options import MOST_SYSTEMS, say_level
 from ..analysis.scores import Results, names_of
 from ..errors import counted
 from ..metrics.measures import SIGN_OF
@@ -239,11 +239,11 @@ class Standings:
         """
         scale, (told, rest) = _Scale.of(replace(self, rows=self.rows[:most])), self._rest()
         bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
-        ends = "Difference to the leader" if scale.leader is not None else f"{100 * self.level:g} % interval"
+        ends = "Difference to the leader" if scale.leader is not None else f"{say_level(self.level)} interval"
         about = ""
         if bounded:
             gap = " of the difference to the leader, of all systems together" if scale.leader is not None else ""
-            about = f"Lines: {100 * self.level:g} % intervals{gap}."
+            about = f"Lines: {say_level(self.level)} intervals{gap}."
         words = "How often it is the best of all where the tracks are drawn anew"
         known = any(row.first and row.relation in (LEADER, ALIKE) for row in self.rows[:most])
         first = [node("span", "Chance to lead", kind="often", title=words)] if known else []
@@ -314,7 +314,7 @@ class Standings:
     def _interval(self, row: Standing) -> list[Node | str]:
         if math.isnan(row.low):
             return []
-        return [f" ({100 * self.level:g} % interval ", self._number(row.low), " to ", self._number(row.high), ")"]
+        return [f" ({say_level(self.level)} interval ", self._number(row.low), " to ", self._number(row.high), ")"]
 
 
 def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:

@@ -175,8 +175,9 @@ class TestMissing:
     def test_unknown_policies(self):
         with pytest.raises(UnknownNameError, match="policy for missing scores 'comon'; did you mean 'common'"):
             one_system().mirflow.query(missing="comon")
-        with pytest.raises(UnknownNameError, match="policy for undefined scores 'drop'"):
-            one_system().mirflow.query(undefined="drop")
+        for policy in ("drop", None):
+            with pytest.raises(UnknownNameError, match=f"policy for undefined scores '{policy}'"):
+                one_system().mirflow.query(undefined=policy)
 
 
 class TestUndefined:

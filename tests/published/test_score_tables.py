@@ -191,6 +191,10 @@ def test_all_problems_of_a_mapping_at_once(tmp_path: Path) -> None:
             {"metrics": {"majmin": "majmin"}, "track": {}},
             r"names its tracks nowhere: write \{track\} in path, headings or key",
         ),
+        (
+            {"metrics": {"majmin": "majmin"}, "path": "scores.json", "rows": "", "key": "", "track": {}},
+            "names its tracks nowhere",
+        ),
         ({"metrics": {"majmin": "majmin"}, "track": {"column": "track", "pattern": "x"}}, "expected one placeholder"),
         (
             {"metrics": {"majmin": "majmin"}, "track": {"column": "track", "name": "x"}},

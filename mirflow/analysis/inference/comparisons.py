@@ -398,8 +398,10 @@ def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
     labels = list(product(*(result[dim].values.tolist() for dim in dims)))
     # Of deviations neither high nor low ones are better.
     spreads = {dim for dim, names in across_of(result.attrs).items() if "std" in names}
-    deviates = [[name for dim, name in zip(dims, label, strict=True) if dim in spreads] for label in labels]
-    orientation = ["none" if "std" in own else result.attrs["orientation"] for own in deviates]
+    deviates = [
+        any(dim in spreads and name == "std" for dim, name in zip(dims, label, strict=True)) for label in labels
+    ]
+    orientation = ["none" if deviation else result.attrs["orientation"] for deviation in deviates]
     names = [", ".join([result.attrs["metric"], *label]) for label in labels]
     along = {"orientation": ("metric", np.array(orientation)), "unit": ("metric", np.array([""] * len(names)))}
     return part.drop_dims(["track", "metric"]).assign_coords({"metric": np.array(names, dtype=str), **along})

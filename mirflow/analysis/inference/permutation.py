@@ -237,7 +237,7 @@ class SwappedRatios:
         return cls(total, np.abs(ratios.above).sum(axis=0), ratios.denominator, ratios.clusters, ratios)
 
     def signed(self, signs: Float | SignedSums) -> SignedSums:
-        """The sums under swaps float64 (replicates, clusters); sums that are stored are the same."""
+        """The sums under swaps float64 (replicates, clusters); stored sums are returned as they are."""
         if isinstance(signs, SignedSums):
             return signs
         assert self.ratios is not None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...analysis.query_options import DEFAULT_LEVEL
+from ...analysis.query_options import DEFAULT_LEVEL, say_level
 from ...cli.common_options import LEVEL, Command, CommandFamily, Decorated, LocalPath, ReadingCommand
 from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
@@ -554,7 +554,7 @@ def agreement_tables(judgements: Collection, people: bool, level: float | None =
         notes.append("compared: pairs of a query and a candidate with at least two judgements")
         if "low" in others:
             drawn = f"percentiles of {others.attrs['replicates']} bootstraps over the queries"
-            notes.append(f"low, high: {others.attrs['level']:.0%} interval, {drawn}")
+            notes.append(f"low, high: {say_level(others.attrs['level'])} interval, {drawn}")
         add(measured, "other measures of agreement", notes)
     if broad and "value" in columns:
         add_dataset(fine_within_broad(judgements), "fine judgements within broad categories")

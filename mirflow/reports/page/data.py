@@ -20,7 +20,7 @@ from ...analysis.inference.resampling import Resampling
 from ...analysis.lookup import find_measures
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.queries import headline_metrics
-from ...analysis.query_options import DEFAULT_LEVEL, MISSING, Query, say_intervals, say_level
+from ...analysis.query_options import DEFAULT_LEVEL, MISSING, Query, alpha_of, say_intervals, say_level
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
 from ...analysis.selection import (
     STORES,
@@ -153,7 +153,7 @@ def describe_inference(
         if np.isnan(value).all():
             continue
         few = [f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, found.attrs)]
-        level = say_level(float(found.attrs["level"]))
+        level = say_level(found.attrs["level"])
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
         both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
@@ -479,9 +479,10 @@ def _pack_aggregates(numbers: EvaluationNumbers, metric: int, kinds: Sequence[st
 
 
 def describe_words() -> dict[str, Any]:
-    """Facts that the page shares with commands and figures: aggregates, policies, signs of verdicts, and colours."""
+    """Facts that the page shares with commands and figures: levels, aggregates, policies, signs, and colours."""
     return {
         "level": say_level(DEFAULT_LEVEL),
+        "significance": alpha_of({"level": str(DEFAULT_LEVEL)}),
         "aggregates": {
             name: {
                 "title": aggregate_in_words(name),

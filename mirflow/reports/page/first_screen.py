@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...analysis.query_options import say_level
 from ...errors import counted
 from ...metrics.aggregates import RATIOS
 from ..standings import DECIMALS, LEADER, WORSE, Node, Standings, node, text_of, to_html
@@ -136,7 +137,7 @@ class FirstScreen:
         if not math.isnan(second.gap_low):
             ends = sorted(-standings.sign * end for end in (second.gap_low, second.gap_high))
             words = " to ".join(standings.show_signed(end) for end in ends)
-            interval = f"{100 * standings.level:g} % interval of all systems together: {words}"
+            interval = f"{say_level(standings.level)} interval of all systems together: {words}"
         verdict = f" {told}" if told else ""
         better, worse = int((pair.gains > 0).sum()), int((pair.gains < 0).sum())
         enough = len(pair.gains) >= FEWEST

@@ -69,7 +69,7 @@ def _pack(scores: xr.Dataset, variable: str, measure: Measure, kind: str, group:
     value, low, high = (found[name].values for name in ("value", "low", "high"))
     (dim,) = found["value"].dims[1:]
     few = [f"{note[0].upper()}{note[1:]}." for note in few_notes(value, low, found.attrs)]
-    level = say_level(float(found.attrs["level"]))
+    level = say_level(found.attrs["level"])
     how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
     number, counted = found["n_values"].values.max(axis=0), "Tracks"
     if kind in _RATIOS:

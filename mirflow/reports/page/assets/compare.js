@@ -1,6 +1,7 @@
 /** Two systems track by track, and which systems find the same tracks hard. */
 
 import { goTo } from "./bars.js";
+import { CONTENTS } from "./data.js";
 import { choice, el, hover, moreButton, named, opener, section, svg, table, th, tintedCell } from "./dom.js";
 import { readShown } from "./filter.js";
 import { WHOLE, fittingInference, rankSystems } from "./leaderboard.js";
@@ -76,7 +77,7 @@ function testOf(state, of, against) {
   const difference = of === first ? gap : -gap;
   const ends = low === null || high === null ? [] : of === first ? [low, high] : [-high, -low];
   const write = signed(formatter(about, percent));
-  const told = p === null || Number.isNaN(p) ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p <= 0.05 ? "told apart" : "not told apart"}`;
+  const told = p === null || Number.isNaN(p) ? "" : `, p ${p < 0.0005 ? "< 0.001" : `= ${p.toFixed(3)}`}: ${p <= CONTENTS.significance ? "told apart" : "not told apart"}`;
   return el("p", { class: "difference" }, el("b", { "data-value": difference, "data-ends": ends.join(" "), "data-p": p }, `${write(difference)}${unitOf(about, percent)}`),
     `${ends.length ? ` [${ends.map(write).join(", ")}]` : ""}${told}`,
     now.systems.length > 2 ? el("small", { class: "quiet" }, " Interval and p are those of all pairs of systems together.") : null);
