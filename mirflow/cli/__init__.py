@@ -31,9 +31,9 @@ from ..interruption import Interrupted, stop_answering
 from ..plugins import COMMANDS, find, find_all
 from ..questions import Question, names
 from ..questions import find as find_question
-from . import output
+from . import output as exits
 from .common_options import Command, label_stores, option, settings_of, stores_argument
-from .output import FAILED, choose_format, echo, emit, for_people, given_options, output_options
+from .output import SIMPLER, choose_format, echo, emit, for_people, given_options, output_options, shows_styles
 
 SECTIONS = {
     "first": "Begin with",
@@ -62,8 +62,8 @@ _MEANT = {
     "-n": ("--worst",),
 }
 """Options of other programs, and those that do the same here, of which a command has at most one."""
-_STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
-_EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
+_STOPPED = (exits.HUNG_UP, exits.INTERRUPTED, exits.TERMINATED)
+_EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exits.MEANINGS.items())
 
 
 class Commands(click.Group):
@@ -128,7 +128,7 @@ class Commands(click.Group):
         for stream in (sys.stdout, sys.stderr):
             # Names may contain characters that a terminal cannot show; commands must not fail because of them.
             if hasattr(stream, "reconfigure") and (stream.encoding or "").lower().replace("-", "") != "utf8":
-                stream.reconfigure(errors=output.SIMPLER)
+                stream.reconfigure(errors=SIMPLER)
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = partial(_show_warning, warnings.showwarning)
@@ -144,7 +144,7 @@ class Commands(click.Group):
         # clean-up complains about unfinished work.
         if stop_answering() and code in _STOPPED:
             _discard(sys.stderr)
-        sys.exit(code if isinstance(code, int) else output.OK)
+        sys.exit(code if isinstance(code, int) else exits.OK)
 
     def invoke(self, context: click.Context) -> Any:
         """Run the named command; click would exit with 1 if the output is closed."""
@@ -157,9 +157,9 @@ class Commands(click.Group):
     def _report(self, error: BaseException) -> int:
         if isinstance(error, BrokenPipeError):
             _discard(sys.stdout)
-            return output.BROKEN_PIPE
+            return exits.BROKEN_PIPE
         if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
-            return _print_message("interrupted", output.INTERRUPTED)
+            return _print_message("interrupted", exits.INTERRUPTED)
         if isinstance(error, click.ClickException):
             message = error.message
             if isinstance(error, click.NoSuchOption) and error.ctx is not None:
@@ -168,25 +168,25 @@ class Commands(click.Group):
                     message += f" Did you mean {near}?" if near not in message.split() else ""
             vars(error)["message"] = visible(message)
             error.show()
-            return output.BAD_INPUT
+            return exits.BAD_INPUT
         if self.debug:
             traceback.print_exception(error)
         if isinstance(error, MemoryError):
-            return _print_message("error: out of memory: a file is too large for this process", output.BAD_INPUT)
+            return _print_message("error: out of memory: a file is too large for this process", exits.BAD_INPUT)
         if not isinstance(error, MirflowError | OSError):  # a bug
             hint = "" if self.debug else "; please report it with the output of `mirflow --debug`"
-            return _print_message(f"internal error: {type(error).__name__}: {error}{hint}", output.INTERNAL)
+            return _print_message(f"internal error: {type(error).__name__}: {error}{hint}", exits.INTERNAL)
         message = shorten_quotes(str(error))
         if isinstance(error, OSError) and error.filename is not None:
             message = f"{error.filename}: {error.strerror}"
-        code = output.STORE if isinstance(error, StoreError) else output.BAD_INPUT
+        code = exits.STORE if isinstance(error, StoreError) else exits.BAD_INPUT
         if isinstance(error, RunError) and not isinstance(error, PruneError | SchedulerError):
-            code = output.FAILED
+            code = exits.FAILED
         return _print_message(f"error: {message}", code)
 
 
 def _print_message(message: str, code: int) -> int:
-    red = code not in _STOPPED and output.shows_styles(sys.stderr)
+    red = code not in _STOPPED and shows_styles(sys.stderr)
     with suppress(OSError):  # the terminal may have been closed
         click.secho(visible(message), err=True, color=red, fg="red" if red else None)
     return code
@@ -199,7 +199,7 @@ def _discard(stream: TextIO) -> None:
 
 def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     if issubclass(category, MirflowWarning):
-        output.echo(f"warning: {shorten_quotes(str(message))}", err=True)
+        echo(f"warning: {shorten_quotes(str(message))}", err=True)
     else:
         usual(message, category, *place, **more)
 
@@ -305,7 +305,7 @@ def _answer(
     for failure in result.failures:
         echo(failure, err=True)
     if result.failures:
-        click.get_current_context().exit(FAILED)
+        click.get_current_context().exit(exits.FAILED)
 
 
 @click.group(
