@@ -551,7 +551,8 @@ def _usual_places(name: str, fields: int, *, keyed: bool) -> Mapping[str, int]:
     kind, width = KINDS[name], fields - keyed
     if kind.unclear and width > len(kind.usual_order):
         return {}
-    usual = kind.narrow_order if width <= len(kind.narrow_order) else kind.usual_order
+    narrow = width <= len(kind.narrow_order) and (width > 0 or kind.listed)
+    usual = kind.narrow_order if narrow else kind.usual_order
     places = {"track": 0} if keyed else {}
     places |= {column: index for index, column in enumerate(usual, keyed)}
     if not kind.listed and not kind.narrow_order:

@@ -20,7 +20,7 @@ from ..annotations.schema import HEADINGS, KINDS, TASK_KINDS, Kind, kind_of
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
 from ..theory.pitch import HIGHEST_MIDI
-from .options import AUTO, KEYS, Reading
+from .options import AUTO, KEYS, OPTIONS, Reading
 
 Rows = Sequence[tuple[int, Sequence[str]]]
 """Fields of rows with their lines."""
@@ -293,16 +293,27 @@ _THOUSANDTHS = frozenset(("ms", "msec", "millis", "milliseconds"))
 
 
 def spell(options: Mapping[str, Any]) -> str:
-    """Options of reading as keys of a pipeline and, in brackets, as they are typed."""
+    """Options of reading as keys of a pipeline and, in brackets, as they are typed.
+
+    Examples
+    --------
+    >>> spell({"format": "csv", "header": False, "columns": {"label": 0}})
+    'format: csv and header: false and columns: {label: 0} (--input-format csv --no-header --columns label=0)'
+    """
     keys, typed = [], []
     for name, value in options.items():
+        flag = OPTIONS[name].spelling or name.replace("_", "-")
         if name == "columns":
             keys.append(declare_columns(value))
             text = ",".join(f"{column}={where}" for column, where in value.items())
+        elif isinstance(value, bool):
+            keys.append(f"{name}: {str(value).lower()}")
+            typed.append(f"--{flag}" if value else f"--no-{flag}")
+            continue
         else:
             text = ",".join(value) if isinstance(value, list) else str(value)
             keys.append(f"{name}: [{text}]" if isinstance(value, list) else f"{name}: {text}")
-        typed.append(f"--{name.replace('_', '-')} {shlex.quote(text)}")
+        typed.append(f"--{flag} {shlex.quote(text)}")
     return f"{' and '.join(keys)} ({' '.join(typed)})"
 
 

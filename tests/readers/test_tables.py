@@ -145,6 +145,7 @@ def test_a_wrong_row_spoils_its_track_and_no_other(tmp_path: Path, text: str, me
     ("text", "options", "message"),
     [
         (b"x\tjazz\n\tjazz\n", {}, r"a\.tsv:2: the row has no track"),
+        (b"track,time\nx,2\ny,3\n", {}, r"a\.tsv:1: the header has no column label: only 'track' is known"),
         (b"x\tj\xffzz\n", {}, "cannot be decoded"),
         (b"track\tlabel\nx\tjazz\n", {"columns": {"track": "trck", "label": "label"}}, "did you mean 'track'"),
         (b"x\tjazz\n", {"columns": {"track": 0, "label": 1, "pitch": 2}}, "labels have no column 'pitch'"),
