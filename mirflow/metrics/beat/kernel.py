@@ -211,8 +211,9 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     """P-score of pairs with at least two beats on each side: score, denominator, and whether it is measurable.
 
     The window is a share of the reference's median interval to either side. With ``remove_offset``, impulse trains
-    start at the first beat of either side instead of 0 s. The denominator is the larger number of beats or of impulses.
-    If all reference beats are in one frame, the pair is not measurable and its score 0.
+    start at the first beat of either side instead of 0 s. The denominator is the larger number of beats or of impulses;
+    windows with a fraction of half a frame are rounded as ``rounding`` says. If all reference beats are in one frame,
+    the pair is not measurable and its score 0.
     """
     reference, estimate = batch.reference, batch.estimate
     offset = np.zeros(len(reference))

@@ -411,7 +411,8 @@ _NEAREST, _HELD = (
     for resampling in ("nearest", "hold")
 )
 _AT_REFERENCE = "mir_eval 0.8.2: estimates are interpolated at the times of the reference"
-_ON_FRAMES, _MIREX = "frames of 10 ms with the", ((HOP, *GRIDS), partial(evidence, hop=float(HOP)), "@downie2010")
+_ON_FRAMES = "frames of 10 ms with the"
+_MIREX = (HOP, *GRIDS), partial(evidence, hop=float(HOP)), "@downie2010"  # what both conventions of MIREX share
 MIR_EVAL, MIREX, MIREX_HOLD = (
     Convention(name, summary, metrics, clean, score, grids, explain=explain, literature=literature)
     for name, summary, metrics, grids, explain, literature in (

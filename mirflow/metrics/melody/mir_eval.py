@@ -177,7 +177,7 @@ def resample_melody_series(
     >>> cents.tolist(), voicing.tolist()
     ([3.0, 4.0, 0.0], [1.0, 1.0, 0.0])
     """
-    _check_times(kind, times, times_new)
+    _check_arguments(kind, times, times_new)
     if times.shape == times_new.shape and np.allclose(times, times_new):
         return frequencies, voicing
     if not times_new.size:
@@ -226,7 +226,7 @@ def to_cent_voicing(
         for column in (frequency, *([] if voicing is None else [voicing])):
             if column.shape != time.shape or time.ndim != 1:
                 raise ValueError(f"{name} times, frequencies and voicing must be 1-d arrays of the same length")
-        _check_times(kind, time)
+        _check_arguments(kind, time)
         if not np.isfinite(frequency).all():
             raise ValueError(f"{name} frequencies must be finite")
     if hop is not None and not 0 < hop < np.inf:
@@ -260,7 +260,7 @@ def _row(time: Array, frequency: Array, voicing: Array | None) -> Ragged:
     )
 
 
-def _check_times(kind: str, *series: Array) -> None:
+def _check_arguments(kind: str, *series: Array) -> None:
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
     for times in series:

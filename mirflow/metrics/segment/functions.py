@@ -110,10 +110,11 @@ def _seconds(measure: Measure, time: Float) -> Float:
     return time / 1000 if measure["times"] == MS else time
 
 
-_EXTENTS, _TIMED = "compared time: that of the reference, of both sides or of either side", ("exact", MS)
+_EXTENTS = "compared time: that of the reference, of both sides or of either side"
+_TIMES = "unmodified, or truncated to whole milliseconds as in MIREX 2025"
 _PARAMETERS = (
-    Parameter("extent", "reference", "", ("reference", "common", "given"), _EXTENTS),
-    Parameter("times", "exact", "", _TIMED, "unmodified, or truncated to whole milliseconds as in MIREX 2025"),
+    Parameter("extent", "reference", choices=("reference", "common", "given"), help=_EXTENTS),
+    Parameter("times", "exact", choices=("exact", MS), help=_TIMES),
 )
 _of_labels = partial(
     metric, needs=FUNCTIONS, default=False, parameters=_PARAMETERS, perfect_exceptions="0 without labels"

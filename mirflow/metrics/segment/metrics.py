@@ -92,7 +92,7 @@ _WINDOW = Parameter("window", 0.5, "s", help="largest distance of boundaries tha
 _BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", least=0, mir_eval="beta")
 _TRIM = Parameter("trim", False, help="leave out the first and last boundary of each side", mir_eval="trim")
 _MATCHINGS, _MEDIANS = ("optimal", "nearest"), ("middle", "upper")
-_MATCHING = Parameter("matching", "optimal", "", _MATCHINGS, "largest matching, or nearest boundaries first")
+_MATCHING = Parameter("matching", "optimal", choices=_MATCHINGS, help="largest matching, or nearest boundaries first")
 _MEDIAN = Parameter("median", "middle", "", _MEDIANS, "for even numbers: mean of the middle two, or the upper one")
 _FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=0, mir_eval="frame_size")
 _EXACT = replace(_FRAME, help="distance of the frames; exact: durations instead of frames", words=(kernel.EXACT,))

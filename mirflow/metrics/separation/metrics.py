@@ -164,10 +164,10 @@ def _match_names(
             if names[-1].count(name) > 1:
                 raise UnpairedError(f"two {side} sources are called {name!r}")
     wanted, estimated = names
-    count, found = int(references.counts[0][row]), int(estimates.counts[0][other])
+    count, estimate_count = int(references.counts[0][row]), int(estimates.counts[0][other])
     if not wanted or not estimated:
-        if count != found:
-            raise UnpairedError(f"{found} estimated sources for {count} reference sources")
+        if count != estimate_count:
+            raise UnpairedError(f"{estimate_count} estimated sources for {count} reference sources")
         return tuple(wanted or (f"{number:02d}" for number in range(count))), list(range(count))
     missing = [repr(name) for name in wanted if name not in estimated]
     if missing:
