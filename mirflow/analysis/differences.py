@@ -120,16 +120,16 @@ def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list
         place = {name: at for at, name in enumerate(names_of(side.ds, "metric"))}
         version = coords_of(side.ds, "metric").get("version")
         parameters = side.ds.attrs.get("parameters", {})
-        own: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for pair in pairs:
             metric, label = pair[index], label_of(pair)
             if version is not None:
-                own[f"version of {label}"] = _text(version[place[metric]])
+                settings[f"version of {label}"] = _text(version[place[metric]])
             if pair[0] != pair[1]:
-                own[f"unit of {label}"] = names_of(side.ds, "unit")[place[metric]] or "none"
+                settings[f"unit of {label}"] = names_of(side.ds, "unit")[place[metric]] or "none"
             for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
-                own[f"{name} of {label}"] = _text(value)
-        described.append(own)
+                settings[f"{name} of {label}"] = _text(value)
+        described.append(settings)
     return _differing(a, b, *described)
 
 
@@ -267,7 +267,7 @@ def _dataset(
         ),
     }
     named, *texts = (np.array([setting[at] for setting in settings], dtype=str) for at in range(3))
-    differing = {f"setting_{side}": ("setting", own) for side, own in zip(_SIDES, texts, strict=True)}
+    differing = {f"setting_{side}": ("setting", values) for side, values in zip(_SIDES, texts, strict=True)}
     return xr.Dataset({**variables, **differing}, {**coords, "setting": named}, {"a": a.label, "b": b.label, **about})
 
 

@@ -320,7 +320,8 @@ class ScoreSelection:
         coords: dict[str, Any] = {"_aggregate": ("metric", np.array(self.aggregates, dtype=str))}
         for dim in ("system", "track", "metric"):
             places = [*self.kinds] if dim == "metric" else slice(None)
-            coords |= {name: (dim, one[places]) for name, one in {dim: ds[dim].values, **coords_of(ds, dim)}.items()}
+            along = {dim: ds[dim].values, **coords_of(ds, dim)}
+            coords |= {name: (dim, values[places]) for name, values in along.items()}
         return plain_dataset({}, coords, {**ds.attrs, **attrs})
 
 

@@ -160,7 +160,7 @@ class Resampling:
             size = 4 * -(-units // 32)
             words = (rng.integers(0, 256, (part.stop - part.start, size), np.uint8) for part in parts)
             bits = (np.unpackbits(word, axis=1, count=units) for word in words)
-        return (np.where(one == 0, 1.0, -1.0) for one in bits), listed
+        return (np.where(flipped == 0, 1.0, -1.0) for flipped in bits), listed
 
     def lists_signs(self, units: int) -> bool:
         """True if so few units are swapped in every way there is, instead of at random."""
