@@ -1,4 +1,4 @@
-"""Collections: ragged, labelled, and never mutilated in silence."""
+"""Collections: ragged, labelled, and never mutilated in silence; labels as codes into a shared vocabulary."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def coded(*codes: int, words: tuple[str, ...] = WORDS) -> CodedLabels:
     return CodedLabels(words, np.array(codes, dtype=np.int64))
 
 
-def test_it_is_a_sequence_of_texts():
+def test_coded_labels_are_a_sequence_of_texts():
     labels = coded(2, 0, 2)
     assert (len(labels), labels[1], labels[-1], list(labels[1:])) == (3, "x", "z", ["x", "z"])
     assert labels == ["z", "x", "z"]
@@ -203,7 +203,7 @@ def test_rows_are_the_same_whichever_way_labels_are_reported(rows):
     assert texts[0] == texts[1]
 
 
-def test_a_dataset_has_them_as_text():
+def test_a_dataset_has_coded_labels_as_text():
     dataset = to_dataset(Annotation("ranking", {"value": np.array([2.0, 1.0])}, coded(1, 0)))
     assert dataset.label.values.tolist() == ["y", "x"]
     assert from_dataset(dataset).labels == ["y", "x"]

@@ -1,4 +1,4 @@
-"""Common time grids: the union of boundaries, frames, and the reference's own boundaries."""
+"""Common time grids, of boundaries and of frames: every kind as plain loops and pretty_midi have it, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notes from MIDI files."""
+"""MIDI files: notes, what the sustain pedal does to them, and what is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may be asked of a reader."""
+"""Options of readers and formats of files: what is declared of each is what is read."""
 
 from __future__ import annotations
 

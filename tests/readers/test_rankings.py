@@ -1,4 +1,4 @@
-"""Rankings in rows, in lists of one line a query, and in files of TREC; judgements and alignments with a score."""
+"""Rankings in rows, in lists of one line a query, in files of TREC, and of groups; judgements, following of scores."""
 
 from __future__ import annotations
 

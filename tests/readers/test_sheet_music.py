@@ -1,4 +1,4 @@
-"""Sheet music from the text of MV2H, MIDI and MusicXML."""
+"""Scores: sheet music from the text of MV2H, MIDI and MusicXML, chords and keys from MusicXML and kern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags in wide tables: arrays of tracks x tags with names, lists of tags as MTG-Jamendo's, and what is refused."""
+"""Tags in wide tables, as arrays of tracks x tags and lists of MTG-Jamendo, and of single tracks in text and JAMS."""
 
 from __future__ import annotations
 

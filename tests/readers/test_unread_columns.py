@@ -1,4 +1,4 @@
-"""Columns and fields of text that are not read: errors, remarks, or left out by declaration."""
+"""Columns and fields of text that are not read or hold implausible numbers: errors, remarks, or left out."""
 
 from __future__ import annotations
 
