@@ -55,9 +55,7 @@ class LabelMap:
 
     def map(self, labels: Iterable[str]) -> list[str]:
         """Map labels; empty labels stay empty."""
-        every = list(labels)
-        known = {label: result for label, result in self._known(every).items() if result is not None}
-        return [known.get(label, label if self.default is None else self.default) for label in every]
+        return self._replaced(list(labels))[0]
 
     def apply(self, annotation: Annotation) -> Annotation:
         """Map the labels of an annotation, if it has any.
@@ -66,8 +64,7 @@ class LabelMap:
         """
         if annotation.labels is None:
             return annotation
-        known, labels = self._known(annotation.labels), self.map(annotation.labels)
-        lost = [label for label in annotation.labels if known[label] is None]
+        labels, lost = self._replaced(annotation.labels)
         account, count = annotation.account, sum(map(bool, labels))
         if self.default is not None and len(lost) > 1 and 2 * len(lost) > count:
             shown = ", ".join(map(repr, sorted(set(lost))[:3]))
@@ -76,16 +73,20 @@ class LabelMap:
             account = (*account, remark)
         return replace(annotation, labels=labels, account=account)
 
-    def _known(self, labels: Iterable[str]) -> dict[str, str | None]:
-        """Replacements of labels; None for labels missing from the map."""
+    def _replaced(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The results of labels, and the labels that are missing from the map."""
         results = [*dict(self.equal).values(), *dict(self.contain).values(), *([self.default] if self.default else [])]
-        known: dict[str, str | None] = {}
         equal = {result.lower(): result for result in results} | dict(self.equal) | {"": ""}
+        mapped: dict[str, str] = {}
         for label in dict.fromkeys(labels):
             lowered = label.lower()
-            parts = (other for part, other in self.contain if part in lowered)
-            known[label] = equal[lowered] if lowered in equal else next(parts, None)
-        return known
+            result = equal.get(lowered)
+            if result is None:
+                result = next((other for part, other in self.contain if part in lowered), None)
+            if result is not None:
+                mapped[label] = result
+        missing = [label for label in labels if label not in mapped]
+        return [mapped.get(label, label if self.default is None else self.default) for label in labels], missing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
