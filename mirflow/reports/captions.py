@@ -71,6 +71,11 @@ NO_INTERVAL = "[-]"
 """Stands where so few units have no interval."""
 
 
+def say_units(unit: str) -> str:
+    """What is counted or drawn: tracks, or values of one of their coordinates."""
+    return "tracks" if unit == "track" else f"values of {unit}"
+
+
 def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """Say why some values have no interval.
 
@@ -80,8 +85,8 @@ def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, 
         return ()
     level, unit = float(attrs["level"]), attrs.get("unit") or attrs.get("unit_of_comparison", "track")
     drawn = attrs.get("cluster") or unit
-    units = "tracks" if drawn == "track" else f"values of {drawn}"
-    return (f"{NO_INTERVAL}: no interval: at {say_level(level)} it takes {attrs['least_units']} {units} or more",)
+    least = f"{attrs['least_units']} {say_units(drawn)}"
+    return (f"{NO_INTERVAL}: no interval: at {say_level(level)} it takes {least} or more",)
 
 
 def letters_note(ds: xr.Dataset, metric: int) -> str:

@@ -27,6 +27,7 @@ from .captions import (
     letters_note,
     missing_note,
     pairs_span,
+    say_units,
     skips_a_system,
     title_in,
     titles_of,
@@ -465,9 +466,10 @@ def _loss_notes(ds: xr.Dataset) -> Iterator[str]:
     least, beyond = int(n[passed].min(initial=_FEW)), (1 - float(ds.attrs["level"])) / 2
     if least < _FEW:
         rare = math.ceil(1 / (1 - beyond ** (1 / least)))
+        units = say_units(ds.attrs["unit_of_comparison"])
         yield (
-            f"losses on fewer than one in {rare} tracks cannot be seen: that {counted(least, 'track')} hold none of "
-            f"them is likelier than {100 * beyond:.3g} %"
+            f"losses on fewer than one in {rare} {units} cannot be seen: that {least} {units} hold none of them is "
+            f"likelier than {100 * beyond:.3g} %"
         )
 
 
@@ -557,12 +559,13 @@ def _gate_sentence(row: tuple[Any, ...], attrs: Mapping[str, Any], percent: bool
     margin = f"by more than {attrs['margin']:g}: " if attrs["margin"] else ": "
     size, interval = show_value(abs(gain), percent), show_interval((low, high), percent, gain)
     signed = f"the difference is {show_value(gain, percent)} {interval}"
+    units = say_units(attrs["unit_of_comparison"])
     return {
         "better": f"{system} is better than {baseline} by {size} {interval}",
         "not worse": f"{system} is not worse than {baseline} {margin}{signed}".replace(" : ", ": "),
         "worse": f"{system} is worse than {baseline} by {size}: {interval}",
         "perhaps worse": f"{system} is not shown to be within {attrs['margin']:g} of {baseline}: {signed}",
-        "too few tracks": f"{system} has too few tracks in common with {baseline} for an interval ({n})",
+        "too few tracks": f"{system} has too few {units} in common with {baseline} for an interval ({n})",
         "lacks tracks": f"{system} has no score of {counted(lacking, 'track')} that {baseline} has",
     }[verdict]
 

@@ -12,7 +12,7 @@ from ..analysis.inference.correlations import BETWEEN, OTHERS
 from ..analysis.query_options import say_intervals, say_level, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
-from .captions import caution_notes, few_notes, missing_note, ranks_note, title_in, undefined_note
+from .captions import caution_notes, few_notes, missing_note, ranks_note, say_units, title_in, undefined_note
 from .comparisons_tables import best_first, columns_table, comparison_title, listed_pairs, pairs_note
 from .layout import show_interval, show_value, title_of, together
 from .tables import Table
@@ -85,7 +85,7 @@ def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> 
     )
     kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
     clustered = f", {together(ds.attrs['cluster'])}" if ds.attrs["cluster"] else ""
-    unit = "tracks" if ds.attrs["unit_of_comparison"] == "track" else f"values of {ds.attrs['unit_of_comparison']}"
+    unit = say_units(ds.attrs["unit_of_comparison"])
     drawn = f"{ds.attrs['replicates']} bootstrap replicates over {unit}{clustered}"
     notes = (
         f"{kind}: {DECLARED[kind].words}",

@@ -63,7 +63,7 @@ def test_units_that_are_no_tracks_have_tables_too(tmp_path):
         np.stack([BASE, BASE + 0.1])[..., np.newaxis], systems=["base", "better"], track_meta={"half": half}
     )
     store = write_store(tmp_path / "s.zarr", {"beat": ds})
-    assert "too few tracks" in printed("compare", store, "--baseline", "base", "--unit", "half")
+    assert "too few values of half" in printed("compare", store, "--baseline", "base", "--unit", "half")
 
 
 def test_intervals_hold_those_of_the_comparison_of_two_systems(store):
