@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import ast
 import csv
+import importlib
 import io
 import json
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -558,6 +560,17 @@ class TestHelp:
         assert invoke("hello").stdout == "hello\n"
         assert re.search(r"^  hello +Say hello\.$", invoke("--help").stdout, re.MULTILINE)
         monkeypatch.delitem(sys.modules, "mirflow.cli.greetings")
+
+    def test_every_command_of_a_file_is_listed(self):
+        listed = {file: set(commands) for file, commands in mirflow.cli.FILES.items()}
+        for info in pkgutil.iter_modules(mirflow.cli.__path__):
+            module = vars(importlib.import_module(f"mirflow.cli.{info.name}"))
+            made = {name: command for name, command in module.items() if isinstance(command, click.Command)}
+            inner = [
+                each for group in made.values() if isinstance(group, click.Group) for each in group.commands.values()
+            ]
+            commands = {name.removesuffix("_command") for name, command in made.items() if command not in inner}
+            assert commands == listed.get(info.name, set()), info.name
 
     def test_a_command_does_not_import_the_others(self):
         loaded = last_line(["check", "--help"], "[name for name in sys.modules if name.startswith('mirflow.cli.')]")
