@@ -91,15 +91,15 @@ def test_a_page_about_real_data(name, shipped_store, tmp_path, visit):
 def test_a_campaign_by_keys_alone(shipped_store, tmp_path, visit):
     """From the top of the page about MIREX 2013: another metric, then a track, without a pointer."""
     write_page(shipped_store("mirex2013-ace"), tmp_path / "page.html", timelines=3)
-    page = visit(tmp_path / "page.html")
+    page = visit(tmp_path / "page.html", unfolded=False)
     page.evaluate(LISTEN)
 
-    def tab_to(selector: str) -> None:
-        for _ in range(60):
-            page.keyboard.press("Tab")
+    def tab_to(selector: str, key: str = "Tab") -> None:
+        for _ in range(12):
+            page.keyboard.press(key)
             if page.evaluate("selector => document.activeElement.matches(selector)", selector):
                 return
-        raise AssertionError(f"no Tab leads to {selector}")
+        raise AssertionError(f"no {key} leads to {selector}")
 
     first = values_in(page)
     tab_to("#controls select[name=metric]")
@@ -110,6 +110,9 @@ def test_a_campaign_by_keys_alone(shipped_store, tmp_path, visit):
         arg=max(first.values())[0],
     )
     assert values_in(page).keys() == first.keys()
+    tab_to("#tabs button[aria-current]", "Shift+Tab")
+    tab_to("#tabs button:nth-of-type(3)")
+    page.keyboard.press("Enter")
     tab_to("#tracks button.link")
     look_and_listen(page)
     assert page.evaluate("() => window.heard") > 0

@@ -66,7 +66,7 @@ async function drawRanking() {
   return drawLeaderboard(state, again);
 }
 
-const BY_TRACK = [["distributions", drawDistributions], ["heatmap", drawHeatmap], ["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty]];
+const BY_TRACK = [["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty], ["distributions", drawDistributions], ["heatmap", drawHeatmap]];
 
 const openTimeline = (track, list, at) => openTrack(state, track, list, at);
 
