@@ -156,7 +156,7 @@ def test_tracks_are_chosen_by_scores_and_all_parts_follow(store: Path, visit: An
     assert page.locator("#leaderboard td.letters").count() == 0
     assert set(page.locator(".shown").all_inner_texts()) == {f"Shown: {len(chosen)} of 60 tracks, 2 of 4 systems."}
     following = page.locator("section:has(> .shown)").evaluate_all("parts => parts.map(part => part.id)")
-    assert following == ["distributions", "heatmap", "gains", "tracks", "difficulty", "coverage"]
+    assert following == ["gains", "tracks", "difficulty", "distributions", "heatmap", "coverage"]
 
 
 def test_the_form_adds_a_chip_by_keyboard_and_back_takes_it_away(store: Path, visit: Any) -> None:
