@@ -123,24 +123,14 @@ class Discovery:
         self.troubles.append((tuple(place), message))
 
 
-def discover(
-    evaluation: Evaluation,
-    resolved: Resolved,
-    root: str,
-    open_pack: OpenPack | None,
-    troubles: list[Trouble],
-    confined: bool = False,
-    scored: bool = False,
-    listed: Sequence[str] = (),
-) -> Discovery:
-    """Find the tracks, systems, references and estimates of an evaluation; add problems to `troubles`. The tracks
-    `listed` in the table of the evaluation are looked for on servers."""
-    found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
+def discover(found: Discovery) -> None:
+    """Find the tracks, systems, references and estimates of an evaluation; problems are added to its troubles."""
+    evaluation, troubles = found.evaluation, found.troubles
     by_system = evaluation.estimates.annotator == "{system}"
     if _names_systems(found, "reference") and not (by_system or _names_systems(found, "estimates")):
         message = f"names systems, and the estimates do not: {evaluation.estimates.path!r}; are both sides swapped?"
         found.trouble(("reference", "path"), message)
-        return found
+        return
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
     if evaluation.reference.mirdata is None:
         references = _find_side(found, "reference", each)
@@ -164,17 +154,34 @@ def discover(
     if not all(_follows(side, name, "track") for name in shared for side in (references, estimates)):
         # Several tracks have the same name; they are then named by the placeholders that both sides have.
         references, estimates = _qualified(references, shared), _qualified(estimates, shared)
-    _place_references(found, references)
+    labels: dict[tuple[str, str], str] = {}
+    for source, values in references:
+        track, annotator = values["track"], values.get("annotator", "")
+        if (track, annotator) in labels:
+            both = describe_clash(labels[track, annotator], source.label, "use {annotator}")
+            found.trouble(("reference", "path"), f"finds two references for track {track!r}: {both}")
+            break
+        labels[track, annotator] = source.label
+        found.references.setdefault(track, []).append(Reference(source, annotator))
+        others = {name: value for name, value in values.items() if name not in ("track", "annotator", "system")}
+        if others:
+            found.track_meta.setdefault(track, {}).update(others)
     _place_estimates(found, estimates, shared)
     found.systems = _choose_systems(found)
-    if not (troubles or scored):
+    if not (troubles or found.scored):
         _demand_common_tracks(found)
-    if not troubles and resolved.reference.kind in NAMED and resolved.classes is None:
-        _match_names(found)
+    kind = found.resolved.reference.kind
+    # Undeclared classes are reported one by one, and some that differ may still earn credit.
+    if not troubles and kind in NAMED and found.resolved.classes is None:
+        names = ReferenceNames(kind, {track: [one.source for one in own] for track, own in found.references.items()})
+        for system in found.estimates.systems:
+            matched, warning = names.match(dict(found.estimates.of(system)), system)
+            found.estimates.replace(system, matched)
+            if warning:
+                found.warn(warning, system)
     found.tracks = sorted({*found.references, *found.estimates.tracks})
     if evaluation.reference.combine is None and any(len(reference) > 1 for reference in found.references.values()):
         found.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
-    return found
 
 
 def _names_systems(found: Discovery, key: str) -> bool:
@@ -542,21 +549,6 @@ def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading)
     return sources
 
 
-def _place_references(found: Discovery, references: Sequence[Found]) -> None:
-    seen: dict[tuple[str, str], str] = {}
-    for source, values in references:
-        track, annotator = values["track"], values.get("annotator", "")
-        if (track, annotator) in seen:
-            both = describe_clash(seen[track, annotator], source.label, "use {annotator}")
-            found.trouble(("reference", "path"), f"finds two references for track {track!r}: {both}")
-            return
-        seen[track, annotator] = source.label
-        found.references.setdefault(track, []).append(Reference(source, annotator))
-        others = {name: value for name, value in values.items() if name not in ("track", "annotator", "system")}
-        if others:
-            found.track_meta.setdefault(track, {}).update(others)
-
-
 def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Sequence[str]) -> None:
     names = [n for n in (estimates[0][1] if estimates else ()) if n not in ("track", "system", *shared)]
     of_track = [
@@ -628,9 +620,24 @@ def _choose_systems(found: Discovery) -> list[str]:
             found.warn(f"{message}list the systems that take part to say so", system)
         if not present and found.reference_systems:
             found.trouble(("estimates", "path"), f"matches only the reference: {evaluation.estimates.path!r}")
-        empty = _empty_folders(found, present) if present and not found.scored else []
+        empty: dict[str, None] = {}  # names in the place of a system: empty folders, or folders of other files
+        steps, last = _steps_to_system(found)
+        upper = "/".join(steps if last is None else steps[: last + 1])
+        if present and not found.scored and last not in (None, len(steps) - 1) and ":path}" not in upper:
+            pattern = Pattern(upper)
+            taken = {*present, *(name.partition("/")[0] for name in present), *found.known, *found.reference_systems}
+            references = {parent for path in found.reference_files for parent in Path(path).parents}
+            base = Path("/") if upper.startswith("/") else Path(found.root)
+            for path in sorted(_places(found, "*")):
+                hidden = is_hidden(path.name) and not steps[last].startswith(".")
+                # Beside systems in the root itself may be anything: there only what is empty is meant.
+                if hidden or not path.is_dir() or path in references or (last == 0 and any(path.iterdir())):
+                    continue
+                values = pattern.match(path.relative_to(base).as_posix())
+                if values is not None and normal_form(values[SYSTEM]) not in taken:
+                    empty[values[SYSTEM]] = None
         if empty:
-            some = ", ".join(map(repr, empty[:_SHOWN])) + (", ..." if len(empty) > _SHOWN else "")
+            some = ", ".join(map(repr, [*empty][:_SHOWN])) + (", ..." if len(empty) > _SHOWN else "")
             message = f"left out, as nothing in their folders fits {evaluation.estimates.path!r}: {some}"
             found.warn(f"{message}; under systems: they would count as missing")
         return present
@@ -657,27 +664,6 @@ def _choose_systems(found: Discovery) -> list[str]:
             found.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
     found.estimates.keep(chosen)
     return chosen
-
-
-def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
-    """Return the names in the place of a system without any estimate: empty folders, or folders of other files. Where
-    that place is the root itself, anything may be beside the systems: there only what is empty is meant."""
-    steps, last = _steps_to_system(found)
-    if last is None or last == len(steps) - 1 or ":path}" in "/".join(steps[: last + 1]):
-        return []
-    pattern = Pattern("/".join(steps[: last + 1]))
-    taken = {*present, *(name.partition("/")[0] for name in present), *found.known, *found.reference_systems}
-    references = {parent for path in found.reference_files for parent in Path(path).parents}
-    names: dict[str, None] = {}
-    for path in sorted(_places(found, "*")):
-        hidden = is_hidden(path.name) and not steps[last].startswith(".")
-        if hidden or not path.is_dir() or path in references or (last == 0 and any(path.iterdir())):
-            continue
-        base = Path("/") if pattern.text.startswith("/") else Path(found.root)
-        values = pattern.match(path.relative_to(base).as_posix())
-        if values is not None and normal_form(values[SYSTEM]) not in taken:
-            names[values[SYSTEM]] = None
-    return list(names)
 
 
 def _places(found: Discovery, system: str) -> Iterator[Path]:
@@ -745,19 +731,6 @@ def _remedy(evaluation: Evaluation, apart: Apart) -> str:
                 return "call the tracks alike on both sides"
             written.append(f"{key}: {filled}")
     return f"write {' and '.join(written)}" if written else "call the tracks alike on both sides"
-
-
-def _match_names(found: Discovery) -> None:
-    """Rename the items of lists as in the reference if none matches otherwise; warn of systems that match nothing.
-    Undeclared classes are reported one by one, and some that differ may still earn credit."""
-    known = ReferenceNames(
-        found.resolved.reference.kind, {track: [one.source for one in own] for track, own in found.references.items()}
-    )
-    for system in found.estimates.systems:
-        matched, warning = known.match(dict(found.estimates.of(system)), system)
-        found.estimates.replace(system, matched)
-        if warning:
-            found.warn(warning, system)
 
 
 def absolute(folder: str) -> str:

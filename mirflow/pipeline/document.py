@@ -28,7 +28,8 @@ _PLAIN = "tag:yaml.org,2002:"
 _NO_VALUE = (ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError, yaml.YAMLError)
 """What PyYAML raises where a tag and a text do not fit, as in ``!!bool x``."""
 _SCALARS = frozenset({"str", "int", "float", "bool", "null"})
-_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+"""A reference to an environment variable; its only group is the name."""
 
 
 @dataclass
@@ -125,11 +126,6 @@ def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml
         yield key, node
 
 
-def variables_of(text: str) -> frozenset[str]:
-    """Names of the environment variables that a text refers to."""
-    return frozenset(_VARIABLE.findall(text))
-
-
 def parse_document(text: str, environment: Mapping[str, str] | None = None, *, foreign: bool = False) -> Document:
     """Parse the contents of YAML text. `environment` has values of ``${NAME}``; None: the environment of this process.
     Text that is `foreign` came from elsewhere and sees no environment."""
@@ -197,7 +193,23 @@ class _Builder:
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_PLAIN}seq":
             return [self.build(item, (*place, position)) for position, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node, place)
+            kind = node.tag.removeprefix(_PLAIN)
+            if kind in ("timestamp", "value"):
+                return node.value
+            if kind not in _SCALARS or not node.tag.startswith(_PLAIN):
+                self._add(place, f"YAML tags are not allowed: {node.tag}")
+                return None
+            try:
+                value = self.scalars.construct_object(node)
+            except _NO_VALUE:
+                self._add(place, f"not a value: {node.value!r}")
+                return None
+            if not isinstance(value, str):
+                return value
+            for name in VARIABLE.findall(value):
+                if name not in self.environment:
+                    self._add(place, f"the environment variable {name} {self.unset}")
+            return VARIABLE.sub(lambda match: self.environment.get(match[1], match[0]), value)
         if not isinstance(node, yaml.MappingNode) or node.tag != f"{_PLAIN}map":
             self._add(place, f"YAML tags are not allowed: {node.tag}")
             return None
@@ -222,25 +234,6 @@ class _Builder:
             self.document.lines[*place, key] = key_node.start_mark.line + 1
             values[key] = self.build(value_node, (*place, key))
         return {**merged, **values}
-
-    def _scalar(self, node: yaml.ScalarNode, place: Place) -> Any:
-        kind = node.tag.removeprefix(_PLAIN)
-        if kind in ("timestamp", "value"):
-            return node.value
-        if kind not in _SCALARS or not node.tag.startswith(_PLAIN):
-            self._add(place, f"YAML tags are not allowed: {node.tag}")
-            return None
-        try:
-            value = self.scalars.construct_object(node)
-        except _NO_VALUE:
-            self._add(place, f"not a value: {node.value!r}")
-            return None
-        if not isinstance(value, str):
-            return value
-        for name in _VARIABLE.findall(value):
-            if name not in self.environment:
-                self._add(place, f"the environment variable {name} {self.unset}")
-        return _VARIABLE.sub(lambda found: self.environment.get(found[1], found[0]), value)
 
     def _add(self, place: Place, message: str) -> None:
         known = "(line " in message
@@ -296,8 +289,10 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
             near = re.fullmatch(r"did you mean '(\w+)'\?", phrase)
             if near:
                 misspelt.add((*place[:-1], near[1]))
-            elsewhere = _place_of(str(place[-1]), model)
-            phrase = f"it is a key of {elsewhere}" if elsewhere and near is None else phrase
+            parts = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())
+            owners = [repr(name) for name, part in parts if part is not None and place[-1] in part.model_fields]
+            owners = ["the file itself"] if place[-1] in model.model_fields else owners
+            phrase = f"it is a key of {' and '.join(owners)}" if owners and near is None else phrase
             if place[-2:-1] == ("classes",) and near is None:
                 phrase = f"classes with members stand below tree, as in {{tree: {{{place[-1]}: [...]}}}}"
             problems.append(document.problem(place, f"unknown key; {phrase}"))
@@ -306,16 +301,14 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
             problems.append(document.problem(one["loc"], "is missing"))
         elif one["type"] not in ("missing", "extra_forbidden"):
             place = one["loc"][:-1] if one["loc"][-1:] == ("[key]",) else one["loc"]  # pydantic's step to a key itself
-            problems.append(document.problem(place, _words(one)))
+            expected = _KINDS.get(one["type"]) or one.get("ctx", {}).get("expected")
+            words = str(one["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+            if one["type"] in _KINDS or one["type"] == "literal_error":
+                unquoted = one["type"] == "string_type" and isinstance(one["input"], (bool, int, float))
+                hint = "; put it in quotes" if unquoted else ""
+                words = f"invalid value {one['input']!r}: expected {expected}{hint}"
+            problems.append(document.problem(place, "is empty" if one["type"] == "too_short" else words))
     return problems
-
-
-def _place_of(key: str, model: type[BaseModel]) -> str:
-    """Describe the right place of a misplaced key; empty if it has none near the top of a file."""
-    if key in model.model_fields:
-        return "the file itself"
-    inner = ((name, _model_in(field.annotation)) for name, field in model.model_fields.items())
-    return " and ".join(repr(name) for name, one in inner if one is not None and key in one.model_fields)
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
@@ -323,15 +316,3 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next(filter(None, map(_model_in, get_args(annotation))), None)
-
-
-def _words(error: Mapping[str, Any]) -> str:
-    if error["type"] in _KINDS:
-        unquoted = error["type"] == "string_type" and isinstance(error["input"], (bool, int, float))
-        hint = "; put it in quotes" if unquoted else ""
-        return f"invalid value {error['input']!r}: expected {_KINDS[error['type']]}{hint}"
-    if error["type"] == "literal_error":
-        return f"invalid value {error['input']!r}: expected {error['ctx']['expected']}"
-    if error["type"] == "too_short":
-        return "is empty"
-    return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")

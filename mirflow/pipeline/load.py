@@ -33,7 +33,7 @@ from ..theory.text_form import normal_form
 from .discovery import MODEL, Discovery, OpenPack, absolute, discover, in_language, is_lone, is_table, language_column
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
-from .plan import EvaluationFiles, EvaluationPlan, Metadata, Reference, cell_stamps, fingerprint
+from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 from .side_files import OUTSIDE, find_matches, leads_out
 
 Made = TypeVar("Made")
@@ -395,11 +395,22 @@ def _discover(
             listed = [] if confined else tracks_on_servers(evaluation, root)
         except MetadataError as error:
             return [(("tracks",), str(error))]
-        found = discover(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
+        found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
+        discover(found)
         if not troubles and (resolved.reference.language or resolved.estimates.language):
             _set_languages(found, troubles)
         if not troubles and not confined and evaluation.task == "downbeat":
-            _refuse_bare_times(found)
+            # Files of beats without positions are refused where other references, or files of the system, have them.
+            keys = ((track, place) for track in found.tracks for place in range(len(found.references.get(track, ()))))
+            bare = without_positions((key, found.references[key[0]][key[1]].source) for key in keys)
+            for (track, place), source in bare.items():
+                found.references[track][place] = replace(found.references[track][place], source=source)
+            names = [*map(str, bare)]
+            for system in found.estimates.systems:
+                lacking = without_positions(found.estimates.of(system))
+                found.estimates.replace(system, lacking)
+                names += [f"{system}/{track}" for track in lacking]
+            found.read_as += [f"without positions: {names}"] if names else []
         if not troubles and evaluation.reference.patch:
             _apply_patches(found)
         return troubles or found
@@ -441,20 +452,6 @@ def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
             found.estimates.replace(system, {track: in_language(one, str(named[track])) for track, one in sources})
 
 
-def _refuse_bare_times(found: Discovery) -> None:
-    """Refuse files of beats without positions where other references, or files of the system, have them."""
-    references = ((track, place) for track in found.tracks for place in range(len(found.references.get(track, ()))))
-    bare = without_positions((place, found.references[place[0]][place[1]].source) for place in references)
-    for (track, place), source in bare.items():
-        found.references[track][place] = replace(found.references[track][place], source=source)
-    names = [*map(str, bare)]
-    for system in found.estimates.systems:
-        lacking = without_positions(found.estimates.of(system))
-        found.estimates.replace(system, lacking)
-        names += [f"{system}/{track}" for track in lacking]
-    found.read_as += [f"without positions: {names}"] if names else []
-
-
 def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
     """Add the languages of the estimates to references that lack them, from the table of the tracks."""
     column = language_column(resolved.estimates)
@@ -479,12 +476,21 @@ def _apply_patches(found: Discovery) -> None:
             if kind_of(patch.task).name != kind_of(found.evaluation.task).name:
                 raise AnnotationError(f"is for references of task {patch.task}, not {found.evaluation.task}", path=path)
             for one in patch.tracks:
-                edits.setdefault((one.track, _place_of(one, found.references)), []).append((path, one))
+                if one.track not in found.references:
+                    lacking = f"track {one.track!r}, which has no reference; {suggest(one.track, found.references)}"
+                    raise AnnotationError(f"the patch is for {lacking}")
+                annotators = [reference.annotator for reference in found.references[one.track]]
+                indices = [index for index, name in enumerate(annotators) if one.annotator in ("", name)]
+                if len(indices) != 1:
+                    who = f"annotator {one.annotator!r}" if one.annotator else "no annotator"
+                    names = ", ".join(map(repr, annotators))
+                    raise AnnotationError(f"the patch of track {one.track!r} names {who}: choose from {names}")
+                edits.setdefault((one.track, indices[0]), []).append((path, one))
         except AnnotationError as error:
             found.trouble(place, str(error))
             continue
-        names = ("track", "annotator", "author", "reason", "date")
-        changes = [{**{name: getattr(one, name) for name in names}, "edits": len(one.rows)} for one in patch.tracks]
+        keys = ("track", "annotator", "author", "reason", "date")
+        changes = [{**{key: getattr(one, key) for key in keys}, "edits": len(one.rows)} for one in patch.tracks]
         found.patches.append({"file": path, "digest": digest_of_bytes(data), "changes": changes})
     for (track, index), own in edits.items():
         references = found.references[track]
@@ -495,21 +501,6 @@ def _apply_patches(found: Discovery) -> None:
             except AnnotationError as error:
                 found.trouble(place, str(error))
         references[index] = replace(references[index], source=source)
-
-
-def _place_of(one: PatchedTrack, references: Mapping[str, Sequence[Reference]]) -> int:
-    """Position of the reference that is meant among those of its track."""
-    if one.track not in references:
-        raise AnnotationError(
-            f"the patch is for track {one.track!r}, which has no reference; {suggest(one.track, references)}"
-        )
-    own = references[one.track]
-    places = [place for place, reference in enumerate(own) if one.annotator in ("", reference.annotator)]
-    if len(places) == 1:
-        return places[0]
-    names = ", ".join(repr(reference.annotator) for reference in own)
-    who = f"annotator {one.annotator!r}" if one.annotator else "no annotator"
-    raise AnnotationError(f"the patch of track {one.track!r} names {who}: choose from {names}")
 
 
 def _files_of(found: Discovery) -> dict[str, Any]:

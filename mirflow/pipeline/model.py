@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -150,15 +151,9 @@ def identifier(name: str) -> str:
     return name
 
 
-def _scalar(value: Any) -> str | int | float | bool:
-    if not isinstance(value, (str, int, float)):
-        raise ValueError(f"invalid value {value!r}: expected text, a number, true or false")
-    return value
-
-
-def _index_or_name(value: Any) -> str | int:
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise ValueError(f"invalid value {value!r}: expected text or a whole number")
+def _demand_type(types: tuple[type, ...], expected: str, value: Any) -> Any:
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        raise ValueError(f"invalid value {value!r}: expected {expected}")
     return value
 
 
@@ -198,9 +193,15 @@ def _scheduler(name: str) -> str:
 
 
 Scalar = Annotated[
-    str | int | float | bool, PlainValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})
+    str | int | float | bool,
+    PlainValidator(partial(_demand_type, (str, int, float, bool), "text, a number, true or false")),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
-IndexOrName = Annotated[str | int, PlainValidator(_index_or_name), WithJsonSchema({"type": ["string", "integer"]})]
+IndexOrName = Annotated[
+    str | int,
+    PlainValidator(partial(_demand_type, (str, int), "text or a whole number")),
+    WithJsonSchema({"type": ["string", "integer"]}),
+]
 GridChoice = Annotated[
     str | float,
     PlainValidator(_grid),

@@ -60,7 +60,22 @@ def find_matches(
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
         return []
     if parse_url(side.path) is not None:
-        return [] if candidates is None else _find_remote(pattern, key, candidates, troubles)
+        if candidates is None:
+            return []
+        try:
+            matches_there = find_remote(pattern, candidates)
+        except AnnotationError as error:
+            troubles.append(((key, "path"), str(error)))
+            return []
+        if not matches_there:
+            names = [(name, own[0]) for name, own in candidates.values.items() if own and name in pattern.names]
+            tried = " and ".join(f"{name} {first!r}" for name, first in names)
+            on_server = side.path.lower().startswith("http") and tried
+            hint = (
+                f"among others for {tried}" if on_server else "check the address and the names before the placeholders"
+            )
+            troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {hint}"))
+        return matches_there
     try:
         matches = pattern.find(root)
     except AnnotationError as error:
@@ -79,21 +94,6 @@ def find_matches(
         name = next(match.name for match in matches if not odd.isdisjoint(match.values))
         troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {name!r}; rename the file"))
         return []
-    return matches
-
-
-def _find_remote(pattern: Pattern, key: str, candidates: Candidates, troubles: list[Trouble]) -> list[Match]:
-    try:
-        matches = find_remote(pattern, candidates)
-    except AnnotationError as error:
-        troubles.append(((key, "path"), str(error)))
-        return []
-    if not matches:
-        names = [(name, own[0]) for name, own in candidates.values.items() if own and name in pattern.names]
-        tried = " and ".join(f"{name} {first!r}" for name, first in names)
-        on_server = pattern.text.lower().startswith("http") and tried
-        hint = f"among others for {tried}" if on_server else "check the address and the names before the placeholders"
-        troubles.append(((key, "path"), f"matches nothing: {pattern.text!r}; {hint}"))
     return matches
 
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import eq
 from pathlib import Path
 from typing import Any
 
@@ -255,7 +256,8 @@ class Sides:
             fitting: dict[str, int] = {}
             for reference in self.references:
                 tasks = [task for task in estimate.tasks if task in reference.tasks]
-                if not tasks or not _are_beside(reference.parent, estimate.parent):
+                # One of both folders is in the other.
+                if not tasks or not all(map(eq, reference.parent, estimate.parent)):
                     continue
                 left, right = reference, estimate
                 if not left.tracks.keys() & right.tracks.keys():
@@ -328,11 +330,6 @@ def _merge(series: Sequence[Series]) -> list[Series]:
         elif key not in merged:
             merged[key] = one
     return list(merged.values())
-
-
-def _are_beside(folder: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """True if one of two folders is in the other."""
-    return all(a == b for a, b in zip(folder, other, strict=False))
 
 
 def _pattern(file: FoundFile, placeholders: Mapping[int, str]) -> str:
@@ -425,7 +422,7 @@ def _nested(
         for (start, other_depth, _), found in right.items():
             shift = other_depth - depth  # folders are counted from the file upwards
             above = len(fixed) + shift - len(start)
-            if not start or not 0 <= above <= 2 or not _are_beside(fixed[:-1], start[:-1]):
+            if not start or not 0 <= above <= 2 or not all(map(eq, fixed[:-1], start[:-1])):
                 continue
             others = {tuple(file.parts[place + shift] for place in varying) for file in found}
             if 2 * len(folders & others) <= len(folders):

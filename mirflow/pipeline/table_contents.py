@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import product
@@ -25,7 +25,7 @@ from ..readers.formats import FORMATS, TASK_OF_SUFFIX, format_named
 from ..readers.jams import open_jams
 from ..readers.layouts import TRACK_NAMES, find_columns, guess_task, has_only_names, heading, is_beside, is_number
 from ..readers.namespaces import NAMESPACES
-from ..readers.nested_columns import Leaf, infer_paths
+from ..readers.nested_columns import infer_paths
 from ..readers.options import COLUMNS, MAX_BYTES, SINGLE_ROWS, Reading
 from ..readers.remedies import is_plausible, options_in, with_advice
 from ..readers.single_layout import ROW_HEADINGS
@@ -186,7 +186,16 @@ def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] =
         leaves = ParquetRows(str(path), path.name, MAX_BYTES).leaves
         own_keys = {key: key for key in keys if any(leaf.path == key and not leaf.depth for leaf in leaves)}
         for task in TASKS:
-            for columns in _ways(task, leaves, own_keys):
+            kind = KINDS[kind_of(task).name]
+            # Columns that may be declared for the task: none, or those of a struct, or those besides the keys.
+            choices: list[dict[str, str]] = [] if own_keys else [{}]
+            for struct in dict.fromkeys(leaf.parent for leaf in leaves if kind.name in COLUMNS):
+                with suppress(AnnotationError):
+                    leaf_of = infer_paths(kind, [leaf for leaf in leaves if leaf.parent == struct])
+                    track = track_column({name: leaf for name, leaf in leaf_of.items() if name != "track"}, leaves)
+                    named = {name: leaf.path for name, leaf in leaf_of.items() if name != "bar"}
+                    choices.append({"track": track.path, **own_keys, **named})
+            for columns in choices:
                 with suppress(AnnotationError):
                     table = open_table(str(path), Reading.of(task, columns=columns), path.name)
                     if not isinstance(table, ParquetTable) or not table.keys:
@@ -201,31 +210,13 @@ def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] =
                     held.tasks += (task,)
                     held.columns |= {task: {**columns}} if columns else {}
                     samples.setdefault(paths, sample)
-    whole = [paths for paths in found if not any(paths < other for other in found)]
-    return [_ordered(found[paths], samples[paths], [*map(hint, sorted(paths))]) for paths in whole]
-
-
-def _ways(task: str, leaves: Sequence[Leaf], keys: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Columns that may be declared for a task: none, or those of a struct, or those besides the `keys`."""
-    kind = KINDS[kind_of(task).name]
-    if not keys:
-        yield {}
-    if kind.name not in COLUMNS:
-        return
-    for struct in dict.fromkeys(leaf.parent for leaf in leaves):
-        with suppress(AnnotationError):
-            chosen = infer_paths(kind, [leaf for leaf in leaves if leaf.parent == struct])
-            track = track_column({name: leaf for name, leaf in chosen.items() if name != "track"}, leaves)
-            yield {"track": track.path, **keys, **{name: leaf.path for name, leaf in chosen.items() if name != "bar"}}
-
-
-def _ordered(held: HeldAnnotation, sample: Annotation, hints: Sequence[str]) -> HeldAnnotation:
-    numbers = [values.tolist() for values in sample.columns.values()]
-    labels = [] if sample.labels is None else [list(sample.labels)]
-    rows = [[*map(str, row)] for row in zip(*numbers, *labels, strict=False)]
-    likely = [task for task in (*hints, guess_task(rows)) if task in held.tasks]
-    held.tasks = tuple(dict.fromkeys([*likely, *held.tasks]))
-    return held
+    for paths, held in found.items():
+        numbers = [values.tolist() for values in samples[paths].columns.values()]
+        labels = samples[paths].labels
+        rows = [[*map(str, row)] for row in zip(*numbers, *([] if labels is None else [labels]), strict=False)]
+        likely = [task for task in (*map(hint, sorted(paths)), guess_task(rows)) if task in held.tasks]
+        held.tasks = tuple(dict.fromkeys([*likely, *held.tasks]))
+    return [held for paths, held in found.items() if not any(paths < other for other in found)]
 
 
 Item = TypeVar("Item")

@@ -32,7 +32,7 @@ from sqlalchemy.orm import Session
 from ....causes.doors import LINES
 from ....errors import MirflowError, clean_text, counted
 from ....pipeline.discovery import language_column
-from ....pipeline.document import variables_of
+from ....pipeline.document import VARIABLE
 from ....pipeline.model import SCHEDULERS
 from ....readers.patterns import Pattern
 from ....store.generations import is_alive, remove, sync_folder
@@ -296,7 +296,7 @@ class Jobs:
         self.file = {"path": str(self.path), "digest": campaign_digest(self.path)}
         # The campaign as jobs that score take it.
         self.scoring = {"path": str(self.path), "campaign": self.campaign.scoring_values}
-        self._variables = variables_of(self.path.read_text(encoding="utf-8"))
+        self._variables = frozenset(VARIABLE.findall(self.path.read_text(encoding="utf-8")))
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
         self.confinement = confinement.Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
         # When the references were listed, and their places; None before the first time.
