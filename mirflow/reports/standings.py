@@ -289,7 +289,6 @@ class Standings:
             if row.first and row.relation in (LEADER, ALIKE)
             else []
         )
-        ends |= {"data-from": f"{scale.leader:.10g}"} if ends and scale.leader is not None else {}
         shown = self.names.get(row.system, row.system)
         name = node("a", shown, kind="link", href=link) if link else shown
         about = {"title": row.system, **({"data-name": row.system} if shown != row.system else {})}

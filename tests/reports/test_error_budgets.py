@@ -22,7 +22,7 @@ from ..annotation_strategies import annotations
 from ..commands import printed, refused, rows
 from ..datasets import score_files
 from ..groups import make_group
-from .page.reading import specification
+from .page.reading import values_in
 
 BEATS = np.arange(6.0, 66.0, 0.5)
 
@@ -431,8 +431,8 @@ def test_a_report_shows_the_losses_of_the_main_metric(store: Path, tmp_path: Pat
     for (_, score, *shares), value in zip(rows, found["value"].values, strict=True):
         assert [score, *shares] == [f"{one:z.3f}" for one in value]
     assert page.locator("#losses table.tinted").count() == 1
-    parts = specification(page, "losses")["data"]["values"]
-    assert [part["value"] for part in parts] == pytest.approx(found["value"].values.ravel(), abs=1e-12)
+    shown = values_in(page, "#losses table")
+    assert [*shown["gaps"], *shown["slow"]] == pytest.approx(found["value"].values.ravel(), abs=1e-12)
     page.locator("#controls select").filter(has_text="zero").first.select_option("zero")
     page.wait_for_function("document.querySelector('#losses').textContent.includes('choose another treatment')")
 

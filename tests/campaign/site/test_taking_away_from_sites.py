@@ -57,13 +57,7 @@ def test_tables_have_all_digits_and_the_command_gives_them(store, browser, monke
         low, high = (float(row[f"Difference to the leader, {end}"]) for end in ("low", "high"))
         assert low <= gap <= high
     assert len(chart) == len(table) == len(values)
-    spec = json.loads(copied(page, menus.first, "Vega-Lite"))
-    assert {row["system"] for row in spec["data"]["values"]} == set(values)
     assert values["oak"]["signature"] in copied(page, menus.first, "Cite")
     menus.nth(1).locator("summary").click()
     assert page.locator("details.take[open]").count() == 1, "menus close each other"
-    menus.first.locator("summary").click()
-    with page.expect_download() as download:
-        menus.first.get_by_role("button", name="SVG").click()
-    assert ">oak</text>" in Path(download.value.path()).read_text()
     context.close()

@@ -10,8 +10,6 @@ from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 
 def values_in(page: Any, table: str = "#leaderboard table:first-of-type") -> dict[str, list[float]]:
     """The exact numbers behind the cells of a table, by the name of the row."""
@@ -61,14 +59,3 @@ def copied(page: Any, part: str, form: str) -> str:
     menu(page, part).get_by_role("button", name=form, exact=True).click()
     page.wait_for_function("() => window.copied")
     return str(page.evaluate("() => window.copied"))
-
-
-def specification(page: Any, part: str) -> dict[str, Any]:
-    """The specification of a chart that a menu copies, which has to fit the schema of Vega-Lite."""
-    schema = pytest.importorskip("altair", reason="altair has the schema of Vega-Lite").Chart
-    stub = "() => { navigator.clipboard.writeText = async text => { window.copied = text; }; }"
-    page.evaluate(stub)
-    found: dict[str, Any] = json.loads(copied(page, part, "Vega-Lite"))
-    assert found["$schema"] == "https://vega.github.io/schema/vega-lite/v5.json"
-    schema.from_dict(found)
-    return found

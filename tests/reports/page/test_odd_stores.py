@@ -22,7 +22,7 @@ from tests.datasets import score_files, write_dataset
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import printed
-from .reading import block_of, choose, contents_of, specification, values_in
+from .reading import block_of, choose, contents_of, values_in
 
 INFINITY = "\N{INFINITY}"
 
@@ -133,8 +133,8 @@ class TestExtraDims:
         assert np.array_equal(value, expected.sel(ref_class=rows, est_class=columns))
         assert value.sum() == pytest.approx(expected.sum().item())
         page = visit(tmp_path / "p.html")
-        cells = specification(page, "extras")["data"]["values"]
-        assert [cell["value"] for cell in cells] == value[0].ravel().tolist()
+        cells = values_in(page, "#extras .matrix")
+        assert [cells[row] for row in rows] == value[0].tolist()
         first = page.locator("#extras .matrix td").first.get_attribute("title")
         assert first.startswith(f"reference class {rows[0]}, estimated class {columns[0]}: ")
         page.select_option("#extras select[name=system]", "1")

@@ -9,7 +9,7 @@ import pytest
 
 import mirflow
 
-from .reading import specification, values_in
+from .reading import values_in
 
 WINDOWS = (0.02, 0.05, 0.07)
 
@@ -44,9 +44,6 @@ def test_curves_have_the_values_of_a_query(folder, visit):
     shown = values_in(page, "#tolerance table")
     for system in ("ada", "bob"):
         assert shown[system] == pytest.approx(by_window.value.sel(system=system).values.tolist(), abs=1e-12)
-    points = specification(page, "tolerance")["data"]["values"]
-    assert [(point["system"], point["parameter"]) for point in points[3:]] == [("bob", window) for window in WINDOWS]
-    assert [point["value"] for point in points] == [*shown["ada"], *shown["bob"]]
 
 
 def test_shares_of_first_places_are_those_of_a_query_with_ranks(folder, visit):

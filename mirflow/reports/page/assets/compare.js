@@ -14,7 +14,7 @@ const [MATRIX, EQUAL, HIGH] = [24, 5e-11, 100];
 const shown = { most: 5 };
 
 /** The two systems that are compared: those that were chosen, else the best that are shown. */
-export async function pairOf(state) {
+async function pairOf(state) {
   const { pair, shownSystems } = state;
   const [first, second] = await rankSystems(state);
   const known = (system) => shownSystems.includes(system);
@@ -23,7 +23,7 @@ export async function pairOf(state) {
 }
 
 /** Changes of the tracks that both have, as [track, gain], the largest gain first. */
-export function changesOf({ value, counts }, of, against, tracks, sign) {
+function changesOf({ value, counts }, of, against, tracks, sign) {
   const found = [];
   for (let track = 0; track < tracks; track++) {
     const [own, other] = [of * tracks + track, against * tracks + track];

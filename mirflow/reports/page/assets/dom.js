@@ -100,7 +100,7 @@ export function copyButton(label, textOf, title = "The address of what is shown"
   return el("span", { class: "copy" }, el("button", { type: "button", title: `${title}${LOCAL ? ". Whoever opens it needs the file of this page, too" : ""}`, onclick: () => copyText(textOf(), status, `Copied${linkNote()}`) }, label), status.node);
 }
 
-/** Sentences, those of which that say what can be done with a pointer are left out on paper and in pictures. */
+/** Sentences, those of which that say what can be done with a pointer are left out on paper. */
 export const hinted = (text) => String(text).split(/((?:^|(?<=\. ))(?:A click|Click|Drag|Point|N and P)\s[^.]*\.)/).map((part, at) =>
   (at % 2 ? el("span", { class: "hint" }, part) : part));
 
@@ -192,9 +192,9 @@ export function fitText(context, text, room) {
   return size > 1 ? `${text.slice(0, size)}…` : "";
 }
 
-/** A canvas of a size in CSS pixels, sharp on any screen, or finer; what it gives draws in CSS pixels. */
-export function sharpen(canvas, width, height, least = 1) {
-  const ratio = Math.max(least, Math.min(window.devicePixelRatio || 1, 3));
+/** A canvas of a size in CSS pixels, sharp on any screen; what it gives draws in CSS pixels. */
+export function sharpen(canvas, width, height) {
+  const ratio = Math.max(1, Math.min(window.devicePixelRatio || 1, 3));
   // A browser refuses a canvas beyond some size; a coarser one is better than none.
   const scale = Math.min(ratio, 16000 / Math.max(1, width), 16000 / Math.max(1, height));
   canvas.width = Math.max(1, Math.round(width * scale));

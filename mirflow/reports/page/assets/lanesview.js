@@ -40,15 +40,7 @@ export class LanesView extends TimeSpan {
     this.node = el("div", { class: "lanes" }, this.parts.map((part) => [part.names,
       el("div", { class: part.axis ? "canvasbox above" : "canvasbox" }, part.canvas)]));
     this.least = this.laneHeight;
-    for (const part of this.parts) {
-      listen(this, part.canvas);
-      // A copy as a finer picture.
-      part.canvas.finer = (scale) => {
-        const copy = el("canvas");
-        this.drawPart({ ...part, canvas: copy, size: "" }, scale);
-        return copy;
-      };
-    }
+    for (const part of this.parts) listen(this, part.canvas);
     this.canvas.addEventListener("keydown", (event) => press(this, event));
   }
 
@@ -214,11 +206,11 @@ export class LanesView extends TimeSpan {
     for (const part of this.parts) this.drawPart(part);
   }
 
-  drawPart(part, least = 1) {
+  drawPart(part) {
     const top = part.axis && part.axis + this.soundHeight;
     const height = top + part.lanes.length * this.laneHeight;
     const size = `${this.width} ${height}`;
-    if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height, least) });
+    if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height) });
     const { context } = part;
     context.clearRect(0, 0, this.width, height);
     context.font = "12px system-ui, sans-serif";

@@ -1,9 +1,6 @@
-/** Tables and charts to take away: as text, as pictures, as a specification, or by the command that makes them. */
+/** Menus that copy what a part of a page shows: its tables as text, the command that makes it, a frame with it, a reference. */
 
-import { copyText, el, linkNote, notice, save } from "./dom.js";
-import { takePicture, toPng, toSvg } from "./picture.js";
-
-const LONG = 150;
+import { copyText, el, linkNote, notice } from "./dom.js";
 
 /** What a cell says: the exact number behind it, or its text. */
 function textOf(cell, exact) {
@@ -58,54 +55,19 @@ const FORMS = {
   },
 };
 
-/** The menu of what can be taken of a part of a page; null where there is nothing to take. */
-export function takeMenu(part, { title, caption, source, name, spec = null, command = "", citation = "", frame = null }) {
-  const tables = () => [...part.querySelectorAll("table")];
-  const pictured = part.querySelectorAll("tr").length <= LONG && part.querySelector("table, svg, canvas") !== null;
-  if (!command && !tables().length && !pictured) return null;
+/** The menu of what can be copied of a part of a page; null where there is nothing. */
+export function takeMenu(part, { title = "", command = "", citation, frame = null }) {
+  if (!command && !part.querySelector("table, svg, canvas")) return null;
   const status = notice();
-  const picture = () => takePicture(part, { title, caption, source });
-  const button = (label, action, what) => el("button", { type: "button", title: what, onclick: action }, label);
-  const copies = (label, make, what, saying) => button(label, async () => copyText(await make(), status, saying), what);
-  const keep = (data, ending, type) => {
-    save(data, `${name}.${ending}`, type);
-    status.say(`Saved ${name}.${ending}`);
-  };
-  const items = [
-    ...(tables().length ? Object.entries(FORMS).map(([label, write]) => copies(label, () => tables().map((table) => write(table, title)).join("\n\n"), `Copy the table as ${label}`, `Copied as ${label}`)) : []),
-    pictured && button("SVG", () => keep(toSvg(picture()), "svg", "image/svg+xml"), "Save as a picture with lines and text"),
-    pictured && button("PNG", async () => keep(await toPng(picture()), "png", "image/png"), "Save as a picture of pixels"),
-    spec && copies("Vega-Lite", spec, "Copy the chart as a specification of Vega-Lite with its data", "Copied as Vega-Lite"),
-    frame && copies("Embed", frame, "Copy HTML that shows it inside of another page", `Copied as HTML${linkNote()}`),
-    command && copies("Command", typeof command === "string" ? () => command : command, "Copy the command that makes it", "Copied the command"),
-    citation && copies("Cite", () => citation, "Copy a reference in BibTeX", "Copied as BibTeX")];
-  return el("details", { class: "take", name: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } }, el("summary", { title: "Copy or save" }, el("span", { class: "unseen" }, "Copy or save"), el("span", { "aria-hidden": "true" }, "⤓")), el("span", { class: "bar" }, items.filter(Boolean), status.node));
-}
-
-const SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json";
-export const SYSTEM = { field: "system", type: "nominal", sort: null, title: null };
-
-/** Numbers that JSON has no word for are null. */
-export const specOf = (title, values, rest) => JSON.stringify({ $schema: SCHEMA, title, data: { values }, ...rest }, null, 1);
-export const scale = (field, title) => ({ field, type: "quantitative", title, scale: { zero: false } });
-
-/** Values with intervals, as rows of `system`, `value`, `low`, `high`, `relation`. */
-export function forestSpec(title, axis, rows) {
-  const relation = { field: "relation", type: "nominal", title: null, sort: ["leader", "not told apart", "worse"] };
-  return specOf(title, rows, { height: { step: 24 }, encoding: { y: SYSTEM, color: relation }, layer: [
-    { mark: "rule", encoding: { x: scale("low", axis), x2: { field: "high" } } },
-    { mark: { type: "point", filled: true, size: 70 }, encoding: { x: scale("value", axis) } }] });
-}
-
-/** The rows of a chart of standings in a page. */
-export function readForest(table) {
-  const number = (text) => (text === undefined || text === "" ? null : Number(text));
-  return [...table.querySelectorAll("tbody tr:not(.rest)")].map((row) => {
-    const [value, ends] = [row.querySelector("td.strong data"), row.querySelector("td.ends")];
-    const shown = value ? value.dataset.value ?? value.textContent : row.querySelector("td.strong").textContent;
-    // Ends of differences are drawn from the leader's value on.
-    const end = (text) => (number(text) === null ? null : number(text) + Number(ends.dataset.from ?? 0));
-    return { system: row.querySelector("th").title || row.querySelector("th").textContent, value: Number.isNaN(Number(shown)) ? null : number(shown),
-      low: end(ends?.dataset.low), high: end(ends?.dataset.high), relation: row.querySelector("td.test")?.firstChild?.textContent || "" };
-  });
+  const tables = [...part.querySelectorAll("table")];
+  const forms = tables.length ? Object.entries(FORMS).map(([label, write]) =>
+    [label, `Copy the table as ${label}`, () => tables.map((table) => write(table, title)).join("\n\n"), `Copied as ${label}`]) : [];
+  const items = [...forms,
+    frame && ["Embed", "Copy HTML that shows it inside of another page", frame, `Copied as HTML${linkNote()}`],
+    command && ["Command", "Copy the command that makes it", typeof command === "string" ? () => command : command, "Copied the command"],
+    ["Cite", "Copy a reference in BibTeX", () => citation, "Copied as BibTeX"]];
+  return el("details", { class: "take", name: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } },
+    el("summary", { title: "Copy" }, el("span", { class: "unseen" }, "Copy"), el("span", { "aria-hidden": "true" }, "⤓")),
+    el("span", { class: "bar" }, items.filter(Boolean).map(([label, title, make, saying]) =>
+      el("button", { type: "button", title, onclick: () => copyText(make(), status, saying) }, label)), status.node));
 }
