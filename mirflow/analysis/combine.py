@@ -23,7 +23,7 @@ from ..store.format import (
     nested_attrs,
     plain_attrs,
 )
-from .scores import Array, names_of, tables_of
+from .scores import Array, coords_of, names_of, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -55,30 +55,21 @@ def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
     if not decided:  # no metric depends on credits that are not given
         classes = {store: kept for store, kept in classes.items() if kept["credits"]}
     stores = list(classes)
-    differ = _other_names if decided else _other_credits
-    return next(filter(None, (differ(classes, stores[0], store) for store in stores[1:])), "")
-
-
-def _other_names(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> str:
-    one, other = known[a]["names"], known[b]["names"]
-    if bool(one) != bool(other):
-        has, lacks = (a, b) if one else (b, a)
-        return f"the vocabulary of tags is named in {has} and not in {lacks}"
-    for here, there, has, lacks in ((one, other, a, b), (other, one, b, a)):
-        only = next((name for name in here if name not in set(there)), None)
-        if only is not None:
-            return f"{only!r} is in the vocabulary of tags of {has} and not in that of {lacks}"
-    return ""
-
-
-def _other_credits(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> str:
-    """The first error that is worth something else, of classes that both have."""
-    shared = set(known[a]["names"]) & set(known[b]["names"])
-    one, other = ({(told, guess): worth for told, guess, worth in known[store]["credits"]} for store in (a, b))
-    for told, guess in {**one, **other}:
-        here, there = one.get((told, guess), 0.0), other.get((told, guess), 0.0)
-        if here != there and {told, guess} <= shared:
-            return f"the credit for {guess!r} where {told!r} is right is {here:g} in {a} and {there:g} in {b}"
+    for a, b in ((stores[0], store) for store in stores[1:]):
+        names = {store: classes[store]["names"] for store in (a, b)}
+        if decided and bool(names[a]) != bool(names[b]):
+            has, lacks = (a, b) if names[a] else (b, a)
+            return f"the vocabulary of tags is named in {has} and not in {lacks}"
+        for has, lacks in ((a, b), (b, a)) if decided else ():
+            only = next((name for name in names[has] if name not in set(names[lacks])), None)
+            if only is not None:
+                return f"{only!r} is in the vocabulary of tags of {has} and not in that of {lacks}"
+        # The first error that is worth something else, of classes that both have.
+        credits = [{(right, guess): worth for right, guess, worth in classes[store]["credits"]} for store in (a, b)]
+        for right, guess in () if decided else {**credits[0], **credits[1]}:
+            here, there = (worth.get((right, guess), 0.0) for worth in credits)
+            if here != there and {right, guess} <= set(names[a]) & set(names[b]):
+                return f"the credit for {guess!r} where {right!r} is right is {here:g} in {a} and {there:g} in {b}"
     return ""
 
 
@@ -116,11 +107,19 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
         digests = {store: own[track] for store, own in by_store.items() if track in own}
         if len(set(digests.values())) > 1:
             others, involved = others | {track}, involved | set(digests)
-    longer, by_length = _other_durations(given, shared)
+    durations: dict[str, dict[str, float]] = {}
+    for store, ds in given.items():
+        if DURATION in ds.data_vars:
+            for track, seconds in zip(names_of(ds, "track"), ds[DURATION].values.tolist(), strict=True):
+                # The duration is 0 where no reference was usable.
+                if track in shared and seconds > 0:
+                    durations.setdefault(track, {})[store] = seconds
+    longer = {track for track, lengths in durations.items() if np.ptp(list(lengths.values())) > TOLERANCE}
+    involved = involved.union(*(durations[track] for track in longer))
     differing = [track for track in holders if track in others or track in longer]
     if not differing:
         return ""
-    stores = [store for store in given if store in involved | by_length]
+    stores = [store for store in given if store in involved]
     where = f"in {', '.join(stores[:-1])} and {stores[-1]}"
     one = len(differing) == 1
     which = "track" if one else "the first: track"
@@ -152,20 +151,6 @@ def reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
             if reference and track not in found:
                 found[track] = reference
     return found
-
-
-def _other_durations(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
-    """Tracks whose references last differently long, and the stores that these are in."""
-    durations: dict[str, dict[str, float]] = {}
-    for store, ds in given.items():
-        if DURATION not in ds.data_vars:
-            continue
-        for track, seconds in zip(names_of(ds, "track"), ds[DURATION].values.tolist(), strict=True):
-            # The duration is 0 where no reference was usable.
-            if track in shared and seconds > 0:
-                durations.setdefault(track, {})[store] = seconds
-    differing = {track: own for track, own in durations.items() if np.ptp(list(own.values())) > TOLERANCE}
-    return set(differing), {store for own in differing.values() for store in own}
 
 
 CELL = ("system", "track")
@@ -203,7 +188,11 @@ def joined_variable(
     whole = [
         list(labels[dim])
         if dim in labels
-        else union(names_of(part.ds, stored[dim]) for part, stored in zip(parts, named, strict=True))
+        else [
+            *dict.fromkeys(
+                name for part, dims in zip(parts, named, strict=True) for name in names_of(part.ds, dims[dim])
+            )
+        ]
         for dim in own
     ]
     dims = [dim if dim in labels else _put(key, dim, one, coords, taken) for dim, one in zip(own, whole, strict=True)]
@@ -266,11 +255,6 @@ def _put(key: str, dim: str, names: Sequence[str], coords: dict[str, Any], taken
     raise QueryError(f"{key}: its dim {dim!r} cannot be joined, both {dim!r} and {key}_{dim} are taken")
 
 
-def union(names: Iterable[Sequence[str]]) -> list[str]:
-    """All labels, each once."""
-    return list(dict.fromkeys(name for several in names for name in several))
-
-
 def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
     """The place of each label in the whole; -1 for one that is not in it."""
     at = {name: index for index, name in enumerate(whole)}
@@ -326,7 +310,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     _check_settings(name, given)
     # Failures stay with their store: joined, they would be one variable with the names of all metrics.
     given = {store: ds.drop_dims(FAILED_METRIC, errors="ignore") for store, ds in given.items()}
-    labels = {dim: union(names_of(ds, dim) for ds in given.values()) for dim in CELL}
+    labels = {dim: [*dict.fromkeys(name for ds in given.values() for name in names_of(ds, dim))] for dim in CELL}
     meeting = _check_cells(name, given, labels)
     labels["metric"], left_out = _kept_metrics(name, given, meeting)
     parts = [
@@ -342,7 +326,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
             stores_of[place].append(part.store)
     coords.setdefault(STORE, ("track", np.array([" + ".join(stores) for stores in stores_of], dtype=str)))
     variables: dict[str, Any] = {}
-    for key in union([str(key) for key in part.ds.data_vars] for part in parts):
+    for key in dict.fromkeys(str(key) for part in parts for key in part.ds.data_vars):
         having = [part for part in parts if key in part.ds.data_vars]
         if key in left_out or not _everywhere({part.store for part in having}, given, meeting):
             continue
@@ -358,20 +342,15 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
             if records.setdefault(metric, record) != record:
                 message = f"group {name!r}: metric {metric!r} is not defined in {store} as in the stores before it"
                 warnings.warn(f"{message}; run their pipelines again", MirflowWarning, stacklevel=4)
-    cautioned = {**cautions, **_references(name, given), **({DECLARED_METRICS: records} if records else {})}
+    apart = differing_references(given)
+    if apart:
+        hint = "where they differ, score them again with the same references, or query the stores separately"
+        warnings.warn(f"group {name!r}: {apart}; {hint}", MirflowWarning, stacklevel=4)
+    cautioned: dict[str, Any] = {**cautions, **({REFERENCES_DIFFER: apart} if apart else {})}
+    cautioned |= {DECLARED_METRICS: records} if records else {}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
     settings = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
     return xr.Dataset(variables, coords, {**same, **settings, **cautioned, "stores": ", ".join(given)})
-
-
-def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
-    """Message about references that differ or may differ, which is also a warning."""
-    said = differing_references(given)
-    if not said:
-        return {}
-    hint = "where they differ, score them again with the same references, or query the stores separately"
-    warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
-    return {REFERENCES_DIFFER: said}
 
 
 def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
@@ -474,11 +453,8 @@ def _check_cells(
 
 def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequence[str]) -> dict[str, Array]:
     """Coordinates along a dim, from all stores that have them."""
-    keys = union(
-        [str(key) for key, coord in part.ds.coords.items() if coord.dims == (dim,) and key != dim] for part in parts
-    )
     columns = {}
-    for key in keys:
+    for key in dict.fromkeys(key for part in parts for key in coords_of(part.ds, dim)):
         entries: list[Any] = [None] * len(labels)
         # Titles of a table without a convention are those of the task's first one.
         for part in sorted(parts, key=lambda part: "convention" not in part.ds.attrs) if key == "title" else parts:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -153,18 +155,16 @@ def _differing(
     """
     tables = a.is_table or b.is_table
     names = [name for name in dict.fromkeys([*left, *right]) if not tables or (name in left and name in right)]
-    pairs = ((name, left.get(name, ""), right.get(name, "")) for name in names)
-    return [_shown(*pair) for pair in pairs if pair[1] != pair[2]]
-
-
-def _attributes(ds: xr.Dataset) -> Iterator[tuple[str, str]]:
-    for name, value in ds.attrs.items():
-        if name in _SKIPPED:
-            continue
-        if isinstance(value, Mapping):
-            yield from ((f"{name}.{key}", _text(one)) for key, one in value.items())
-        else:
-            yield name, _text(value)
+    differing = []
+    for name, of_a, of_b in ((name, left.get(name, ""), right.get(name, "")) for name in names):
+        if of_a != of_b and "\n" in of_a + of_b:  # long texts, such as pipelines, by their first line that differs
+            lines = list(zip_longest(of_a.splitlines(), of_b.splitlines()))
+            row = next((row for row, (line, other) in enumerate(lines) if line != other), len(lines))
+            mine, others = (line or "" for line in (*lines, ("", ""))[row])
+            differing.append((f"{name}, line {row + 1}", mine.strip(), others.strip()))
+        elif of_a != of_b:
+            differing.append((name, of_a, of_b))
+    return differing
 
 
 def _text(value: Any) -> str:
@@ -172,16 +172,6 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(map(str, value))
     return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
-
-
-def _shown(name: str, a: str, b: str) -> tuple[str, str, str]:
-    """Long texts, such as pipelines, by their first line that differs."""
-    if "\n" not in a + b:
-        return name, a, b
-    mine, others = a.splitlines(), b.splitlines()
-    first = next((at for at, (one, two) in enumerate(zip(mine, others, strict=False)) if one != two), None)
-    at = min(len(mine), len(others)) if first is None else first
-    return f"{name}, line {at + 1}", "".join(mine[at : at + 1]).strip(), "".join(others[at : at + 1]).strip()
 
 
 def differing_inputs(
@@ -193,21 +183,16 @@ def differing_inputs(
     """
     if a.is_table or b.is_table:
         return {}
-    left, right = (_digests(one.ds, systems, tracks) for one in (a, b))
-    known = [
-        (mine.partition(":"), other.partition(":")) for mine, other in zip(left, right, strict=True) if mine and other
-    ]
+    digests = []
+    for ds in (a.ds, b.ds):
+        whole = np.broadcast_to(cell_texts(ds, "digest"), (ds.sizes["system"], ds.sizes["track"]))
+        indices = [{name: index for index, name in enumerate(names_of(ds, dim))} for dim in ("system", "track")]
+        chosen = ([index[name] for name in names] for index, names in zip(indices, (systems, tracks), strict=True))
+        digests.append(list(map(str, whole[np.ix_(*chosen)].ravel().tolist())))
+    cells = zip(*digests, strict=True)
+    known = [(mine.partition(":"), other.partition(":")) for mine, other in cells if mine and other]
     differ = (sum(one[place] != two[place] for one, two in known) for place in (0, 2))
     return dict(zip(("reference", "estimate", "cells"), (*differ, len(known)), strict=True)) if known else {}
-
-
-def _digests(ds: xr.Dataset, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
-    """Digests of the scored annotations, cell by cell."""
-    whole = np.broadcast_to(cell_texts(ds, "digest"), (ds.sizes["system"], ds.sizes["track"]))
-    rows = [names_of(ds, "system").index(name) for name in systems]
-    place = {name: at for at, name in enumerate(names_of(ds, "track"))}
-    columns = [place[name] for name in tracks]
-    return [str(one) for one in whole[np.ix_(rows, columns)].ravel().tolist()]
 
 
 LEAST_TOLERANCE = 1e-9
@@ -311,13 +296,13 @@ def compare_sides(
     each is compared with, whatever their names; then no others are compared unless `metric` names some.
     """
     asked = {"system": system, "track": tracks, "metric": metric}
-    chosen = [{dim: _chosen(one, dim, asked[dim]) for dim in asked} for one in (a, b)]
     common: dict[str, list[str]] = {}
     only: dict[str, tuple[list[str], list[str]]] = {}
     akin: list[tuple[str, str, str]] = []
     by_hand = [(_single(a, mine), _single(b, other)) for mine, other in (pair or {}).items()]
-    for dim in asked:
-        mine, others = chosen[0][dim], chosen[1][dim]
+    for dim, wanted in asked.items():
+        find = find_metrics if dim == "metric" else partial(find_labels, dim=dim)
+        mine, others = (names_of(side.ds, dim, find(side.ds, names=wanted)) for side in (a, b))
         common[dim] = [name for name in mine if name in set(others)]
         only[f"{dim}s"] = ([n for n in mine if n not in set(others)], [n for n in others if n not in set(mine)])
         if dim == "metric":
@@ -336,7 +321,11 @@ def compare_sides(
     metrics = names_of(a.ds, "metric")
     places = [metrics.index(one) for one, _ in pairs]
     units, ways = ([names_of(a.ds, name)[place] for place in places] for name in ("unit", "orientation"))
-    limits = np.array([_tolerance(a, b, one, tolerance) for one in pairs])
+    steps = [max(a.printed_step.get(one, 0.0), b.printed_step.get(other, 0.0)) for one, other in pairs]
+    # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
+    limits = np.array(
+        [max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE) if tolerance is None else tolerance for step in steps]
+    )
     for place, own in enumerate(zip(*by_hand, strict=True)):
         only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
     names = {"system": cells[0], "track": cells[1], "metric": [label_of(one) for one in pairs]}
@@ -351,7 +340,13 @@ def compare_sides(
     about |= {f"similar_{name}": [one[index] for one in akin] for index, name in enumerate(("a", "b", "by"))}
     absent = _absent(a, *cells), _absent(b, *cells)
     about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
-    attrs = (dict(_attributes(one.ds)) for one in (a, b))
+    attrs: list[dict[str, str]] = [{}, {}]
+    for texts, side in zip(attrs, (a, b), strict=True):
+        for name, value in side.ds.attrs.items():
+            nested = (
+                {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+            )
+            texts |= {} if name in _SKIPPED else {key: _text(part) for key, part in nested.items()}
     settings = [*_differing(a, b, *attrs), *of_metrics(a, b, pairs)]
     return _dataset((a, b), scores, absent, coords, about, settings)
 
@@ -379,12 +374,6 @@ def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]
     return pairs
 
 
-def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:
-    """The names of a side that are asked for."""
-    places = find_metrics(side.ds, names) if dim == "metric" else find_labels(side.ds, dim, names)
-    return [names_of(side.ds, dim)[place] for place in places]
-
-
 def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     """The scores of some systems, tracks and metrics; NaN where a cell was not scored."""
     ds = side.ds
@@ -400,14 +389,6 @@ def _absent(side: ComparedScores, systems: Sequence[str], tracks: Sequence[str])
     if not side.is_table:
         return np.zeros((len(systems), len(tracks)), dtype=np.bool_)
     return np.asarray(np.isnan(_scores(side, systems, tracks, names_of(side.ds, "metric"))).all(axis=2))
-
-
-def _tolerance(a: ComparedScores, b: ComparedScores, pair: tuple[str, str], tolerance: float | None) -> float:
-    if tolerance is not None:
-        return tolerance
-    step = max(a.printed_step.get(pair[0], 0.0), b.printed_step.get(pair[1], 0.0))
-    # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
-    return max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE)
 
 
 def _mean(values: Float, included: Bool) -> Float:

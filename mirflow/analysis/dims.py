@@ -37,11 +37,6 @@ def _sum(values: Float) -> Float:
     return np.where(there.any(axis=0), total, np.nan)
 
 
-def _mean(values: Float) -> Float:
-    count = (~np.isnan(values)).sum(axis=0)
-    return np.asarray(_sum(values) / np.maximum(count, 1))
-
-
 def _median(values: Float) -> Float:
     if not len(values):
         return np.full(values.shape[1:], np.nan)
@@ -55,22 +50,14 @@ def _median(values: Float) -> Float:
 
 REDUCTIONS: Mapping[str, Callable[[Float], Float]] = MappingProxyType(
     {
-        "mean": _mean,
+        "mean": lambda values: np.asarray(_sum(values) / np.maximum((~np.isnan(values)).sum(axis=0), 1)),
         "median": _median,
         "sum": _sum,
         "min": lambda values: np.asarray(np.fmin.reduce(values, axis=0, initial=np.nan)),
         "max": lambda values: np.asarray(np.fmax.reduce(values, axis=0, initial=np.nan)),
     }
 )
-"""Reductions along a dim, without NaN; the reduction of no value at all is NaN."""
-
-
-def reduce_along(values: Float, axis: int, how: str) -> Float:
-    """Reduce an axis, leaving out NaN.
-
-    `values` (float64). Returns float64, with one axis less: NaN without any value.
-    """
-    return REDUCTIONS[how](np.moveaxis(values, axis, 0))
+"""Reductions along the first axis (float64), without NaN; the reduction of no value at all is NaN."""
 
 
 def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> None:
@@ -94,7 +81,7 @@ def reduce_over(values: Float, labels: Mapping[str, Sequence[str]], over: Mappin
     for dim, how in over.items():
         place = left.index(dim)
         if how in REDUCTIONS:
-            values = reduce_along(values, place + 1, how)
+            values = REDUCTIONS[how](np.moveaxis(values, place + 1, 0))
         else:
             values = np.asarray(values.take(list(labels[dim]).index(how), axis=place + 1))
         left.pop(place)
@@ -336,10 +323,19 @@ def over_systems(
     for group, name in enumerate(names):
         rows = np.flatnonzero(codes == group)
         for word in words:
-            values = counted[rows] * sign, cells["weight"][rows]
-            value, weighs = _reduce(*values, word, None if word in _WORDS else _judges(ds, word, rows))
+            own, weights = counted[rows] * sign, cells["weight"][rows]
+            defined = ~np.isnan(own)
+            if word in ("mean", "median"):
+                value, weighs = REDUCTIONS[word](own), REDUCTIONS[word](np.where(defined, weights, np.nan))
+            else:
+                # A system that is chosen without a score of its own leaves the track without one.
+                order = own if word in _WORDS else np.broadcast_to(_judges(ds, word, rows)[..., np.newaxis], own.shape)
+                usable: Bool = ~np.isnan(order)
+                row = np.where(usable, -order if word == WORST else order, -np.inf).argmax(axis=0)
+                value, weighs = (np.take_along_axis(each, row[np.newaxis], axis=0)[0] for each in (own, weights))
+                value = np.where(usable.any(axis=0), value, np.nan)
             score.append(value * sign)
-            weight.append(np.where(np.isnan(value), cells["weight"][rows[0]], weighs))
+            weight.append(np.where(np.isnan(value), weights[0], weighs))
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
             labels.append(f"{name}, {said}" if name and len(words) > 1 else name or said)
             firsts.append(int(rows[0]))
@@ -384,19 +380,6 @@ def _metric_of(word: str) -> tuple[str, int | None]:
     """A metric that chooses, and how many tracks are kept; None: all."""
     metric, _, number = word.rpartition(":")
     return (metric, int(number)) if metric and number.isdecimal() else (word, None)
-
-
-def _reduce(value: Float, weight: Float, word: str, judges: Float | None) -> tuple[Float, Float]:
-    """The score and weight of each track and metric, of values (systems, tracks, metrics) of which high are better."""
-    there = ~np.isnan(value)
-    if judges is None and word not in (BEST, WORST):
-        return reduce_along(value, 0, word), reduce_along(np.where(there, weight, np.nan), 0, word)
-    order = value if judges is None else np.broadcast_to(judges[..., np.newaxis], value.shape)
-    # A system that is chosen without a score of its own leaves the track without one.
-    usable: Bool = there if judges is None else ~np.isnan(order)
-    row = np.where(usable, -order if word == WORST else order, -np.inf).argmax(axis=0)
-    score, weighs = (np.take_along_axis(one, row[np.newaxis], axis=0)[0] for one in (value, weight))
-    return np.where(usable.any(axis=0), score, np.nan), weighs
 
 
 def _like(ds: xr.Dataset, labels: Sequence[str], firsts: Sequence[int], score: Float, weight: Float) -> xr.Dataset:

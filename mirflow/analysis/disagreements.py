@@ -96,12 +96,11 @@ def find_disagreements(
     labels = {label.lower() for track in held for label in track.reference.labels or ()}
     estimates = [estimate for track in held for estimate in track.estimates.values()]
     others = [label.lower() for estimate in estimates for label in dict.fromkeys(estimate.labels or ())]
-    if task == "segment" and 2 * sum(label in labels and len(label) > 2 for label in others) <= len(others):
-        disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _boundaries)]
-    elif task in _CLASSES:
+    by_boundaries = 2 * sum(label in labels and len(label) > 2 for label in others) <= len(others)
+    if task in _CLASSES and not (task == "segment" and by_boundaries):
         disagreements = _label_disagreements(held, _CLASSES[task], least, shortest)
     elif task in WINDOWS:
-        disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task], _times)]
+        disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task])]
     else:
         tasks = ", ".join(sorted({*_CLASSES, *WINDOWS}))
         raise QueryError(
@@ -160,20 +159,18 @@ def _cells(track: TrackAnnotations, names: Sequence[str], vocabulary: dict[str, 
         cuts = np.unique(np.concatenate([side.columns[name] for side in sides for name in ("start", "end")]))
         cuts = cuts[(cuts >= own["start"].min(initial=np.inf)) & (cuts <= own["end"].max(initial=-np.inf))]
         start, end = cuts[:-1], cuts[1:]
-        found = [_labels_at(side, codes, (start + end) / 2) for side, codes in zip(sides, coded, strict=True)]
+        found, time = [], (start + end) / 2
+        for side, codes in zip(sides, coded, strict=True):
+            # Of overlapping intervals the last one counts.
+            order = np.argsort(side.columns["start"], kind="stable")
+            first, last = (side.columns[name][order] for name in ("start", "end"))
+            found.append(np.full(len(time), OTHER))
+            if len(first):
+                place = np.maximum(np.searchsorted(first, time, side="right") - 1, 0)
+                found[-1] = np.where((first[place] <= time) & (time < last[place]), codes[order][place], OTHER)
     systems = np.full((len(names), len(start)), OTHER)
     systems[[index for index, name in enumerate(names) if name in track.estimates]] = found[1:]
     return start, end, found[0], systems
-
-
-def _labels_at(annotation: Annotation, codes: Int, time: Float) -> Int:
-    """Code of the interval at each time; `OTHER` where there is none. Of overlapping ones the last one counts."""
-    order = np.argsort(annotation.columns["start"], kind="stable")
-    start, end = (annotation.columns[name][order] for name in ("start", "end"))
-    if not len(start):
-        return np.full(len(time), OTHER)
-    place = np.maximum(np.searchsorted(start, time, side="right") - 1, 0)
-    return np.where((start[place] <= time) & (time < end[place]), codes[order][place], OTHER)
 
 
 def _label_disagreements(
@@ -249,22 +246,18 @@ def _of_track(
         )
 
 
-def _times(annotation: Annotation) -> Float:
-    return np.sort(annotation.columns["time"])
+def _times_of(annotation: Annotation) -> Float:
+    """Times of events; boundaries between sections, without the first and the last."""
+    columns = annotation.columns
+    if "time" in columns:
+        return np.sort(columns["time"])
+    return np.unique(np.concatenate([columns["start"], columns["end"]]))[1:-1]
 
 
-def _boundaries(annotation: Annotation) -> Float:
-    """Boundaries between sections, without the first and the last."""
-    both = np.concatenate([annotation.columns["start"], annotation.columns["end"]])
-    return np.unique(both)[1:-1]
-
-
-def _event_disagreements(
-    track: TrackAnnotations, window: float, times_of: Callable[[Annotation], Float]
-) -> Iterator[Disagreement]:
+def _event_disagreements(track: TrackAnnotations, window: float) -> Iterator[Disagreement]:
     """Events that all systems have and the reference lacks, or the other way round, as runs."""
-    reference = times_of(track.reference)
-    systems = [times_of(estimate) for estimate in track.estimates.values()]
+    reference = _times_of(track.reference)
+    systems = [_times_of(estimate) for estimate in track.estimates.values()]
     base = min(systems, key=len)
     near = [_nearest(system, base) for system in systems]
     common = np.all([np.abs(one - base) <= window for one in near], axis=0)
@@ -276,19 +269,20 @@ def _event_disagreements(
     order = np.argsort(times, kind="stable")
     breaks = np.flatnonzero(np.diff(times[order]) > _APART) + 1
     for run in np.split(order, breaks) if len(order) else ():
-        lacking, own = np.sort(times[run[run < len(missing)]]), np.sort(times[run[run >= len(missing)]])
+        sides = [np.sort(times[run[mask]]).tolist() for mask in (run >= len(missing), run < len(missing))]
+        own, lacking = (name_some([f"{time:.2f}" for time in side], most=_SHOWN) for side in sides)
         yield Disagreement(
             track.track,
             float(times[run[0]]),
             float(times[run[-1]]),
-            _listed(own),
-            _listed(lacking),
+            own,
+            lacking,
             len(systems),
             len(systems),
             1.0,
             float(len(run)),
-            tuple(lacking.tolist()),
-            tuple(own.tolist()),
+            tuple(sides[1]),
+            tuple(sides[0]),
             track.annotator,
             tuple(track.estimates),
         )
@@ -303,8 +297,3 @@ def _nearest(times: Float, wanted: Float) -> Float:
     closer = np.abs(times[before] - wanted) <= np.abs(times[after] - wanted)
     nearest: Float = np.where(closer, times[before], times[after])
     return nearest
-
-
-def _listed(times: Float) -> str:
-    """Times of events, the first of many."""
-    return name_some([f"{time:.2f}" for time in times.tolist()], most=_SHOWN)

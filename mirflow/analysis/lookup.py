@@ -501,18 +501,11 @@ def show_parameters(param: Parameters) -> str:
 
 
 def _is_one_of(value: object, wanted: object) -> bool:
+    """True if a stored value is one of those wanted, whichever of them is text."""
     several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
-    return any(_same(value, one) for one in several)
-
-
-def _same(value: object, wanted: object) -> bool:
-    """True if a stored value is the one wanted, whichever of them is text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            return float(value) == float(str(wanted))
-        except ValueError:
-            return False
-    return _show(value) == _show(wanted)
+        return (False, float(value), "") in [_number(str(one)) for one in several]
+    return _show(value) in map(_show, several)
 
 
 def _show(value: object) -> str:

@@ -235,23 +235,21 @@ class TableSelection:
         if keeps:
             own, entries = (np.concatenate(parts) for parts in zip(*kept, strict=True))
             for group in range(groups):
-                total[group], number[group] = self._statistic(entries[own == group])
+                values = entries[own == group]
+                if self.kind in STATISTICS:
+                    ordered = np.moveaxis(np.sort(values, axis=0), 0, -1)
+                    number[group] = (~np.isnan(ordered)).sum(axis=-1)
+                    total[group] = STATISTICS[self.kind].of_ordered(ordered, number[group])
+                elif self.classes:
+                    # The decisions of all tags are one order, in which each track counts once.
+                    flat = np.moveaxis(values, 1 + self.side, -1).reshape(-1, 1, 2)
+                    total[group] = order(self.kind, flat, 2)[0][0]
+                    number[group] = (~np.isnan(values).all(axis=(1, 2))).sum()
+                else:
+                    total[group], number[group] = order(self.kind, values, 1 + self.side)
             return total, number
         divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
         return total / np.where(number > 0, divisor, np.nan), number
-
-    def _statistic(self, values: Float) -> tuple[Float, Int]:
-        """A statistic of the values of some tracks, or of their order, and how many have one."""
-        if self.kind in ORDER_AGGREGATES and self.classes:
-            # The decisions of all tags are one order, in which each track counts once.
-            flat = np.moveaxis(values, 1 + self.side, -1).reshape(-1, 1, 2)
-            number = (~np.isnan(values).all(axis=(1, 2))).sum()
-            return order(self.kind, flat, 2)[0][0], np.asarray(number, dtype=np.int64)
-        if self.kind in ORDER_AGGREGATES:
-            return order(self.kind, values, 1 + self.side)
-        ordered = np.moveaxis(np.sort(values, axis=0), 0, -1)
-        number = (~np.isnan(ordered)).sum(axis=-1)
-        return STATISTICS[self.kind].of_ordered(ordered, number), number
 
 
 MEAN = "mean"

@@ -166,18 +166,20 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
     or classes. Tracks without a value of a coordinate are in none of its groups and do not count; the attribute
     ``ungrouped`` says how many these are.
     """
+    from ..lazy_array import plain_dataset
+
     groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
     groupings |= {dim: dim for dim in groupings.values()}
     dims = [str(dim) for dim in result["value"].dims if dim not in ("system", "metric")]
     for dim in (groupings[one] for one in asked if one in groupings):
         # Tracks without a value of a coordinate are not a fold.
         lacking, own = without_value(result[dim].values), dim.removeprefix("track_")
-        named = result.isel({dim: np.flatnonzero(~lacking)})
-        lost = int(result["n_tracks"].values.sum() - named["n_tracks"].values.sum())
+        known = result.isel({dim: np.flatnonzero(~lacking)})
+        lost = int(result["n_tracks"].values.sum() - known["n_tracks"].values.sum())
         if lacking.any():
             why = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
             said = "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), why)))
-            result = named.assign_attrs({UNGROUPED: said})
+            result = known.assign_attrs({UNGROUPED: said})
     for dim, text in asked.items():
         for name in _names(text):
             if name not in ACROSS:
@@ -190,7 +192,22 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
         dim_of_groups = groupings.get(dim, name_dim(dim, dims))
         if dim_of_groups not in dims:
             raise UnknownNameError("dim of the answer", dim, (*others, *dims))
-        result = _reduced(result, dim_of_groups, _names(text))
+        grouped = dim_of_groups in result["n_tracks"].dims
+        variables: dict[str, Any] = {}
+        for key, variable in result.data_vars.items():
+            values = variable.values
+            axis = variable.dims.index(dim_of_groups) if dim_of_groups in variable.dims else None
+            if axis is not None and key == "value":
+                values = values_across(values, axis, _names(text))
+            elif axis is not None:
+                # Counts are those of all of the dim together: groups are of different tracks, labels of the same.
+                total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
+                values = np.repeat(total, len(_names(text)), axis=axis)
+            variables[str(key)] = (variable.dims, values, variable.attrs)
+        named = {str(name): coord for name, coord in result.coords.items() if dim_of_groups not in coord.dims}
+        coords: dict[str, Any] = {name: (coord.dims[0], coord.values) for name, coord in named.items()}
+        coords[dim_of_groups] = np.array(_names(text), dtype=str)
+        result = plain_dataset(variables, coords, result.attrs)
     # Each of several values is about the same tracks.
     times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
     words = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
@@ -205,27 +222,6 @@ def repeats(attrs: Mapping[str, str]) -> int:
 
 def _names(text: str | Sequence[str]) -> list[str]:
     return [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
-
-
-def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
-    """A result with the reductions of one dim in its place; counts are those of all of it together."""
-    from ..lazy_array import plain_dataset
-
-    grouped = dim in result["n_tracks"].dims
-    variables: dict[str, Any] = {}
-    for key, one in result.data_vars.items():
-        values, axis = one.values, one.dims.index(dim) if dim in one.dims else None
-        if axis is not None and key == "value":
-            values = values_across(values, axis, names)
-        elif axis is not None:
-            # Groups are of different tracks, labels of the same.
-            total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
-            values = np.repeat(total, len(names), axis=axis)
-        variables[str(key)] = (one.dims, values, one.attrs)
-    coords = {
-        str(name): (coord.dims[0], coord.values) for name, coord in result.coords.items() if dim not in coord.dims
-    }
-    return plain_dataset(variables, {**coords, dim: np.array(names, dtype=str)}, result.attrs)
 
 
 def names_across(asked: Across | None) -> dict[str, list[str]]:
