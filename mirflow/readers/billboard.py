@@ -26,6 +26,7 @@ from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError, counted
 from ..theory.harte import NO_CHORD, X_CHORD
 from .content import decode
+from .delimited import SILENCE
 from .formats import FORMATS
 from .options import Reading
 from .positions import select_beats
@@ -37,8 +38,8 @@ _PHRASE = re.compile(r"(?P<head>[^|]*)(?:\|(?P<bars>.*)\|)?(?P<tail>[^|]*)")
 _REPEAT = re.compile(r"\s*x\s*(\d{1,3})\b")
 _SAME, _PAUSE, _UNKNOWN = ".", "&pause", "*"
 _MOST_BARS = 10_000
-SILENCE, END, NO_HARMONY = "silence", "end", "Z"
-"""Words in place of chords: silence, the end of the piece (also silence), and passages without harmony."""
+_END, _NO_HARMONY = "end", "Z"
+"""Words in place of chords: the end of the piece, which is silence, and passages without harmony."""
 _NOT_MUSIC = ("noise", "applause", "talking", "fadeout", "pre-intro")
 """Label of passages without harmony, even if their letter is missing."""
 LABELS = ("letter", "function")
@@ -180,7 +181,7 @@ class _Lines:
             raise self._error(f"bar lines do not enclose the chords: {rest!r}", line)
         phrase = Phrase(time, line)
         for element in filter(None, map(str.strip, form["head"].split(","))):
-            if element.lower() in (SILENCE, END):
+            if element.lower() in (SILENCE, _END):
                 phrase.name = SILENCE
             elif _LETTER.fullmatch(element):
                 phrase.letter = element
@@ -232,7 +233,7 @@ def _rows(phrases: Sequence[Phrase], what: str) -> Rows:
             continue
         if what == "chord" and not phrase.bars:
             unmusical = not phrase.letter and phrase.function.lower() in _NOT_MUSIC
-            silent = phrase.name or unmusical or phrase.letter.rstrip("'") == NO_HARMONY
+            silent = phrase.name or unmusical or phrase.letter.rstrip("'") == _NO_HARMONY
             rows.append((phrase.time, NO_CHORD if silent else X_CHORD, phrase.line))
         for bar, start, whole in phrase.bar_times(after.time):
             step = bar.metre.length / bar.metre.beats

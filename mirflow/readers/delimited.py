@@ -64,6 +64,8 @@ _QUOTED = re.compile(r'"[^"]*"')
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
 _FREQUENCIES = "\\\t"
 """Beginning of the second line of a label of Audacity that has a range of frequencies."""
+SILENCE = "silence"
+"""Word in place of a key or a chord."""
 _FLAGS = {"true": 1.0, "false": 0.0}
 _VELOCITIES = Remark(
     "columns", "the column after the pitch is not read: if it holds velocities, name it in columns (velocity: 3)"
@@ -116,8 +118,8 @@ class Layout:
         columns: dict[str, Column] = {}
         if options.decimal is None and options.has_decimal_commas(self.separator):
             # Of points and commas one may separate thousands.
-            others = {*KEYS, "label", *(column for column in self.places if _is_text(self.kind, column))}
-            places = [place for column, place in self.places.items() if column not in others]
+            texts = {*KEYS, "label", *self.kind.texts}
+            places = [place for column, place in self.places.items() if column not in texts]
             numbers = [(line, fields[place]) for line, fields in rows for place in places if place < len(fields)]
             point = next(((line, text) for line, text in numbers if "." in text), None)
             if point is not None and any(_DECIMAL.fullmatch(text) for _, text in numbers):
@@ -133,25 +135,20 @@ class Layout:
         for column, place in self.places.items():
             if column == "label" or column in KEYS:
                 continue
-            if _is_text(self.kind, column):
+            if column in self.kind.texts:
                 columns[column] = np.array([_text(fields, place) for _, fields in rows], dtype=np.str_)
             else:
                 values = [self._number(fields, column, line) for line, fields in rows]
                 columns[column] = np.array(values, dtype=np.float64)
-        columns = _in_units(columns, self.kind, options, len(rows))
         place = self.places.get("label", -1)
-        labels: list[str] | None = [_text(fields, place) for _, fields in rows]
-        unlabelled = place < 0 or all(place >= len(fields) for _, fields in rows)
-        if unlabelled and "label" not in self.kind.required:
-            labels = None
-        elif labels is not None and self.mode >= 0:
-            modes = (_text(fields, self.mode) for _, fields in rows)
-            labels = [f"{label} {mode}".rstrip() for label, mode in zip(labels, modes, strict=True)]
-        lines = [line for line, _ in rows]
-        return replace(_as_annotation(self, columns, labels, lines, attrs), account=self._account(rows))
-
-    def _account(self, rows: Sequence[Row]) -> tuple[Remark, ...]:
-        """Remarks about what the rows hold beside the columns that are read."""
+        labels: list[str] | None = None
+        if self.mode >= 0 or (place >= 0 and any(place < len(fields) for _, fields in rows)):
+            labels = [_text(fields, place) for _, fields in rows]
+            if self.mode >= 0:
+                modes = (_text(fields, self.mode) for _, fields in rows)
+                labels = [f"{label} {mode}".rstrip() for label, mode in zip(labels, modes, strict=True)]
+        annotation = annotation_of(self, columns, labels, [line for line, _ in rows], attrs)
+        # What the rows hold beside the columns that are read.
         account, kind, width = Account(self.name), self.kind, self.width
         if self.unread and self.header is not None:
             report_header(kind, self.header, self.places, self.unread, rows, account)
@@ -166,7 +163,7 @@ class Layout:
                 usual += 1 if loud else -1
             width = max(width, usual)
             report_fields(kind, self.places, width, rows, account, self.header)
-        return account.remarks
+        return replace(annotation, account=account.remarks)
 
     def _number(self, fields: Sequence[str], column: str, line: int) -> float:
         place = self.places[column]
@@ -195,8 +192,6 @@ class Layout:
             hours, minutes, seconds = (float((part or "0").replace(",", ".")) for part in clock.groups())
             hint = f"; write times in seconds, such as {3600 * hours + 60 * minutes + seconds:g}"
         elif column == "end" and "label" in self.places:  # phrases of McGill Billboard, or starts and labels
-            from .billboard import SILENCE
-
             phrase = any("|" in field for field in fields)
             if phrase or text == SILENCE:
                 hint = "; if this is a McGill Billboard file, declare format: billboard (--input-format billboard)"
@@ -251,15 +246,15 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
     if kind.listed:
         return order_names(annotation, name)
     if reading.task == "local_key" and annotation.labels is not None and any(map(is_odd_key, set(annotation.labels))):
-        silence = [label.lower() == "silence" for label in annotation.labels]  # the row of Isophonics without a key
-        keys = ["N" if silent else key_in_row(label) for label, silent in zip(annotation.labels, silence, strict=True)]
+        # Isophonics has rows without a key.
+        keys = ["N" if label.lower() == SILENCE else key_in_row(label) for label in annotation.labels]
         return replace(annotation, labels=keys)
     return annotation if reading.notation == HARTE else in_harte(annotation, name)
 
 
 def is_odd_key(label: str) -> bool:
     """True if the label of a local key is written in another form than that of keys."""
-    return label.lower() == "silence" or key_in_row(label) != label
+    return label.lower() == SILENCE or key_in_row(label) != label
 
 
 def demand_midi(annotation: Annotation, name: str | Path) -> None:
@@ -362,11 +357,31 @@ def remarks_on_table(table: Float, layout: Layout) -> tuple[Remark, ...]:
 def annotation_of(
     layout: Layout, numbers: dict[str, Column], labels: Sequence[str] | None, lines: Sequence[int], attrs: Attrs
 ) -> Annotation:
-    """The annotation in columns of a file, with the numbers as they are in it."""
-    if labels is None and "label" in layout.kind.required:
+    """The annotation in columns of a file, with the numbers as they are in it.
+
+    Intervals without ends last until the next one starts.
+    """
+    kind, options, columns = layout.kind, layout.reading.delimited, numbers
+    if labels is None and "label" in kind.required:
         labels = [""] * len(lines)
-    columns = _in_units(numbers, layout.kind, layout.reading.delimited, len(lines))
-    return _as_annotation(layout, columns, labels, lines, attrs)
+    units = _units(kind.name)
+    for name, column in columns.items():
+        if units.get(name) == "s":
+            columns[name] = options.seconds(column, lengths=name == "duration")
+        elif units.get(name) == "Hz":
+            columns[name] = to_hertz(column, kind.name, options.pitch_unit)
+    if "duration" in columns:
+        columns["end"] = columns["start"] + columns.pop("duration")
+    if options.hop and kind.dims == ("time",) and "time" not in columns:  # one frame per row
+        columns["time"] = options.seconds(np.arange(len(lines), dtype=np.float64))
+    if kind.adjacent and "end" not in columns:
+        starts, labels = columns["start"], labels or []
+        if options.last == "keep":
+            columns = {"start": starts, "end": np.append(starts[1:], starts[-1:])}
+        else:
+            columns, labels = {"start": starts[:-1], "end": starts[1:]}, labels[:-1]
+        lines = lines[: len(labels)]
+    return Annotation(kind.name, columns, labels, lines=lines, attrs=attrs)
 
 
 def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, Column], Float]:
@@ -393,26 +408,11 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
     return {name: np.ascontiguousarray(table[:, place]) for name, place in zip(names, places, strict=True)}, table
 
 
-def _as_annotation(
-    layout: Layout, columns: dict[str, Column], labels: Sequence[str] | None, lines: Sequence[int], attrs: Attrs
-) -> Annotation:
-    """Build the annotation; intervals without ends last until the next one starts."""
-    if layout.kind.adjacent and "end" not in columns:
-        starts, labels = columns["start"], labels or []
-        if layout.reading.delimited.last == "keep":
-            columns = {"start": starts, "end": np.append(starts[1:], starts[-1:])}
-        else:
-            columns, labels = {"start": starts[:-1], "end": starts[1:]}, labels[:-1]
-        lines = lines[: len(labels)]
-    return Annotation(layout.kind.name, columns, labels, lines=lines, attrs=attrs)
-
-
 def _row_by_row(text: str, layout: Layout, attrs: Attrs) -> Annotation:
     """The annotation in any rows; errors name the line of the first invalid row."""
     reading, kind, name = layout.reading, layout.kind, layout.name
     lines = number_lines(text, reading.delimited.comment)
-    if layout.header is not None and has_numbers(reading):
-        demand_numbers_read(lines, layout)
+    demand_numbers_read(lines, layout)
     rows = [(line, layout.split(row)) for line, row in lines[layout.header is not None :]]
     if kind.followed_by == "position" and layout.separator == "," and reading.delimited.delimiter is None:
         commas = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
@@ -443,7 +443,7 @@ def _row_by_row(text: str, layout: Layout, attrs: Attrs) -> Annotation:
 
 def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> None:
     """Raise if scores depend on numbers that would be skipped because of the header in the first line."""
-    if not layout.reading.delimited.columns and layout.header is not None:
+    if layout.header is not None and has_numbers(layout.reading) and not layout.reading.delimited.columns:
         rows = (layout.split(line) for _, line in lines[1:])
         header = layout.split(lines[0][1])
         demand_read(layout.kind, header, rows, layout.places, layout.name, lines[0][0])
@@ -453,27 +453,9 @@ def _text(fields: Sequence[str], place: int) -> str:
     return fields[place] if 0 <= place < len(fields) else ""
 
 
-def _is_text(kind: Kind, column: str) -> bool:
-    return any(variable.name == column and variable.dtype == "str" for variable in kind.variables)
-
-
 @cache
 def _units(kind: str) -> dict[str, str | None]:
     return {variable.name: variable.units for variable in KINDS[kind].variables} | {"duration": "s"}
-
-
-def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions, rows: int) -> dict[str, Column]:
-    units = _units(kind.name)
-    for name, column in columns.items():
-        if units.get(name) == "s":
-            columns[name] = options.seconds(column, lengths=name == "duration")
-        elif units.get(name) == "Hz":
-            columns[name] = to_hertz(column, kind.name, options.pitch_unit)
-    if "duration" in columns:
-        columns["end"] = columns["start"] + columns.pop("duration")
-    if options.hop and kind.dims == ("time",) and "time" not in columns:  # one frame per row
-        columns["time"] = options.seconds(np.arange(rows, dtype=np.float64))
-    return columns
 
 
 def find_layout(
@@ -529,7 +511,7 @@ def find_layout(
         splits = -1  # blanks separate a position in the bar from the next column
     elif has_header:
         final = next(column for column, place in places.items() if place == last)
-        numbered = last == len(head) - 1 and final != "label" and not _is_text(kind, final)
+        numbered = last == len(head) - 1 and final != "label" and final not in kind.texts
         splits = -1 if numbered else max(len(head) - 1, last)  # nothing belongs to a number
     else:
         # A label in the last column takes the rest of the line; otherwise, the columns after it are split off.
@@ -588,8 +570,7 @@ def find_place(column: str, where: int | str, header: Sequence[str] | None, name
     if header is None:
         raise InvalidAnnotationError(f"the file has no header and {wanted}; count columns from 0", path=name)
     if where not in header:
-        message = f"{wanted}; {suggest(where, header)}"
-        raise InvalidAnnotationError(message, path=name, line=line)
+        raise InvalidAnnotationError(f"{wanted}; {suggest(where, header)}", path=name, line=line)
     return list(header).index(where)
 
 
@@ -607,7 +588,11 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
         fields = line.split(None, splits)
         if splits >= 0 and fields:  # labels may contain blanks but not tabs: a tab begins another column
             fields[-1:] = fields[-1].rstrip().split("\t")
-        return [_unquoted(field.strip()) for field in fields] if '"' in line else [field.strip() for field in fields]
+        fields = [field.strip() for field in fields]
+        for place, field in enumerate(fields if '"' in line else ()):
+            if len(field) > 1 and field[0] == field[-1] == '"' and '"' not in field[1:-1].replace('""', ""):
+                fields[place] = field[1:-1].replace('""', '"').strip()
+        return fields
     if '"' in line:
         try:
             fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
@@ -615,13 +600,6 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
             raise InvalidAnnotationError(f"a row cannot be split: {error}: {line[:_SHOWN]!r}...") from None
         return [field.strip() for field in fields]
     return [field.strip() for field in line.split(separator, splits)]
-
-
-def _unquoted(field: str) -> str:
-    if len(field) < 2 or not field[0] == field[-1] == '"':
-        return field
-    text = field[1:-1].replace('""', "")
-    return field if '"' in text else field[1:-1].replace('""', '"').strip()
 
 
 def find_separator(text: str, format: str, options: DelimitedOptions) -> str | None:

@@ -237,7 +237,25 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
     named = {column: header[place] for column, place in places.items() if column in needed[0]}
     unknown = f"only {', '.join(map(repr, known))} is known, not" if known else "unknown names"
     message = f"the header has no column {' or '.join(missing)}: {unknown} {', '.join(map(repr, others))}"
-    options = _proposed(kind, header, needed)
+    # The columns of a header of unusual names, by the words in them.
+    parts, usual = [_words_in(field) for field in header], {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
+    options: dict[str, Any] = {}
+    for way in needed:
+        chosen: dict[str, int] = {}
+        for column in (*way, *(["label"] if "label" in kind.columns and "label" not in way else [])):
+            fitting = (
+                place
+                for whole in (True, False)  # "word" before "word_end"
+                for name in (*usual[column], *_SYNONYMS.get(column, ()))
+                for place, words in enumerate(parts)
+                if (name == heading(header[place]) if whole else name in words) and place not in chosen.values()
+                if column != "label" or _OF_TIMES.isdisjoint(words)  # word_end is no label
+            )
+            if (place := next(fitting, None)) is not None:
+                chosen[column] = place
+        if {*way} <= chosen.keys():
+            options = {"columns": {column: header[place] for column, place in chosen.items()}}
+            break
     guess = _guess(header)
     if guess and guess not in kind.tasks and not options:
         message += look(guess, kind)
@@ -249,35 +267,13 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
         if "label" in places:
             options["columns"]["label"] = header[places["label"]]
     # The units that the names of columns contain.
-    words = {column: _words_in(str(name)) for column, name in options["columns"].items()}
-    times = [words[column] for column in ("time", "start", "end", "duration") if column in words]
-    if times and all(not _THOUSANDTHS.isdisjoint(own) for own in times):
+    named_by = {column: _words_in(str(name)) for column, name in options["columns"].items()}
+    times = [named_by[column] for column in ("time", "start", "end", "duration") if column in named_by]
+    if times and all(not _THOUSANDTHS.isdisjoint(words) for words in times):
         options["time_unit"] = "ms"
-    if any("midi" in words.get(column, ()) for column in ("pitch", "frequency")):
+    if any("midi" in named_by.get(column, ()) for column in ("pitch", "frequency")):
         options["pitch_unit"] = "MIDI"
     return f"{message}; declare {spell(options)}; if the row is not a header, declare header: false (--no-header)"
-
-
-def _proposed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The option that declares the columns of a header of unusual names, by the words in them."""
-    words = [_words_in(field) for field in header]
-    usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
-    for way in needed:
-        chosen: dict[str, int] = {}
-        for column in (*way, *(["label"] if "label" in kind.columns and "label" not in way else [])):
-            fitting = (
-                place
-                for whole in (True, False)  # "word" before "word_end"
-                for name in (*usual[column], *_SYNONYMS.get(column, ()))
-                for place, own in enumerate(words)
-                if (name == heading(header[place]) if whole else name in own) and place not in chosen.values()
-                if column != "label" or _OF_TIMES.isdisjoint(own)  # word_end is no label
-            )
-            if (place := next(fitting, None)) is not None:
-                chosen[column] = place
-        if {*way} <= chosen.keys():
-            return {"columns": {column: header[place] for column, place in chosen.items()}}
-    return {}
 
 
 def _words_in(name: str) -> list[str]:

@@ -6,6 +6,7 @@ import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -35,6 +36,8 @@ _BEFORE_ZERO = re.compile(r"\s*(?:(?:xmin|xmax|number|time)\s*=\s*)?-(?=[\d.]*[1
 _SIZE = re.compile(r"^[^\S\n]*(?:intervals|points):\s*size\s*=\s*(\d{1,12})", re.MULTILINE)
 _NUMBER = re.compile(r"[-+]?\d+\.\d+")
 _FEW = 3
+_TIMES_FROM = 100
+"""A whole number from which two at the beginning of all lines are times, not counted beats."""
 
 
 def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
@@ -51,7 +54,27 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     if format in TIMED:
         pieces, lines = TIMED[format](text, reading, name)
         return _annotation(pieces, lines, reading, name)
-    _demand_words(text, name)
+    # Subtitles, or lines that all begin with times, as in annotations of other tasks, are no words.
+    sample = text.split("\n", SAMPLE)[:SAMPLE]
+    arrow = next((number for number, line in enumerate(sample, 1) if _ARROW.fullmatch(line)), None)
+    if arrow is None and (sample[0].startswith("WEBVTT") or any(map(_VTT.match, sample))):
+        message = "is subtitles (WebVTT), whose times would count as words: convert it to .srt, whose times are read"
+        raise InvalidAnnotationError(message, path=name, line=1)
+    if arrow is not None:
+        message = f"is subtitles, whose times would count as words: {sample[arrow - 1].strip()!r}; declare "
+        message += "format: srt (--input-format srt), or save it as .srt"
+        raise InvalidAnnotationError(message, path=name, line=arrow)
+    rows = [line.split() for line in sample if line.strip()]
+    decimal = len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows)
+    # A start and an end in whole numbers, such as milliseconds, and a word.
+    whole = bool(rows) and all(len(row) > 2 and row[0].isdecimal() and row[1].isdecimal() for row in rows)
+    spans = [(int(row[0]), int(row[1])) for row in rows] if whole else []
+    rising = spans == sorted(spans, key=itemgetter(0)) and all(start < end for start, end in spans)
+    if decimal or (spans and rising and spans[-1][1] >= _TIMES_FROM):
+        hint = look(guess_task(rows), KINDS["text"]) or "; use the task of its contents"
+        if not decimal:
+            hint = "; remove the times, or save the text as .lrc, .srt or .TextGrid, whose times are read"
+        raise InvalidAnnotationError(f"not lyrics: {' '.join(rows[0])!r}{hint}", path=name, line=1)
     labels = text.split("\n") if text else []
     if labels and not labels[-1]:
         labels.pop()
@@ -117,35 +140,6 @@ def _annotation(pieces: Sequence[Piece], lines: Sequence[int], reading: Reading,
     return as_declared(found, reading)
 
 
-def _demand_words(text: str, name: str | Path) -> None:
-    """Raise if the text is subtitles, or every line begins with times, as in annotations of other tasks."""
-    lines = text.split("\n", SAMPLE)[:SAMPLE]
-    arrow = next((number for number, line in enumerate(lines, 1) if _ARROW.fullmatch(line)), None)
-    if arrow is None and (lines[0].startswith("WEBVTT") or any(map(_VTT.match, lines))):
-        message = "is subtitles (WebVTT), whose times would count as words: convert it to .srt, whose times are read"
-        raise InvalidAnnotationError(message, path=name, line=1)
-    if arrow is not None:
-        message = f"is subtitles, whose times would count as words: {lines[arrow - 1].strip()!r}; declare "
-        message += "format: srt (--input-format srt), or save it as .srt"
-        raise InvalidAnnotationError(message, path=name, line=arrow)
-    rows = [line.split() for line in lines if line.strip()]
-    decimal = len(rows) >= _FEW and all(_NUMBER.fullmatch(row[0].rstrip(",;")) for row in rows)
-    # A start and an end in whole numbers, such as milliseconds, and a word.
-    whole = bool(rows) and all(len(row) > 2 and row[0].isdecimal() and row[1].isdecimal() for row in rows)
-    spans = [(int(row[0]), int(row[1])) for row in rows] if whole else []
-    starts = [start for start, _ in spans]
-    rising = starts == sorted(starts) and all(start < end for start, end in spans)
-    if decimal or (spans and rising and spans[-1][1] >= _TIMES_FROM):
-        hint = look(guess_task(rows), KINDS["text"]) or "; use the task of its contents"
-        if not decimal:
-            hint = "; remove the times, or save the text as .lrc, .srt or .TextGrid, whose times are read"
-        raise InvalidAnnotationError(f"not lyrics: {' '.join(rows[0])!r}{hint}", path=name, line=1)
-
-
-_TIMES_FROM = 100
-"""A whole number from which two at the beginning of all lines are times, not counted beats."""
-
-
 def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
     """Parse lines with times in brackets before them, and words with times in angle or square brackets.
 
@@ -166,29 +160,23 @@ def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:
         while stamp := _STAMP.match(line, begin):
             stamps.append(_seconds(stamp[1], stamp[2]))
             begin = stamp.end()
-        rest = line[begin:]
         if not stamps:
             raise InvalidAnnotationError(f"no time such as [00:12.00] before {line!r}", path=name, line=number)
-        found += [(stamp, number, rest) for stamp in stamps]
-    found.sort(key=lambda one: one[0])
-    ends = [*(stamp for stamp, _, _ in found), np.nan][1:]
+        found += [(start, number, line[begin:]) for start in stamps]
+    found.sort(key=itemgetter(0))
     pieces: list[Piece] = []
     lines: list[int] = []
     by_word = any(_WORD_STAMP.search(rest) for _, _, rest in found)
-    for index, ((start, number, rest), end) in enumerate(zip(found, ends, strict=True)):
-        parts = _words(rest, start, end, index + 1) if by_word else [(rest, start, end, None)]
-        pieces += [(text, first - shift, last - shift, line) for text, first, last, line in parts]
-        lines += [number] * len(parts)
+    ends = [*(start for start, _, _ in found), np.nan][1:]
+    for index, ((start, number, rest), end) in enumerate(zip(found, ends, strict=True), 1):
+        parts = _WORD_STAMP.split(rest) if by_word else [rest]
+        stamps = [start, *map(_seconds, parts[1::3], parts[2::3])]
+        words = zip(map(str.strip, parts[::3]) if by_word else parts, stamps, [*stamps[1:], end], strict=True)
+        line_of = index if by_word else None
+        held = [(text, first - shift, last - shift, line_of) for text, first, last in words if text or not by_word]
+        pieces += held
+        lines += [number] * len(held)
     return pieces, lines
-
-
-def _words(rest: str, start: float, end: float, line: int) -> list[Piece]:
-    parts = _WORD_STAMP.split(rest)
-    stamps = zip(parts[1::3], parts[2::3], strict=True)
-    times = [start, *(_seconds(*stamp) for stamp in stamps)]
-    ends = [*times[1:], end]
-    words = zip(map(str.strip, parts[::3]), times, ends, strict=True)
-    return [(text, first, last, line) for text, first, last in words if text]
 
 
 def _seconds(minutes: str, seconds: str) -> float:
@@ -233,19 +221,19 @@ def _parse_textgrid(text: str, reading: Reading, name: str | Path) -> Times:
         every = module.parseTextgridStr(text, includeEmptyIntervals=True)["tiers"]
     except Exception:  # the parser raises various errors
         raise UnreadableError("is not a Praat TextGrid, or is truncated", path=name) from None
-    declared, held = sum(map(int, _SIZE.findall(text))), sum(len(one["entries"]) for one in every)
+    declared, held = sum(map(int, _SIZE.findall(text))), sum(len(tier["entries"]) for tier in every)
     if held < declared:
         raise UnreadableError(f"is truncated: it holds {held} of {declared} intervals and points", path=name)
-    tiers = [(one["name"], list(one["entries"])) for one in every if one["class"] == "IntervalTier"]
-    names = [one for one, _ in tiers]
-    usual = (one for one in ("words", "lyrics", *(names if len(names) == 1 else ())) if one in names)
+    tiers = [(tier["name"], list(tier["entries"])) for tier in every if tier["class"] == "IntervalTier"]
+    names = [tier for tier, _ in tiers]
+    usual = (tier for tier in ("words", "lyrics", *(names if len(names) == 1 else ())) if tier in names)
     named = reading.tier if reading.tier is not None else next(usual, None)
     if named is None or names.count(named) != 1:
         what = "declare the tier to read" if named is None else f"has no tier of intervals {named!r}"
         if named in names:
             what = f"has {names.count(named)} tiers of intervals {named!r}; names must be unique"
         raise InvalidAnnotationError(f"{what}; it holds {', '.join(names) or 'none'}", path=name)
-    rows = [one for one in tiers[names.index(named)][1] if one[2].strip()]
+    rows = [row for row in tiers[names.index(named)][1] if row[2].strip()]
     start, end = (np.array([float(row[place]) for row in rows], dtype=np.float64) for place in (0, 1))
     texts = [re.sub(r"\s*\n\s*", " ", row[2].strip()) for row in rows]
     return pieces_of(texts, start, end), list(range(1, len(rows) + 1))

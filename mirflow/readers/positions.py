@@ -28,6 +28,7 @@ from ..annotations.account import Remark
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
+from .layouts import is_number
 from .options import Reading
 
 _ENOUGH = 4
@@ -55,7 +56,12 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
             message = "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, "
             raise InvalidAnnotationError(f"{message}declare select: all (--select all)", path=name)
         if reading.downbeat:
-            return _marked(annotation, reading.downbeat)
+            labels, marks = annotation.labels, reading.downbeat
+            chosen = {label: not {label, *_PARTS.split(label)}.isdisjoint(marks) for label in dict.fromkeys(labels)}
+            if not any(chosen.values()):
+                doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are "
+                annotation = _with_doubt(annotation, doubt + ", ".join(map(repr, [*chosen][:3])))
+            return _taken(annotation, np.flatnonzero([chosen[label] for label in labels]))
         if reading.labels is not None:
             annotation = reading.labels.apply(annotation)
         position, within = _positions(annotation, name, mapped=reading.labels is not None)
@@ -85,16 +91,6 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
     elif bar[0] == 1:
         change = np.append(0, change)
     return _taken(annotation, change)
-
-
-def _marked(annotation: Annotation, marks: Sequence[str]) -> Annotation:
-    labels = annotation.labels or ()
-    chosen = {label: not {label, *_PARTS.split(label)}.isdisjoint(marks) for label in dict.fromkeys(labels)}
-    if not any(chosen.values()):
-        others = ", ".join(map(repr, [*chosen][:3]))
-        doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are {others}"
-        annotation = _with_doubt(annotation, doubt)
-    return _taken(annotation, np.flatnonzero([chosen[label] for label in labels]))
 
 
 def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
@@ -158,17 +154,30 @@ def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> tup
     """
     labels = annotation.labels or ()
     # Files have few distinct positions, so few texts are converted.
-    number = {label: _whole(label) for label in dict.fromkeys(labels)}
-    if None in number.values():
+    number = {label: float(label) if is_number(label) else np.nan for label in dict.fromkeys(labels)}
+    number = {label: value if value.is_integer() else np.nan for label, value in number.items()}
+    position = np.array([number[label] for label in labels], dtype=np.float64)
+    odd = np.flatnonzero(np.isnan(position)).tolist()
+    if odd:
         parted = _within_bars(labels)
         if parted is not None:
             return parted, True
-        if not mapped or all(one is None for one in number.values()):
-            item = next(item for item, label in enumerate(labels) if number[label] is None)
-            message = f"position in the bar is not a whole number: {labels[item]!r}{_remedy(labels)}"
-            raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
-    numbers = [np.nan if (one := number[label]) is None else one for label in labels]
-    return np.array(numbers, dtype=np.float64), False
+        if not mapped or len(odd) == len(labels):
+            # A mark of downbeats is a part of labels that regularly occurs, but not in most of them.
+            counts = Counter(part for label in labels for part in set(_PARTS.split(label)) if part)
+            every = {mark: [at for at, label in enumerate(labels) if mark in _PARTS.split(label)] for mark in counts}
+            fitting = [
+                mark
+                for mark, places in every.items()
+                if 1 < len(places) <= len(labels) / 2 + 1 and max(np.diff(places)) <= _LONGEST and not mark[0].isdigit()
+            ]
+            remedy = "write the position in the bar, counted from 1"
+            if fitting:
+                mark = max(fitting, key=lambda part: (part.lower().startswith("d"), counts[part]))
+                remedy = f"if {mark!r} marks the downbeats, declare downbeat: [{mark}] (--downbeat {mark})"
+            message = f"position in the bar is not a whole number: {labels[odd[0]]!r}; {remedy}"
+            raise InvalidAnnotationError(message, path=name, line=annotation.line(odd[0]))
+    return position, False
 
 
 def _within_bars(labels: Sequence[str]) -> Float | None:
@@ -190,33 +199,10 @@ def _within_bars(labels: Sequence[str]) -> Float | None:
     return position if len(labels) > 1 and fits.all() else None
 
 
-def _remedy(labels: Sequence[str]) -> str:
-    """A mark of downbeats: a part of labels that regularly occurs, but not in most of them."""
-    counts = Counter(part for label in labels for part in set(_PARTS.split(label)) if part)
-    every = {mark: [at for at, label in enumerate(labels) if mark in _PARTS.split(label)] for mark in counts}
-    fitting = [
-        mark
-        for mark, places in every.items()
-        if 1 < len(places) <= len(labels) / 2 + 1 and max(np.diff(places)) <= _LONGEST and not mark[0].isdigit()
-    ]
-    if not fitting:
-        return "; write the position in the bar, counted from 1"
-    mark = max(fitting, key=lambda one: (one.lower().startswith("d"), counts[one]))
-    return f"; if {mark!r} marks the downbeats, declare downbeat: [{mark}] (--downbeat {mark})"
-
-
 _PARTS = re.compile(r"[\s,;]+")
 _BAR_AND_BEAT = re.compile(r"(\d+)(?:\.(\d+))?")
 _LONGEST = 16
 """Most beats from one downbeat to the next for which a mark is proposed."""
-
-
-def _whole(label: str) -> float | None:
-    try:
-        number = float(label)
-    except ValueError:
-        return None
-    return number if number.is_integer() else None
 
 
 def _taken(annotation: Annotation, items: Int | slice) -> Annotation:

@@ -114,8 +114,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         single = find_single_row(first, number, reading, separator, name, keyed=True)
     layout = single or find_layout(first, number, reading, separator, name, keyed=True)
     has_header = layout.header is not None
-    if has_header and has_numbers(reading):
-        demand_numbers_read(lines, layout)
+    demand_numbers_read(lines, layout)
     if layout.usual:
         some = [(number, layout.split(line)) for number, line in lines[:SAMPLE]]
         demand_columns(some, layout.kind, reading.task, layout.width, name)
