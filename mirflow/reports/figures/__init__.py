@@ -1,6 +1,6 @@
 """Figures for papers, of result stores and judgements; matplotlib (extra ``report``) is imported when one is drawn.
 
-A kind of figure is a file of this folder with a function that :func:`figure` declares. A module of the user's own
+A kind of figure is a function of a file of this folder that :func:`figure` declares. A module of the user's own
 declares one in the same way.
 """
 
@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 from .canvas import FigureKind, Plots, figure, kinds, plot, save, save_caption
-from .fine_and_broad import graders
+from .distributions import graders
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

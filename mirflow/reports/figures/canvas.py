@@ -309,6 +309,20 @@ class Sheet:
             self._height += inches
             self.figure.set_size_inches(self.inches, self._height)
 
+    def name_rows(self, names: Sequence[str], top: float = -0.5, size: float | None = None) -> None:
+        """Name the rows of a chart, from the top down, and rule lines of values; smaller where there are many."""
+        self.ax.set_yticks(range(len(names)), names, fontsize=size or self.type_size(len(names)))
+        self.ax.tick_params(axis="y", length=0)
+        self.ax.set_ylim(len(names) - 0.5, top)
+        self.ax.grid(axis="x")
+
+    def legend_below(self, columns: int) -> None:
+        """Write the legend below a new figure, or inside of axes of the user's own."""
+        if self.frame.ax is None:
+            self.figure.legend(loc="outside lower center", ncols=columns)
+        else:
+            self.ax.legend()
+
     def type_size(self, rows: int, most: float = 7) -> float:
         """Points of type at which the names of so many rows do not touch."""
         return max(3.0, min(most, 0.75 * 72 * self._height / max(rows, 1)))

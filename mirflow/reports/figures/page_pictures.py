@@ -19,7 +19,7 @@ from ..drawing import BLUE, GREY, PALE
 from ..origins import AnnotationFolder
 from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
 from ..style import small_page
-from .canvas import Frame, figure_of, heads_of, label, off_screen, sheet, write_figure
+from .canvas import Frame, Sheet, figure_of, heads_of, label, off_screen, sheet, write_figure
 from .timeline import has_time_axis, timeline
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def draw_standings(standings: Standings, title: str, about: str = "", form: Pict
     try:
         with off_screen():
             with sheet(Frame(width="page"), 0.4 + _ROW * len(rows[:_MOST])) as page:
-                _draw_rows(page.ax, standings, rows[:_MOST])
+                _draw_rows(page, standings, rows[:_MOST])
                 page.head(label(title, 90), "; ".join([*filter(None, [about]), standings.sentence(), *cut]))
             return _written(page.ax, form)
     except FigureError:
@@ -112,7 +112,8 @@ def embed(ax: Axes) -> str:
     )
 
 
-def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None:
+def _draw_rows(page: Sheet, standings: Standings, rows: Sequence[Standing]) -> None:
+    ax = page.ax
     gapped = any(not math.isnan(row.gap_low) for row in standings.rows)
     leader = next((row.value for row in standings.rows if row.relation == LEADER), 0.0)
     if gapped:
@@ -126,13 +127,10 @@ def _draw_rows(ax: Axes, standings: Standings, rows: Sequence[Standing]) -> None
         ax.plot(row.value, at, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
         beside: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "fontsize": 7}
         ax.annotate(f"{standings.show(row.value)}  {row.relation}", (1, at), xytext=(5, 0), va="center", **beside)
-    ax.set_yticks(range(len(rows)), [label(row.system, 32) for row in rows])
-    ax.tick_params(axis="y", length=0)
+    page.name_rows([label(row.system, 32) for row in rows], size=7)
     ax.spines["left"].set_visible(False)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
     low, high = ax.get_xlim()
     ax.set_xticks(ticks(low, high, 4))
-    ax.grid(axis="x")
     ax.set_xlim(low, high)
     bounded = gapped or any(math.isfinite(row.low) for row in rows)
     value = f"value [{standings.unit}]" if standings.unit else "value"

@@ -44,7 +44,7 @@ _NAMED = 3
 """Tracks whose points have names."""
 
 
-@figure("two systems, or two metrics, against each other, track by track", place=4)
+@figure("two systems, or two metrics, against each other, track by track", place=7)
 def scatter(
     scores: Stored,
     metric: Names = None,
@@ -151,7 +151,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
     return page.ax
 
 
-@figure("scores over a covariate of the tracks, with correlations", place=4)
+@figure("scores over a covariate of the tracks, with correlations", place=8)
 def covariate(
     scores: Stored,
     metric: str | None = None,

@@ -64,7 +64,7 @@ class _Lane:
     evidence: Mapping[str, Column] | None = None
 
 
-@figure("the annotations of one track, with what is right", place=8)
+@figure("the annotations of one track, with what is right", place=13)
 def timeline(
     scores: Stored,
     track: str | None = None,
