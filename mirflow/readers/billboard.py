@@ -188,8 +188,23 @@ class _Lines:
             elif not element.startswith("(") and not element.endswith(")") and element != "->" and not phrase.function:
                 phrase.function = element
         if form["bars"] is not None:
-            repeat = _REPEAT.match(form["tail"])
-            bars = [self._bar(part.split(), line) for part in form["bars"].split("|")]
+            repeat, bars = _REPEAT.match(form["tail"]), list[WrittenBar]()
+            for tokens in map(str.split, form["bars"].split("|")):
+                metre = self.metre
+                if tokens and _METRE.fullmatch(tokens[0]):
+                    metre = self._metre(tokens.pop(0), line)
+                if metre is None:
+                    raise self._error("no line '# metre: 4/4' precedes the first bar", line)
+                if not tokens:
+                    raise self._error("a bar is empty", line)
+                chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
+                halves = [2] if metre.beats % 2 == 0 else []
+                if len(chords) not in (0, 1, metre.beats, metre.number, *halves):
+                    held = f"{len(chords)} chords and periods: {' '.join(tokens)!r}"
+                    wanted = f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}"
+                    raise self._error(f"a bar of {metre.number}/{metre.unit} has {held}; {wanted}", line)
+                pauses = tokens.count(_PAUSE) if chords else 0
+                bars.append(WrittenBar(metre, tuple(chords) or (X_CHORD,), pauses))
             if bars[0].chords[0] == _SAME:
                 raise self._error("the phrase begins with a period, without a chord before it", line)
             times = int(repeat[1]) if repeat is not None else 1
@@ -197,25 +212,6 @@ class _Lines:
                 raise self._error(f"{len(bars)} bars are repeated {times} times", line)
             phrase.bars = bars * times
         return phrase
-
-    def _bar(self, tokens: list[str], line: int) -> WrittenBar:
-        metre = self.metre
-        if tokens and _METRE.fullmatch(tokens[0]):
-            metre = self._metre(tokens.pop(0), line)
-        if metre is None:
-            raise self._error("no line '# metre: 4/4' precedes the first bar", line)
-        if not tokens:
-            raise self._error("a bar is empty", line)
-        pauses = tokens.count(_PAUSE)
-        chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
-        if not chords:
-            return WrittenBar(metre, (X_CHORD,))
-        halves = [2] if metre.beats % 2 == 0 else []
-        if len(chords) not in (1, metre.beats, metre.number, *halves):
-            held = f"{len(chords)} chords and periods: {' '.join(tokens)!r}"
-            wanted = f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}"
-            raise self._error(f"a bar of {metre.number}/{metre.unit} has {held}; {wanted}", line)
-        return WrittenBar(metre, tuple(chords), pauses)
 
 
 Rows = list[tuple[float, str, int]]

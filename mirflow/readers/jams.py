@@ -291,12 +291,15 @@ class Observations:
         types = set(map(type, values))
         if types == {str}:
             return list(values)
-        # Positions of beats, the most frequent values that are not text, are whole numbers.
-        texts = [*map(str, values)] if types == {int} else [*map(_text, values)]
-        if None in texts:
-            item = texts.index(None)
-            message = f"{self._at(item)}.value: neither a text nor a number: {_shown(values[item])}"
-            raise InvalidAnnotationError(message, path=self.name)
+        if types == {int}:  # positions of beats, the most frequent values that are not text
+            return list(map(str, values))
+        texts = []
+        for item, value in enumerate(values):
+            if not (value is None or isinstance(value, str | Real)):
+                message = f"{self._at(item)}.value: neither a text nor a number: {_shown(value)}"
+                raise InvalidAnnotationError(message, path=self.name)
+            value = int(value) if isinstance(value, float) and value.is_integer() else value
+            texts.append("" if value is None else str(value))
         return texts
 
     def _lengths(self, level: Float, account: Account) -> Float:
@@ -359,7 +362,14 @@ class Observations:
     def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
         """Notes; one or multiple pitches over time."""
         unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
-        pitch = np.array(self._each(list(map(_signed_frequency, self.values)), "value"), dtype=np.float64)
+        values = list(self.values)
+        for item, value in enumerate(values):
+            if isinstance(value, Mapping):  # a point of a contour as one number, negative if unvoiced
+                frequency, voiced = value.get("frequency"), value.get("voiced")
+                values[item] = number = _number_or_nan(frequency)
+                if voiced is False:  # unvoiced points need no frequency, and some trackers write NaN
+                    values[item] = 0.0 if frequency is None else -abs(number)
+        pitch = np.array(self._each(values, "value"), dtype=np.float64)
         pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
         if kind == "notes":
             missing = np.flatnonzero(np.isnan(self.duration))
@@ -386,17 +396,6 @@ class Observations:
             if math.isnan(number):
                 raise InvalidAnnotationError(f"{self._at(item)}.{what}: not a number: {_shown(value)}", path=self.name)
         return numbers
-
-
-def _signed_frequency(value: Any) -> Any:
-    """A point of a pitch contour as one number, negative if unvoiced; other values are unchanged."""
-    if not isinstance(value, Mapping):
-        return value
-    frequency, voiced = value.get("frequency"), value.get("voiced")
-    if isinstance(voiced, bool) and not voiced and frequency is None:
-        return 0.0  # unvoiced points need no frequency, and some trackers write NaN
-    number = _number_or_nan(frequency)
-    return -abs(number) if voiced is False else number
 
 
 def _shown(value: Any) -> str:
@@ -435,15 +434,6 @@ def _ends_of(time: Float, duration: Float) -> Float:
     touching = np.abs(end[:-1] - time[1:]) < _ROUNDING
     end[:-1][touching] = time[1:][touching]
     return end
-
-
-def _text(value: Any) -> str | None:
-    """A value as a label; None for a list or an object."""
-    if value is None or isinstance(value, str):
-        return value or ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, Real) else None
 
 
 class _Header(msgspec.Struct):
@@ -581,36 +571,37 @@ def _decode_file(data: bytes, name: str) -> _File:
     except msgspec.ValidationError as error:
         raise UnreadableError(f"is not a JAMS file: {error}", path=name) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        if not (b"NaN" in data or b"Infinity" in data):
-            raise _broken(str(error), data, name) from None
         reason = str(error)
-    # NaN and infinities, which Python's encoder writes although JSON lacks them, become null.
+    plain = data
+    if b"NaN" in data or b"Infinity" in data:  # which Python's encoder writes although JSON lacks them, become null
+        try:
+            plain = msgspec.json.encode(_load_json(data, name, parse_constant=lambda _: None))
+        except (UnicodeDecodeError, UnicodeEncodeError) as error:  # lone surrogates cannot be encoded
+            plain, reason = data, str(error)
+        except RecursionError:
+            raise UnreadableError("is nested too deeply for JAMS", path=name) from None
+    if plain != data:
+        return _decode_file(plain, name)
+    found = _BYTE.search(reason)
+    line = data.count(b"\n", 0, int(found[1]) if found else None) + 1
+    if not data.strip():
+        raise UnreadableError("is empty, not JSON", path=name)
+    reason = "it ends in the middle" if "truncated" in reason else reason
+    raise UnreadableError(f"is not JSON: {reason}", path=name, line=line)
+
+
+def _load_json(data: bytes, name: str | Path, **options: Any) -> Any:
+    """Parse JSON; integers beyond the range of doubles are infinite, as numbers with a fraction are."""
+
+    def whole(digits: str) -> int | float:
+        return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
+
     try:
-        plain = msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_parse_whole))
+        return json.loads(data, parse_int=whole, **options)
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:  # lone surrogates cannot be encoded
-        raise _broken(str(error), data, name) from None
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
-    if plain == data:
-        raise _broken(reason, data, name)
-    return _decode_file(plain, name)
-
-
-def _parse_whole(digits: str) -> int | float:
-    """Parse an integer; beyond the range of doubles it is infinite, as for numbers with a fraction."""
-    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
-
-
-def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
-    found = _BYTE.search(reason)
-    line = data.count(b"\n", 0, int(found[1])) + 1 if found else data.count(b"\n") + 1
-    if not data.strip():
-        return UnreadableError("is empty, not JSON", path=name)
-    if "truncated" in reason:
-        reason = "it ends in the middle"
-    return UnreadableError(f"is not JSON: {reason}", path=name, line=line)
 
 
 def _file_attrs(metadata: Any) -> dict[str, Attribute]:
@@ -665,27 +656,18 @@ def _observations_in(annotation: Any, where: str, length: Any) -> Observations:
 
 def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
     """Violations of the JAMS schema or of the schemas of namespaces, such as at ``annotations[0].data[12].value``."""
-    data = read_bytes(path, max_bytes)
-    try:
-        document = json.loads(data, parse_int=_parse_whole)
-    except RecursionError:
-        raise UnreadableError("is nested too deeply for JAMS", path=path) from None
-    except UnicodeDecodeError as error:
-        raise UnreadableError(f"is not JSON: {error}", path=path) from None
-    except json.JSONDecodeError as error:
-        raise UnreadableError(f"is not JSON: {error.msg}", path=path, line=error.lineno) from None
-    return list(_problems(document))
-
-
-def _problems(document: Any) -> Iterator[Problem]:
     import jams
 
+    try:
+        document = _load_json(read_bytes(path, max_bytes), path)
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error}", path=path) from None
     annotations = document.get("annotations") if isinstance(document, Mapping) else None
     held = annotations if isinstance(annotations, list) else []
     # Observations are checked against their namespace below; here a single message would list all of them.
     frame = [{**one, "data": []} if isinstance(one, Mapping) and "data" in one else one for one in held]
     document = {**document, "annotations": frame} if held else document
-    yield from _breaches(document, jams.schema.JAMS_SCHEMA, "")
+    problems = list(_breaches(document, jams.schema.JAMS_SCHEMA, ""))
     for index, one in enumerate(held):
         if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
             continue
@@ -695,9 +677,10 @@ def _problems(document: Any) -> Iterator[Problem]:
         try:
             schema = jams.schema.namespace_array(one["namespace"])
         except jams.NamespaceError:
-            yield Problem(f"annotations[{index}].namespace", f"unknown to JAMS: {one['namespace']!r}")
+            problems.append(Problem(f"annotations[{index}].namespace", f"unknown to JAMS: {one['namespace']!r}"))
         else:
-            yield from _breaches(data, schema, f"annotations[{index}].data")
+            problems += _breaches(data, schema, f"annotations[{index}].data")
+    return problems
 
 
 def _breaches(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[Problem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,13 +11,13 @@ import numpy as np
 from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError, UnreadableError, counted
-from ..ragged import Column, Float
+from ..ragged import Column, Float, Int
 from ..theory.general_midi import PEDALS
 from ..theory.harte import PITCH_CLASSES
 from ..theory.pitch import HIGHEST_MIDI, to_hertz
 from .content import decode
 from .formats import FORMATS
-from .midi import extend_ends, stretches, told_pedal
+from .midi import extend_ends, pedals_down, told_pedal
 from .options import Reading
 
 _KINDS = ("notes", "note_alignment", "pedals")
@@ -126,7 +125,7 @@ class _Performance:
             raise InvalidAnnotationError(f"not a number, or too large: {text.strip()!r}", path=self.name, line=line)
         return number
 
-    def seconds(self, ticks: Float) -> Float:
+    def seconds(self, ticks: Float | Int) -> Float:
         """Times of ticks, by the constant tempo of the file."""
         clock = []
         for name in ("midiClockRate", "midiClockUnits"):
@@ -164,45 +163,30 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
         if "note(" in text and first.setdefault(text, number) != number:
             repeated.append(number)
     if reading.kind == "pedals":
-        return _pedals(performance)
+        presses = {pedal: performance.controls.get(pedal, []) for pedal in PEDALS}
+        return pedals_down(presses, int(performance.last()), performance.seconds, name)
     if reading.kind == "note_alignment":
         labels, score, played, lines = zip(*performance.entries, strict=True) if performance.entries else [()] * 4
         ids = {"score_id": np.array(score, dtype=np.str_), "performance_id": np.array(played, dtype=np.str_)}
         found = Annotation("note_alignment", ids, list(labels), lines=list(lines), attrs={"source": str(name)})
     else:
-        found = _notes(performance, reading)
+        notes = sorted(performance.notes.values(), key=lambda note: (note[0][0], note[0][2]))
+        start, end, pitch, velocity = np.array([note for note, _ in notes], dtype=np.float64).reshape(-1, 4).T
+        sustain, extended = performance.controls.get("sustain", []), reading.pedal == "extend"
+        if extended:
+            voice = pitch.astype(np.int64)
+            end = extend_ends(start, end, voice, np.zeros_like(voice), sustain, performance.last())
+        columns: dict[str, Column] = {
+            "start": performance.seconds(start) if notes else start,
+            "end": performance.seconds(end) if notes else end,
+            "pitch": to_hertz(pitch, "notes", "MIDI"),
+            "velocity": velocity.copy(),
+        }
+        treated, remarks = told_pedal(sustain, extended=extended)
+        attrs: dict[str, Attribute] = {"source": str(name), **treated}
+        found = Annotation("notes", columns, lines=[line for _, line in notes], attrs=attrs, account=tuple(remarks))
     account = Account(str(name), FORMATS["match"].silent)
     if repeated:
         message = f"repeats {counted(len(repeated), 'line')} of notes, each of which is read once"
         account.add("repeated_rows", message, line=repeated[0], count=len(repeated))
     return replace(found, account=(*found.account, *account.remarks))
-
-
-def _notes(performance: _Performance, reading: Reading) -> Annotation:
-    rows = sorted(((note, line) for note, line in performance.notes.values()), key=lambda row: (row[0][0], row[0][2]))
-    start, end, pitch, velocity = np.array([note for note, _ in rows], dtype=np.float64).reshape(-1, 4).T
-    presses, extended = performance.controls.get("sustain", []), reading.pedal == "extend"
-    if extended:
-        voice = pitch.astype(np.int64)
-        end = extend_ends(start, end, voice, np.zeros_like(voice), presses, performance.last())
-    columns: dict[str, Column] = {
-        "start": performance.seconds(start) if rows else start,
-        "end": performance.seconds(end) if rows else end,
-        "pitch": to_hertz(pitch, "notes", "MIDI"),
-        "velocity": velocity.copy(),
-    }
-    treated, remarks = told_pedal(presses, extended=extended)
-    attrs: dict[str, Attribute] = {"source": str(performance.name), **treated}
-    return Annotation("notes", columns, lines=[line for _, line in rows], attrs=attrs, account=tuple(remarks))
-
-
-def _pedals(performance: _Performance) -> Annotation:
-    last = int(performance.last())
-    named: Sequence[tuple[int, int, str]] = sorted(
-        (*ends, pedal) for pedal in PEDALS for ends in stretches(performance.controls.get(pedal, []), last)
-    )
-    ticks = np.array([ends for *ends, _ in named], dtype=np.float64).reshape(-1, 2)
-    times = performance.seconds(ticks) if named else ticks
-    columns: dict[str, Column] = {"start": times[:, 0].copy(), "end": times[:, 1].copy()}
-    labels = [pedal for *_, pedal in named]
-    return Annotation("pedals", columns, labels, lines=(), attrs={"source": str(performance.name)})

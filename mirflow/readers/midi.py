@@ -9,8 +9,8 @@ import os
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from io import BytesIO
 from itertools import accumulate
 from operator import itemgetter
@@ -23,7 +23,7 @@ from ..annotations.account import Account, Remark
 from ..annotations.annotation import Annotation
 from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError, counted
-from ..ragged import Float, Int
+from ..ragged import Column, Float, Int
 from ..theory.general_midi import BENT, DRUMS, FAMILIES, PEDALS, PROGRAMS, SUSTAIN, WHEEL
 from ..theory.pitch import hz_to_midi, to_hertz
 from .formats import FORMATS
@@ -66,15 +66,25 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     if reading.kind == "hits":
         return _hits(file, name, account)
     clock = Clock.of(file, name)
+    last, extend = 0, reading.pedal == "extend"
+    if extend or reading.kind == "pedals":
+        last = max((sum(int(message.time) for message in track) for track in file.tracks), default=0)
     if reading.kind == "pedals":
-        return _pedals(file, name, clock, account)
-    presses, extend = controls(file, SUSTAIN), reading.pedal == "extend"
+        moved = {pedal: controls(file, number) for pedal, number in PEDALS.items()}
+        for pedal, events in moved.items():
+            final = {channel: (tick, value) for tick, channel, value in sorted(events, key=itemgetter(0))}
+            if held := [tick for tick, value in final.values() if value >= DOWN]:
+                since = clock.seconds(np.array(held)).max()
+                message = f"the {pedal} pedal that is down from {since:.6g} s on is not released: it ends with the file"
+                account.add("unended", message)
+        return replace(pedals_down(moved, last, clock.seconds, name), account=account.remarks)
+    presses = controls(file, SUSTAIN)
     found = pitched_notes(file, reading, clock, account, in_order=extend)
     if extend:
         table = np.array([(note.start, note.end, note.channel, note.pitch) for note in found], dtype=np.int64)
         starts, given, channels, keys = table.reshape(-1, 4).T
-        voices, until = channels * 128 + keys, float(_last(file))
-        ends = extend_ends(starts.astype(float), given.astype(float), voices, channels, presses, until)
+        voices = channels * 128 + keys
+        ends = extend_ends(starts.astype(float), given.astype(float), voices, channels, presses, float(last))
         for tick, muted, _ in controls(file, _SOUND_OFF):  # ends them under the pedal, too
             ends = np.where((channels == muted) & (ends > tick) & (given <= tick), tick, ends)
         found = [note._replace(end=int(tick)) for note, tick in zip(found, ends.tolist(), strict=True)]
@@ -91,27 +101,6 @@ def parse_midi(data: bytes, reading: Reading, format: str = "midi", name: str | 
     labels = [names.get(key := note[4:7]) or names.setdefault(key, note.label(reading.instrument)) for note in found]
     attrs = {"source": str(name), **treated}
     return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=(*remarks, *account.remarks))
-
-
-def _last(file: mido.MidiFile) -> int:
-    return max((sum(int(message.time) for message in track) for track in file.tracks), default=0)
-
-
-def _pedals(file: mido.MidiFile, name: str | Path, clock: Clock, account: Account) -> Annotation:
-    """Times at which the pedals are down, by start and name."""
-    last = _last(file)
-    presses = {pedal: controls(file, number) for pedal, number in PEDALS.items()}
-    found = sorted((*ends, pedal) for pedal, events in presses.items() for ends in stretches(events, last))
-    ticks = np.array([ends for *ends, _ in found], dtype=np.int64).reshape(-1, 2)
-    for pedal, events in presses.items():
-        final = {channel: (tick, value) for tick, channel, value in sorted(events, key=itemgetter(0))}
-        if held := [tick for tick, value in final.values() if value >= DOWN]:
-            since = clock.seconds(np.array(held)).max()
-            message = f"the {pedal} pedal that is down from {since:.6g} s on is not released: it ends with the file"
-            account.add("unended", message)
-    columns = {"start": clock.seconds(ticks[:, 0]), "end": clock.seconds(ticks[:, 1])}
-    labels, attrs = [pedal for *_, pedal in found], {"source": str(name)}
-    return Annotation("pedals", columns, labels, lines=(), attrs=attrs, account=account.remarks)
 
 
 def messages_of(file: mido.MidiFile, kind: str) -> Iterator[tuple[int, Any]]:
@@ -448,7 +437,25 @@ def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -
     one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
     if one.kind not in ("notes", "hits"):
         raise AnnotationError(f"MIDI files hold notes, not {one.kind}; use to_jams, to_lab or to_csv")
-    pitch, channel, programs = _keys_of(one)
+    programs: list[tuple[int, int]] = []  # of each channel
+    if one.kind == "hits":
+        labels = list(one.labels or ())
+        odd = next((label for label in labels if not label.isdecimal()), None)
+        if odd is not None:
+            raise AnnotationError(f"cannot write the hit {odd!r}: labels must be General MIDI numbers of percussion")
+        pitch, channel = np.array(labels, dtype=np.float64), np.full(len(labels), _DRUM_CHANNEL)
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            pitch = np.round(hz_to_midi(one.columns["pitch"]))
+        program = np.nan_to_num(one.columns.get("program", np.zeros(len(pitch))))
+        drum = np.nan_to_num(one.columns.get("drum", np.zeros(len(pitch)))) > 0
+        used = np.unique(program[~drum])
+        free = [place for place in range(16) if place != _DRUM_CHANNEL]
+        if len(used) > len(free):
+            raise AnnotationError(f"cannot write {len(used)} programs: a MIDI file has {len(free)} channels for them")
+        channel = np.full(len(pitch), _DRUM_CHANNEL, dtype=np.int64)
+        channel[~drum] = np.array(free)[np.searchsorted(used, program[~drum])]
+        programs = [(free[index], int(number)) for index, number in enumerate(used.tolist())]
     velocity = one.columns.get("velocity", np.full(len(pitch), 64.0))
     velocity = np.where(np.isnan(velocity), 64.0, velocity).round()
     start = one.columns["start" if one.kind == "notes" else "time"]
@@ -481,28 +488,6 @@ def to_midi(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) -
 
 _MOST_SECONDS = 5000
 """Limit of times in written files, whose ticks then stay below `_MOST_TICKS`."""
-
-
-def _keys_of(annotation: Annotation) -> tuple[Float, Int, list[tuple[int, int]]]:
-    """MIDI number and channel of each note, and the program of each channel."""
-    if annotation.kind == "hits":
-        labels = list(annotation.labels or ())
-        odd = next((label for label in labels if not label.isdecimal()), None)
-        if odd is not None:
-            raise AnnotationError(f"cannot write the hit {odd!r}: labels must be General MIDI numbers of percussion")
-        return np.array(labels, dtype=np.float64), np.full(len(labels), _DRUM_CHANNEL), []
-    frequency = annotation.columns["pitch"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        pitch: Float = np.round(hz_to_midi(frequency))
-    program = np.nan_to_num(annotation.columns.get("program", np.zeros(len(pitch))))
-    drum = np.nan_to_num(annotation.columns.get("drum", np.zeros(len(pitch)))) > 0
-    used = np.unique(program[~drum])
-    free = [place for place in range(16) if place != _DRUM_CHANNEL]
-    if len(used) > len(free):
-        raise AnnotationError(f"cannot write {len(used)} programs: a MIDI file has {len(free)} channels for them")
-    channel = np.full(len(pitch), _DRUM_CHANNEL, dtype=np.int64)
-    channel[~drum] = np.array(free)[np.searchsorted(used, program[~drum])]
-    return pitch, channel, [(free[index], int(number)) for index, number in enumerate(used.tolist())]
 
 
 DOWN = 64
@@ -556,16 +541,25 @@ def extend_ends(
     return found
 
 
-def stretches(presses: Sequence[tuple[int, int, int]], last: int) -> list[tuple[int, int]]:
-    """Starts and ends of the intervals in which a pedal is down, per channel.
+def pedals_down(
+    presses: Mapping[str, Sequence[tuple[int, int, int]]], last: int, seconds: Callable[[Int], Float], name: str | Path
+) -> Annotation:
+    """The intervals in which pedals are down, by start, end and name.
 
-    `presses` are (tick, channel, value), in file order; pedals that are never released end at `last`.
+    `presses` are (tick, channel, value) by pedal, in file order; pedals that are never released end at the tick `last`.
     """
-    found = []
-    begun: dict[int, int] = {}
-    for tick, channel, value in sorted(presses, key=lambda press: press[0]):
-        if value >= DOWN:
-            begun.setdefault(channel, tick)
-        elif channel in begun:
-            found.append((begun.pop(channel), tick))
-    return sorted([*found, *((tick, max(last, tick)) for tick in begun.values())])
+    intervals: list[tuple[int, int, str]] = []
+    for pedal, events in presses.items():
+        begun: dict[int, int] = {}
+        for tick, channel, value in sorted(events, key=itemgetter(0)):
+            if value >= DOWN:
+                begun.setdefault(channel, tick)
+            elif channel in begun:
+                intervals.append((begun.pop(channel), tick, pedal))
+        intervals += [(tick, max(last, tick), pedal) for tick in begun.values()]
+    intervals.sort()
+    ticks = np.array([ends for *ends, _ in intervals], dtype=np.int64).reshape(-1, 2)
+    times = seconds(ticks) if intervals else np.zeros((0, 2))
+    columns: dict[str, Column] = {"start": times[:, 0].copy(), "end": times[:, 1].copy()}
+    labels = [pedal for *_, pedal in intervals]
+    return Annotation("pedals", columns, labels, lines=(), attrs={"source": str(name)})

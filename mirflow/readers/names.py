@@ -98,8 +98,18 @@ class ReferenceNames:
         if self.kind not in NAMED:
             return own, ""
         true, listed, shared = self._apart(own)
+        if shared is not None and (self.kind not in _FILES or shared not in own):
+            return own, ""
         if shared is not None:
-            return own, self._half_matched(own, shared, system)
+            listing, reference = _names(own[shared]), self.of(shared)
+            occurring = set(listing)
+            missed = {strip_name(name): name for name in reversed(list(reference)) if name not in occurring}
+            half = next((name for name in listing if strip_name(name) in missed and name not in reference), None)
+            if half is None:
+                return own, ""
+            message = f"some items of system {system!r} occur in the reference, others would only without folders and "
+            message += f"suffixes: {half!r} is listed for {shared!r}, the reference has {missed[strip_name(half)]!r}"
+            return own, f"{message}; use the same names on both sides"
         if not true or not listed:
             return own, ""
         called = {}
@@ -144,22 +154,6 @@ class ReferenceNames:
                 return true, listed, track
             before = own
         return true, listed, None
-
-    def _half_matched(self, estimates: Mapping[str, Source], track: str, system: str) -> str:
-        """Warn if some names of a track occur on both sides, and others are written differently."""
-        if self.kind not in _FILES or track not in estimates:
-            return ""
-        own, reference = _names(estimates[track]), self.of(track)
-        listed = set(own)
-        missed = {strip_name(name): name for name in reversed(list(reference)) if name not in listed}
-        name = next((name for name in own if strip_name(name) in missed and name not in reference), None)
-        if name is None:
-            return ""
-        return (
-            f"some items of system {system!r} occur in the reference, others would only without folders and suffixes: "
-            f"{name!r} is listed for {track!r}, the reference has {missed[strip_name(name)]!r}; use the same names on "
-            "both sides"
-        )
 
 
 def _same(called: Mapping[str, str]) -> tuple[str, str] | None:

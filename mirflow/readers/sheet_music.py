@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import BytesIO
@@ -343,7 +343,18 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
         if reading.kind == "key":
             return Annotation("key", {}, labels, lines=(), attrs=attrs)
         offsets = np.array([*(offset for offset, _ in found), score.end], dtype=np.float64)
-        times = _clock(score, reading.score_tempo, name)(offsets if found else offsets[:0])
+        tempo = reading.score_tempo
+        marks = dict(mark for part in score.parts for mark in part.tempi()) if tempo is None else {0.0: tempo}
+        if 0.0 not in marks:
+            message = "the score does not begin with a tempo mark, so times in seconds are unknown; declare "
+            raise InvalidAnnotationError(f"{message}score_tempo: 60 for times in quarter notes", path=name)
+        moments = np.array(sorted(marks))
+        rates = np.array([60.0 / marks[moment] for moment in moments.tolist()])
+        lengths = [rate * (after - before) for rate, (before, after) in zip(rates, pairwise(moments), strict=False)]
+        begin = np.concatenate([[0.0], np.cumsum(lengths)])
+        offsets = offsets if found else offsets[:0]
+        place = np.searchsorted(moments, offsets, side="right") - 1
+        times = begin[place] + (offsets - moments[place]) * rates[place]
     return Annotation("intervals", {"start": times[:-1], "end": times[1:]}, labels, lines=(), attrs=attrs)
 
 
@@ -421,28 +432,23 @@ def _of_symbol(symbol: Any) -> str:
     if kind not in KINDS_OF_HARMONY or symbol.root() is None:
         raise ValueError(f"unsupported chord kind {kind!r} ({symbol.figure!r})")
     degrees = KINDS_OF_HARMONY[kind].split()
+    # As in MusicXML, added degrees are relative to a dominant chord.
     for change in symbol.getChordStepModifications():
+        how, number = str(change.modType), int(change.degree)
         alter = round(change.interval.semitones) if change.interval else 0
-        _change(degrees, str(change.modType), int(change.degree), alter)
+        held = next((degree for degree in degrees if degree.lstrip("#b") == str(number)), None)
+        if how == "add":
+            if number == 7 and alter < 0:  # programs use it for b7 and for bb7
+                raise ValueError("the harmony adds a seventh altered by -1, which is ambiguous (b7 or bb7)")
+            degrees.append(_altered(number, alter - (number == 7)))
+        elif held is None:
+            raise ValueError(f"the harmony has no degree {number} to {how}")
+        elif how == "subtract":
+            degrees.remove(held)
+        else:
+            degrees[degrees.index(held)] = _altered(number, alter + held.count("#") - held.count("b"))
     root, bass = spelled(symbol.root()), spelled(symbol.bass())
     return label_of_degrees(root, degrees, degree_of_note(root, bass))
-
-
-def _change(degrees: list[str], how: str, number: int, alter: int) -> None:
-    """Add, alter or subtract a degree; as in MusicXML, added degrees are relative to a dominant chord."""
-    held = next((degree for degree in degrees if degree.lstrip("#b") == str(number)), None)
-    if how == "add":
-        if number == 7 and alter < 0:  # programs use it for b7 and for bb7
-            raise ValueError("the harmony adds a seventh altered by -1, which is ambiguous (b7 or bb7)")
-        degrees.append(_altered(number, alter - (number == 7)))
-        return
-    if held is None:
-        raise ValueError(f"the harmony has no degree {number} to {how}")
-    place = degrees.index(held)
-    if how == "subtract":
-        del degrees[place]
-    else:
-        degrees[place] = _altered(number, alter + held.count("#") - held.count("b"))
 
 
 def _altered(number: int, alter: int) -> str:
@@ -479,21 +485,3 @@ def _key_spans(score: ParsedScore, name: str | Path) -> Found:
         raise InvalidAnnotationError("the score has no key", path=name)
     merged = _merged(found, "keys", name)
     return [one for one, before in zip(merged, [None, *merged], strict=False) if before is None or before[1] != one[1]]
-
-
-def _clock(score: ParsedScore, tempo: float | None, name: str | Path) -> Callable[[Float], Float]:
-    marks = dict(mark for part in score.parts for mark in part.tempi()) if tempo is None else {0.0: tempo}
-    if 0.0 not in marks:
-        message = "the score does not begin with a tempo mark, so times in seconds are unknown; declare score_tempo: "
-        raise InvalidAnnotationError(f"{message}60 for times in quarter notes", path=name)
-    offsets = np.array(sorted(marks))
-    rates = np.array([60.0 / marks[offset] for offset in offsets.tolist()])
-    begin = np.concatenate(
-        [[0.0], np.cumsum([rate * (b - a) for rate, (a, b) in zip(rates, pairwise(offsets), strict=False)])]
-    )
-
-    def seconds(given: Float) -> Float:
-        place = np.searchsorted(offsets, given, side="right") - 1
-        return np.asarray(begin[place] + (given - offsets[place]) * rates[place], dtype=np.float64)
-
-    return seconds
