@@ -189,15 +189,6 @@ def declare(aggregate: Aggregate) -> Aggregate:
     return aggregate
 
 
-def _median(ordered: Float, count: Int) -> Float:
-    import numpy as np
-
-    number = count[..., np.newaxis]
-    middle = np.maximum(number - 1, 0) // 2, np.minimum(number // 2, ordered.shape[-1] - 1)
-    low, high = (np.take_along_axis(ordered, place, axis=-1)[..., 0] for place in middle)
-    return _middle(low, high)
-
-
 def _middle(low: Float, high: Float) -> Float:
     """Mean of two numbers, even if their sum overflows."""
     import numpy as np
@@ -208,7 +199,18 @@ def _middle(low: Float, high: Float) -> Float:
     return np.where(beyond, low / 2 + high / 2, middle) if beyond.any() else middle
 
 
-def _median_without_each(ordered: Float) -> Float:
+def median(ordered: Float, count: Int) -> Float:
+    """Median of the first `count` (...) of sorted scores (..., tracks): a `Statistic.statistic`."""
+    import numpy as np
+
+    number = count[..., np.newaxis]
+    middle = np.maximum(number - 1, 0) // 2, np.minimum(number // 2, ordered.shape[-1] - 1)
+    low, high = (np.take_along_axis(ordered, index, axis=-1)[..., 0] for index in middle)
+    return _middle(low, high)
+
+
+def median_without_each(ordered: Float) -> Float:
+    """Median without each of the sorted scores (tracks,): a `Statistic.without_each`."""
     import numpy as np
 
     index, units = np.arange(len(ordered)), len(ordered)
@@ -225,7 +227,7 @@ def _call(module: str, name: str, *arguments: Float) -> Float:
 _WEIGHTED = "mean over the tracks, weighted by"
 for _one in (
     RatioOfSums("mean", "plain mean over the tracks", "one", "one"),
-    Statistic("median", "median over the tracks", _median, _median_without_each, quantile=0.5),
+    Statistic("median", "median over the tracks", median, median_without_each, quantile=0.5),
     RatioOfSums("pooled", f"{_WEIGHTED} the metric's own weight", "weight", "weight", requires="weights"),
     RatioOfSums("wcsr", f"{_WEIGHTED} their evaluated seconds", "weight", "weight", requires="recall"),
     RatioOfSums("wcsr_tn", f"{_WEIGHTED} the durations of their references", "duration", "duration", requires="recall"),

@@ -29,8 +29,8 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -50,45 +50,27 @@ from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, sel
 from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
 
-__all__ = [
-    "TASK",
-    "absolute_error",
-    "evaluate",
-    "karaoke_perceptual_metric",
-    "percentage_correct",
-    "percentage_correct_segments",
-    "validate",
-]
+__all__ = ["TASK", "absolute_error", "evaluate", "karaoke_perceptual_metric", "percentage_correct"]
+__all__ += ["percentage_correct_segments", "validate"]
 
 _SKEWNESS, _LOCATION, _SCALE, _LARGEST = 1.12244251, -0.22270315, 0.29779424, 1.6857
 
 
-@dataclass(frozen=True)
 class Timestamps:
-    """Events of pairs; the n-th of the reference corresponds to the n-th of the estimate."""
+    """Events of pairs; the n-th of the reference corresponds to the n-th of the estimate.
 
-    reference: Float
-    estimate: Float
-    """Concatenated times of all pairs, in order of time within a pair: float64 (events,), seconds."""
-    counts: Int  # int64 (pairs,): number of events of each pair; at least one
+    Times of all pairs are concatenated, in order of time within a pair: float64 (events,), seconds. `counts` are the
+    events of each pair, at least one: int64 (pairs,).
+    """
 
-    @cached_property
-    def owner(self) -> Int:
-        """The pair of each event: int64 (events,)."""
-        return rows_of(self.counts)
-
-    @cached_property
-    def error(self) -> Float:
-        """Seconds between the two sides of each event: float64 (events,)."""
-        return np.abs(self.reference - self.estimate)
-
-    def add_up(self, values: Float) -> Float:
-        """Sums over the events of each pair: float64 (pairs,)."""
-        return sum_by(self.owner, values, len(self.counts))
+    def __init__(self, reference: Float, estimate: Float, counts: Int) -> None:
+        self.reference, self.estimate, self.counts = reference, estimate, counts
+        self.owner = rows_of(counts)  # The pair of each event: int64 (events,)
+        self.error = np.abs(reference - estimate)  # Seconds between the two sides of each event: float64 (events,)
 
     def mean(self, values: Float) -> Float:
         """Means over the events of each pair: float64 (pairs,)."""
-        return self.add_up(values) / self.counts
+        return sum_by(self.owner, values, len(self.counts)) / self.counts
 
 
 _of_events = partial(metric, weight=Weight("number of events", "events"), literature="@mauch2010lyrics")
@@ -150,7 +132,8 @@ def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[
     lasting[:-1] = np.maximum(ends[1:] - starts[:-1], 0.0)
     # A duration adds the segments before the first event and after the last one.
     lasting[last] = np.maximum(duration - starts[last], 0.0) if duration else 0.0
-    overlap, total = stamps.add_up(lasting), stamps.reference[last] - stamps.reference[first]
+    overlap = sum_by(stamps.owner, lasting, len(stamps.counts))
+    total = stamps.reference[last] - stamps.reference[first]
     if duration:
         overlap, total = overlap + ends[first], np.full(len(overlap), duration)
     return divide(overlap, total, np.nan), total

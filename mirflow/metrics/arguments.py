@@ -28,8 +28,12 @@ def _column(name: str) -> Value:
     return value
 
 
-def _intervals(row: Ragged) -> Float:
-    return np.column_stack([row.columns["start"], row.columns["end"]]).astype(np.float64)
+def _columns(*names: str) -> Value:
+    columns = [_column(name) for name in names]
+    return lambda row: np.column_stack([column(row) for column in columns])
+
+
+_intervals = _columns("start", "end")
 
 
 def _labels(row: Ragged) -> list[str]:
@@ -113,11 +117,6 @@ def _table(row: Ragged) -> dict[str, Any]:
     return {"label": _labels(row), **columns}
 
 
-def _notes(*names: str) -> Value:
-    columns = [_column(name) for name in names]
-    return lambda row: np.column_stack([column(row) for column in columns])
-
-
 def _sources(row: Ragged) -> Float:
     """Samples: float64 (sources, samples), or (sources, samples, channels) where there are several channels."""
     signals: list[Any] = row.columns["signal"].tolist()
@@ -175,7 +174,9 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
         "labels": (_alike(labels=_numbered),),
         "ranking": (_alike(items=_numbered),),
         "judgements": (_alike(judgements=_table),),
-        "following": (ArgumentLayout({"notes": _notes(*_NOTE)}, {"notes": _notes("time", "detected", *_NOTE[1:])}),),
+        "following": (
+            ArgumentLayout({"notes": _columns(*_NOTE)}, {"notes": _columns("time", "detected", *_NOTE[1:])}),
+        ),
         "note_alignment": (_alike(entries=_table),),
         "hits": (_alike(times=_column("time"), drums=_labels),),
         "text": (_alike(text=lambda row: "\n".join(_labels(row))),),

@@ -41,18 +41,8 @@ from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable
 from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
 
-__all__ = [
-    "TASK",
-    "accuracy",
-    "confusion_matrix",
-    "evaluate",
-    "f_measure",
-    "hierarchical_accuracy",
-    "matthews_correlation",
-    "normalised_accuracy",
-    "precision",
-    "recall",
-]
+__all__ = ["TASK", "accuracy", "confusion_matrix", "evaluate", "f_measure", "hierarchical_accuracy"]
+__all__ += ["matthews_correlation", "normalised_accuracy", "precision", "recall"]
 
 
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
@@ -83,11 +73,7 @@ class ClassPairs:
     reference: Int
     estimate: Int
     classes: Classes | None
-
-    @property
-    def known(self) -> Bool:
-        """The pairs with a reference."""
-        return np.asarray(self.reference >= 0)
+    known: Bool  # Pairs with a reference
 
 
 def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
@@ -98,7 +84,7 @@ def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
         filled = rows.counts[0][row] > 0
         codes.append(np.full(len(row), -1, dtype=np.int64))
         codes[-1][filled] = number[rows.offsets[:-1][row[filled]]]
-    return ClassPairs(names, codes[0], codes[1], classes)
+    return ClassPairs(names, codes[0], codes[1], classes, codes[0] >= 0)
 
 
 _TRACKS = Weight("number of tracks with a class", "tracks")

@@ -41,10 +41,10 @@ from ..annotations.collection import Collection
 from ..ragged import Bool
 from .base import Doubt, Task
 from .beat import *  # noqa: F403
+from .beat import FUNCTIONS
 from .beat import __all__ as __all__
 from .beat.metrics import CONVENTIONS, doubt_tempi
 from .beat.metrics import DOUBTS as OF_BEATS
-from .beat.mir_eval import FUNCTIONS
 from .event_errors import BEATS
 from .measures import Measure
 

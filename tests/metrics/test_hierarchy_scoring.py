@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from mirflow.errors import MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
-from mirflow.metrics.hierarchy import tmeasure
+from mirflow.metrics.hierarchy import clean, tmeasure
 from mirflow.metrics.hierarchy.kernel import frames_of
-from mirflow.metrics.hierarchy.metrics import clean
 
 from .hierarchies import Hierarchy, before, hierarchies, mir_eval_scores, salami, to_rows
 

@@ -11,7 +11,7 @@ import mirflow
 from mirflow.annotations.annotation import from_ragged
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
-from mirflow.metrics.pattern.metrics import clean
+from mirflow.metrics.pattern import clean
 
 from .patterns import Patterns, jku, mir_eval_scores, to_rows
 

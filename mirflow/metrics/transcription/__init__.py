@@ -68,19 +68,6 @@ if TYPE_CHECKING:
     )
 
 __getattr__, __dir__ = names_on_use(__name__, "mir_eval")
-__all__ = [
-    "N_DECIMALS",
-    "TASK",
-    "average_overlap_ratio",
-    "deviations",
-    "evaluate",
-    "frame_precision_recall_f1",
-    "match_note_offsets",
-    "match_note_onsets",
-    "match_notes",
-    "offset_precision_recall_f1",
-    "onset_precision_recall_f1",
-    "precision_recall_f1_overlap",
-    "validate",
-    "validate_intervals",
-]
+__all__ = ["N_DECIMALS", "TASK", "average_overlap_ratio", "deviations", "evaluate", "frame_precision_recall_f1"]
+__all__ += ["match_note_offsets", "match_note_onsets", "match_notes", "offset_precision_recall_f1"]
+__all__ += ["onset_precision_recall_f1", "precision_recall_f1_overlap", "validate", "validate_intervals"]
