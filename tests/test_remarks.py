@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.cli.annotation_files import lines_of_checks
+from mirflow.cli.output import lines_of_checks
 from mirflow.errors import MirflowWarning
 from mirflow.evaluation.linter import FileCheck, FileProblem
 from mirflow.store.cells import read_message

@@ -225,19 +225,13 @@ class QuestionCommand(Command):
             for flag in param.opts
         }
         end = args.index("--") if "--" in args else len(args)
-        given = [
-            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
-            for arg, after in zip_longest(args[:end], args[1:end], fillvalue="")
-        ]
-        return super().parse_args(ctx, [*given, *args[end:]])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        completed: list[str] = []
+        for arg, after in zip_longest(args[:end], args[1:end], fillvalue=""):
+            completed.append(f"{arg}={defaults[arg]}" if arg in defaults else arg)
+            with suppress(ValueError):
+                float(after)
+                completed[-1] = arg
+        return super().parse_args(ctx, [*completed, *args[end:]])
 
 
 def question_command(question: Question) -> click.Command:

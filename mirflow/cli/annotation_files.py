@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import counted, place_of, shorten_quotes, visible, without_values
+from ..errors import counted, shorten_quotes
 from .common_options import (
     LocalPath,
     ReadingCommand,
@@ -20,12 +20,11 @@ from .common_options import (
     query_options,
     typed,
 )
-from .output import FAILED, REPAIRED, choose_format, echo, emit, for_people, output_options, tables_of
+from .output import FAILED, REPAIRED, choose_format, echo, emit, for_people, lines_of_checks, output_options, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..evaluation.linter import FileCheck, FileProblem
     from ..reports.tables import Table
 
 
@@ -83,7 +82,12 @@ def check_command(
     Options of reading (--columns, --time-unit, ...) also apply to the --reference; with the prefix --reference-, as in
     --reference-time-unit ms, to the reference only, and with --beside- to the annotations beside.
     """
-    keys = _keys_of(paths[0]) if len(paths) == 1 else None
+    keys: set[str] | None = None  # of a YAML file
+    if len(paths) == 1 and paths[0].suffix.lower() in (".yaml", ".yml"):
+        from ..pipeline.document import read_document
+
+        data = read_document(paths[0]).data
+        keys = set(data) if isinstance(data, Mapping) else set()
     if keys is not None and "benchmark" in keys:
         from ..published.benchmark_file import load_benchmark
 
@@ -108,49 +112,6 @@ def check_command(
         echo(note, err=True)
     if any(one.worst == "error" for one in checks):
         context.exit(FAILED)
-
-
-def _keys_of(path: Path) -> set[str] | None:
-    from ..pipeline.document import read_document
-
-    if path.suffix.lower() not in (".yaml", ".yml"):
-        return None
-    data = read_document(path).data
-    return set(data) if isinstance(data, Mapping) else set()
-
-
-_LONG = 40  # lines from which problems of several files are one line
-
-
-def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
-    """A line for each cause in each file, or in all files of a long list; with a place that editors can jump to. Lines
-    are coloured, so they must not be escaped again."""
-    causes: dict[tuple[str, ...], dict[str, list[FileProblem]]] = {}
-    for check in checks:
-        for one in check.problems:
-            cause = one.severity, one.rule, one.annotator, without_values(one.message)
-            causes.setdefault(cause, {}).setdefault(check.path, []).append(one)
-    together = sum(map(len, causes.values())) > _LONG
-    order: dict[str, int] = {}
-    for check in checks:
-        order.setdefault(check.path, len(order))
-    lines: list[tuple[int, int, str]] = []
-    for files in causes.values():
-        for path, problems in files.items():
-            first = problems[0]
-            more = [counted(len(problems) - 1, "more line")] if problems[1:] else []
-            if together and len(files) > 1:
-                others = sum(map(len, files.values())) - len(problems)
-                more.append(f"{counted(others, 'line')} of {counted(len(files) - 1, 'more file')}")
-            also = f" (and {' and '.join(more)})" if more else ""
-            who = f" (annotator {first.annotator})" if first.annotator else ""
-            severity = click.style(first.severity, fg="red") if first.severity == "error" else first.severity
-            text = visible(f"{first.message}{who} [{first.rule}]{also}")
-            place = visible(place_of(path, first.line))
-            lines.append((order[path], first.line or 0, f"{place}: {severity}: {text}"))
-            if together:
-                break
-    return [line for *_, line in sorted(lines, key=lambda one: one[:2])]
 
 
 @click.command(

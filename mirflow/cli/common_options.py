@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -119,12 +120,6 @@ def number_or_word(context: click.Context, parameter: click.Parameter, value: st
         return value
 
 
-def _kinds_of_names() -> tuple[str, ...]:
-    from ..reports.tables import NAMES
-
-    return NAMES
-
-
 def _complete_names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
     """Names of evaluations, metrics or systems in the stores on the command line; none if these cannot be read."""
     chosen, names = context.params.get("group"), list[str]()
@@ -185,7 +180,7 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "names": (
         ("--names",),
         {
-            "type": Declared(_kinds_of_names),
+            "type": Declared(lambda: import_module("..reports.tables", __package__).NAMES),
             "help": "Name metrics by titles, such as F-measure, or by identifiers, such as f_measure. In LaTeX; "
             "default: titles.",
         },

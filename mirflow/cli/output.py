@@ -1,4 +1,4 @@
-"""Output of commands: exit codes, format, width and destination of tables."""
+"""Output of commands: exit codes, format, width and destination of tables, and lines about checked files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from ..errors import visible
+from ..errors import counted, place_of, visible, without_values
 from .common_options import LocalPath
 
 if TYPE_CHECKING:
     from ..analysis.scores import Results
+    from ..evaluation.linter import FileCheck, FileProblem
     from ..reports.tables import Table, Tabulation
 
 OK = 0
@@ -61,17 +62,13 @@ _NOTES = "mirflow.notes"
 """Key of the context's `meta`: whether tables have all notes, or none; None: those about these numbers."""
 
 
-def _keep_notes(ctx: click.Context, param: click.Parameter, value: bool | None) -> None:
-    ctx.meta[_NOTES] = value
-
-
 def output_options(command: Command) -> Command:
     """``--format``, ``--output`` and ``--notes``, which `emit` looks at."""
     command = click.option(
         "--notes/--no-notes",
         default=None,
         expose_value=False,
-        callback=_keep_notes,
+        callback=lambda ctx, _, value: ctx.meta.update({_NOTES: value}),
         help="Explain columns and methods below tables, as files do; or no notes. CSV, JSON and Parquet have none.",
     )(command)
     command = click.option("--output", "-o", type=LocalPath(dir_okay=False), help="Write to a file.")(command)
@@ -187,3 +184,37 @@ def emit(
         (click.echo if style == "table" else echo)(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8", newline="\n")
+
+
+_LONG = 40  # lines from which problems of several files are one line
+
+
+def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
+    """A line for each cause in each file, or in all files of a long list; with a place that editors can jump to. Lines
+    are coloured, so they must not be escaped again."""
+    causes: dict[tuple[str, ...], dict[str, list[FileProblem]]] = {}
+    for check in checks:
+        for one in check.problems:
+            cause = one.severity, one.rule, one.annotator, without_values(one.message)
+            causes.setdefault(cause, {}).setdefault(check.path, []).append(one)
+    together = sum(map(len, causes.values())) > _LONG
+    order: dict[str, int] = {}
+    for check in checks:
+        order.setdefault(check.path, len(order))
+    lines: list[tuple[int, int, str]] = []
+    for files in causes.values():
+        for path, problems in files.items():
+            first = problems[0]
+            more = [counted(len(problems) - 1, "more line")] if problems[1:] else []
+            if together and len(files) > 1:
+                others = sum(map(len, files.values())) - len(problems)
+                more.append(f"{counted(others, 'line')} of {counted(len(files) - 1, 'more file')}")
+            also = f" (and {' and '.join(more)})" if more else ""
+            who = f" (annotator {first.annotator})" if first.annotator else ""
+            severity = click.style(first.severity, fg="red") if first.severity == "error" else first.severity
+            text = visible(f"{first.message}{who} [{first.rule}]{also}")
+            place = visible(place_of(path, first.line))
+            lines.append((order[path], first.line or 0, f"{place}: {severity}: {text}"))
+            if together:
+                break
+    return [line for *_, line in sorted(lines, key=lambda one: one[:2])]

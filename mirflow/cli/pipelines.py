@@ -213,13 +213,12 @@ def publish_command(
 
 
 def _may_prune(given: bool) -> Prune:
-    return given or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else False)
+    def ask(query: str) -> bool:
+        if click.confirm(visible(f"{query}. Go on"), err=True):
+            return True
+        raise click.ClickException("nothing was run, and the store is unchanged")
 
-
-def _ask(query: str) -> bool:
-    if click.confirm(visible(f"{query}. Go on"), err=True):
-        return True
-    raise click.ClickException("nothing was run, and the store is unchanged")
+    return given or (ask if sys.stdin.isatty() and sys.stderr.isatty() else False)
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str, diagnose: str = "none") -> None:

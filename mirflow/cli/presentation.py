@@ -390,6 +390,7 @@ def sonify_command(
     --reference-time-unit ms, to the first one, with --estimate- to the others.
     """
     import numpy as np
+    import soundfile
 
     from ..metrics.sonify import annotation as sonify
     from ..readers import read
@@ -424,7 +425,14 @@ def sonify_command(
         ears = [_add([ear, audio]) for ear in ears]
     size = max(map(len, ears))
     samples = np.stack([np.pad(ear, (0, size - len(ear))) for ear in ears], axis=1)
-    _write(output, samples, fs)
+    scale = max(float(np.abs(samples).max(initial=0.0)), 1.0)
+    try:
+        with soundfile.SoundFile(output, "w", fs, channels=samples.shape[1]) as file:
+            # In blocks: libsndfile copies each call's samples to the stack, which minutes of Ogg Vorbis would overflow.
+            for start in range(0, size, 65536):
+                file.write(samples[start : start + 65536] / scale)
+    except soundfile.SoundFileError as error:
+        raise click.UsageError(f"cannot write {output}: {error}") from error
     echo(f"{output} written ({size / fs:.1f} s)", err=True)
 
 
@@ -435,17 +443,3 @@ def _add(signals: list[Float]) -> Float:
     for signal in signals:
         total[: len(signal)] += signal
     return total
-
-
-def _write(path: Path, samples: Float, fs: int) -> None:
-    import numpy as np
-    import soundfile
-
-    scale = max(float(np.abs(samples).max(initial=0.0)), 1.0)
-    try:
-        with soundfile.SoundFile(path, "w", fs, channels=samples.shape[1]) as file:
-            # In blocks: libsndfile copies each call's samples to the stack, which minutes of Ogg Vorbis would overflow.
-            for start in range(0, len(samples), 65536):
-                file.write(samples[start : start + 65536] / scale)
-    except soundfile.SoundFileError as error:
-        raise click.UsageError(f"cannot write {path}: {error}") from error

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..analysis.query_options import DEFAULT_LEVEL
 from .common_options import LEVEL, Command, LocalPath, open_evaluations, option, query_options, store_argument
 from .output import choose_format, echo, emit, given_options, output_options
-
-if TYPE_CHECKING:
-    from ..reports.leaderboard import Leaderboard
 
 
 @click.command("import", cls=Command, section="score", place=5, short_help="Import published scores into a store.")
@@ -107,7 +105,7 @@ def export_command(
     """
     from ..analysis.queries import choose
     from ..analysis.query_options import Query
-    from ..reports.leaderboard import leaderboard
+    from ..reports.leaderboard import leaderboard, to_codabench, to_eval_results, to_json, to_model_index
 
     if output.suffix == ".zarr" or output.is_dir():
         raise click.UsageError(f"Missing argument 'OUTPUT' after {output}: a file to write, or - to print")
@@ -127,33 +125,27 @@ def export_command(
     board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
     for name in evaluations.keys() - {evaluation.name for evaluation in board.evaluations}:
         echo(f"{name}: skipped, as no metric has one number per track", err=True)
-    text = _text(board, style, dataset or title)
+    left_out: Sequence[str] = ()
+    if style == "leaderboard":
+        text = to_json(board)
+    elif style == "codabench":
+        text, left_out = to_codabench(board)
+    else:
+        from ..pipeline.document import dump_document
+
+        values: Any
+        if style == "eval-results":
+            values, left_out = to_eval_results(board, dataset or title)
+        else:
+            values = to_model_index(board, dataset or title)
+        text = dump_document(values)
+    for key in left_out:
+        echo(f"{key}: skipped, as it has no finite value", err=True)
     if str(output) == "-":
         echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
         echo(f"{output} written", err=True)
-
-
-def _text(board: Leaderboard, style: str, dataset: str) -> str:
-    from ..reports.leaderboard import to_codabench, to_eval_results, to_json, to_model_index
-
-    if style == "leaderboard":
-        return to_json(board)
-    if style == "model-index":
-        from ..pipeline.document import dump_document
-
-        return dump_document(to_model_index(board, dataset))
-    if style == "eval-results":
-        from ..pipeline.document import dump_document
-
-        results, left_out = to_eval_results(board, dataset)
-        text = dump_document(results)
-    else:
-        text, left_out = to_codabench(board)
-    for key in left_out:
-        echo(f"{key}: skipped, as it has no finite value", err=True)
-    return text
 
 
 @click.command(

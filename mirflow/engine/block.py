@@ -36,6 +36,7 @@ from ..store.cells import (
     Status,
     concatenate_cells,
     mark_failed_metrics,
+    no_cells,
     no_numerators,
     write_message,
 )
@@ -251,19 +252,17 @@ def pair_up(block: BlockSides) -> BlockPairs:
     return BlockPairs(block, cell, *rows, left, right, annotators, status, remarks)
 
 
+_real_path = lru_cache(maxsize=1 << 16)(os.path.realpath)
+
+
 def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate: int) -> bool:
     """True if two sources are the same annotation: the same files, under any path, and the same annotator."""
     files, names = [], []
     for side, number in ((references, reference), (estimates, estimate)):
         source, annotator = side.sources[number], side.annotator(number)
-        files.append((*map(_real, source.paths), getattr(source, "track", "")))
+        files.append((*map(_real_path, source.paths), getattr(source, "track", "")))
         names.append("" if annotator is None else str(annotator))
     return files[0] == files[1] and names[0] == names[1]
-
-
-@lru_cache(maxsize=1 << 16)
-def _real(path: str) -> str:
-    return os.path.realpath(path)
 
 
 def _state(
@@ -324,37 +323,31 @@ def combine_references(
             value = np.bincount(place.ravel(), weights=value, minlength=len(index)) / among
         extras[name] = replace(sparse, index=index, value=value)
     if how == "each":
-        extras |= _each(measures, scores, cell, annotator)
+        extras |= extras_by_annotator(measures, tuple(sorted(set(annotator))), scores, cell, annotator)
     score = np.full((count, len(measures)), np.nan)
     weight = np.zeros((count, len(measures)))
     if pairs_per_cell.max(initial=0) <= 1:
         score[cell], weight[cell] = scores.score, scores.weight
         return score, weight, extras
+    sign = np.array([-1.0 if measure.metric.orientation == "lower" else 1.0 for measure in measures])
+    columns = np.arange(len(measures))
     order = np.argsort(cell, kind="stable")
     starts = np.searchsorted(cell[order], np.arange(count))
-    for one in np.flatnonzero(pairs_per_cell):
-        rows = order[starts[one] : starts[one] + pairs_per_cell[one]]
-        own = scores.score[rows], scores.weight[rows]
-        score[one], weight[one] = _best(measures, *own) if how == "max" else _mean(*own)
+    for number in np.flatnonzero(pairs_per_cell):
+        rows = order[starts[number] : starts[number] + pairs_per_cell[number]]
+        scored, weighed = scores.score[rows], scores.weight[rows]
+        # An annotator with nothing to measure scores 0 by convention, which must not be the smallest error.
+        counted = (weighed > 0) | ~(weighed > 0).any(axis=0)
+        # A reference without velocities gives no score where they are compared; the others do, and count.
+        present = counted & ~np.isnan(scored)
+        if how == "max":  # of the first on ties
+            best = np.where(present, scored * sign, -np.inf).argmax(axis=0)
+            score[number], weight[number] = scored[best, columns], weighed[best, columns]
+            continue
+        counted = np.where(present.any(axis=0), present, counted)
+        score[number] = np.mean(scored, axis=0, where=counted)
+        weight[number] = np.mean(weighed, axis=0, where=counted)
     return score, weight, extras
-
-
-def _mean(score: Float, weight: Float) -> tuple[Float, Float]:
-    counted = (weight > 0) | ~(weight > 0).any(axis=0)
-    # A reference without velocities gives no score where they are compared; the others do, and count.
-    present = counted & ~np.isnan(score)
-    counted = np.where(present.any(axis=0), present, counted)
-    return np.mean(score, axis=0, where=counted), np.mean(weight, axis=0, where=counted)
-
-
-def _best(measures: Sequence[Measure], score: Float, weight: Float) -> tuple[Float, Float]:
-    """Score and weight of the annotator with the best score, for each measure; of the first on ties."""
-    sign = np.array([-1.0 if measure.metric.orientation == "lower" else 1.0 for measure in measures])
-    # An annotator with nothing to measure scores 0 by convention, which must not be the smallest error.
-    usable = ~np.isnan(score) & ((weight > 0) | ~(weight > 0).any(axis=0))
-    chosen = np.where(usable, score * sign, -np.inf).argmax(axis=0)
-    columns = np.arange(len(measures))
-    return score[chosen, columns], weight[chosen, columns]
 
 
 def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> dict[str, Sparse]:
@@ -363,8 +356,10 @@ def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> di
     return {name: replace(sparse, attrs={**sparse.attrs, "metric": identity[name]}) for name, sparse in extras.items()}
 
 
-def _each(measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str]) -> dict[str, Sparse]:
-    names = tuple(sorted(set(annotator)))
+def extras_by_annotator(
+    measures: Sequence[Measure], names: tuple[str, ...], scores: Scores, cell: Int, annotator: Sequence[str]
+) -> dict[str, Sparse]:
+    """Every annotator's scores and weights as results with extra dims; `names` are those of all annotators."""
     place = np.array([names.index(name) for name in annotator], dtype=np.int64)
     metric = tuple(str(measure) for measure in measures)
     columns = np.arange(len(metric), dtype=np.int64)
@@ -406,19 +401,12 @@ def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells
         for system, estimate in zip(track.systems, track.estimates, strict=True)
     ]
     messages = tuple(write_message([CellRemark("reason", "pair", reason)]) for reason in reasons)
-    cells = blank or Cells(
-        tuple(system for _, system in work.cells),
-        tuple(track for track, _ in work.cells),
-        scalars,
-        np.full((count, len(scalars)), np.nan),
-        np.zeros((count, len(scalars))),
-        np.zeros(count, dtype=np.int8),
-        np.zeros(count, dtype=np.int32),
-        messages,
-        (":",) * count,
-        np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64),
-        np.zeros(count),
-    )
+    cells = blank
+    if cells is None:
+        stamps = np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64)
+        systems, tracks = tuple(system for _, system in work.cells), tuple(track for track, _ in work.cells)
+        cells = no_cells(scalars, systems, tracks)
+        cells = replace(cells, digest=(":",) * count, stamp=stamps, duration=np.zeros(count))
     return replace(
         cells,
         score=np.full_like(cells.score, np.nan),
@@ -642,16 +630,12 @@ class BlockTask:
 
     def __init__(self, works: Works, place: int) -> None:
         self._works, self.place = works, place
+        self.columns = works.columns_of(place)  # places of its tracks in the plan
 
     @property
     def work(self) -> BlockWork:
         """What is read and scored."""
         return self._works[self.place]
-
-    @property
-    def columns(self) -> Int:
-        """Places of its tracks in the plan."""
-        return self._works.columns_of(self.place)
 
     def __call__(self) -> Cells:
         """Read and score the block."""

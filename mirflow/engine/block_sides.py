@@ -44,10 +44,6 @@ class BlockSide:
         self.row: Int = np.full(len(self.sources), -1, dtype=np.int64)
         """Row of each source; -1 if it could not be read."""
         self.troubles: dict[int, Trouble] = {}  # sources that cannot be scored
-        self.annotations = self._read(kind)
-
-    def _read(self, kind: Kind) -> Collection:
-        """The annotations as given, by the names of their sources, of which those of equal texts share one."""
         parts, single = read_objects(self.sources)
         parts += read_rows(self.sources)
         files, others_of_files, self.digests = read_files(self.sources)
@@ -86,7 +82,9 @@ class BlockSide:
         several = Counter(names)
         names = [name if several[name] == 1 else f"{name} #{row}" for row, name in enumerate(names)]
         rows = [part for _, part in parts] + ([to_ragged(others)] if others else [])
-        return Collection(kind.name, tuple(names), join_rows(kind, rows), originals=dict(enumerate(others, first)))
+        originals = dict(enumerate(others, first))
+        self.annotations = Collection(kind.name, tuple(names), join_rows(kind, rows), originals=originals)
+        """As given, by the names of their sources, of which those of equal texts share one."""
 
     def __repr__(self) -> str:
         return f"<one side of a block: {self.annotations!r}, {counted(len(self.troubles), 'source')} in trouble>"

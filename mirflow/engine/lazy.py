@@ -16,11 +16,11 @@ from ..annotations.annotation import empty_annotation, to_ragged
 from ..annotations.collection import Collection, TrackMapping, collect, join_rows
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..metrics.base import Pairs, Sparse, get_task
+from ..metrics.base import Pairs, Scores, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int
 from ..store.cells import NUMERATOR, concatenate_cells, no_numerators
-from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, Works, name_extras, score_block
+from .block import BLOCK, Works, extras_by_annotator, name_extras, score_block
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -46,11 +46,8 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     if any(measure.metric.surplus for measure in scalars):
         extras[NUMERATOR] = no_numerators(tuple(map(str, scalars)))
     if plan.combine == "each":
-        dims = ("annotator", "metric")
-        coords = (plan.annotators, tuple(map(str, scalars)))
-        index, value = np.zeros((0, 3), dtype=np.int64), np.zeros(0)
-        extras[EACH_SCORE] = Sparse(dims, coords, index, value, {"long_name": "score by annotator"}, np.nan)
-        extras[EACH_WEIGHT] = Sparse(dims, coords, index, value, {"long_name": "weight by annotator"})
+        scores = Scores(*np.zeros((2, 0, len(scalars))))
+        extras |= extras_by_annotator(scalars, plan.annotators, scores, np.zeros(0, dtype=np.int64), ())
     return extras
 
 
@@ -92,7 +89,8 @@ class LazyCollection(TrackMapping):
         """The collection, read now; keywords go to ``dask.compute``. Warns once of the remarks of readers."""
         import dask
 
-        collection: Collection = self._joining(dask.compute(*self.blocks(), **how))
+        parts = dask.compute(*self.blocks(), **how)
+        collection = join_blocks(self.kind, self.tracks, self.metadata, parts)
         texts = collection.metadata.get(ACCOUNT, np.zeros(0, dtype=np.str_)).tolist()
         warn_of_accounts((track, read_account(text)) for track, text in zip(self.tracks, texts, strict=False))
         return collection
@@ -131,7 +129,7 @@ class LazyCollection(TrackMapping):
         return self.__dask_keys__()
 
     def __dask_postcompute__(self) -> tuple[Any, tuple[()]]:
-        return self._joining, ()
+        return functools.partial(join_blocks, self.kind, self.tracks, self.metadata), ()
 
     def __dask_postpersist__(self) -> tuple[Any, tuple[()]]:
         return self._with_read, ()
@@ -149,10 +147,6 @@ class LazyCollection(TrackMapping):
     def _with_read(self, graph: Mapping[Any, Any], rename: Mapping[str, str] | None = None) -> LazyCollection:
         names = {key: (dict(rename or {}).get(key[0], key[0]), key[1]) for key in self._tasks}
         return replace(self, read={name: graph[name] for name in names.values()})
-
-    @property
-    def _joining(self) -> Any:
-        return functools.partial(join_blocks, self.kind, self.tracks, self.metadata)
 
 
 def join_blocks(

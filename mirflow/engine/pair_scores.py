@@ -33,10 +33,6 @@ def score_safely(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     except BaseException as error:
         if is_stop(error):
             raise
-    return _one_by_one(convention, pairs, measures, grid)
-
-
-def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
     shape = len(pairs), sum(not measure.metric.dims for measure in measures)
     scored = Scores(np.full(shape, np.nan), np.zeros(shape))
     refused: dict[int, str] = {}

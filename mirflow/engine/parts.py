@@ -277,7 +277,14 @@ class PartResults:
                 stop += 1
             own = tuple(systems[start:stop])
             stored = {system: self._before[system] for system in own if system in self._before}
-            cells = [self.names, self._blank(own), *(cells for _, cells in self._read_file(number))]
+            # Without results, in place of those that are out of date in the store.
+            lacking = [
+                (system, self.tracks[column])
+                for system in stored
+                for column in np.flatnonzero(self.missing[self._rows[system]]).tolist()
+            ]
+            blank = no_cells(self.measures, *(tuple(names) for names in zip(*lacking, strict=True)))
+            cells = [self.names, blank, *(cells for _, cells in self._read_file(number))]
             whole = GroupContent(self._plan.name, own, self.tracks, concatenate_cells(cells), stored=stored)
             yield whole.part(own)
             start = stop
@@ -286,17 +293,3 @@ class PartResults:
         if self._decoded[0] != number:
             self._decoded = number, list(self._files[number].read())
         return self._decoded[1]
-
-    def _blank(self, systems: Sequence[str]) -> Cells:
-        """Cells without results, in place of those that are out of date in the store."""
-        own = [system for system in systems if system in self._before]
-        cells = np.argwhere(self.missing[[self._rows[system] for system in own]]) if own else np.empty((0, 2), np.int64)
-        rows, columns = cells.T.tolist()
-        nothing, none = np.full((len(cells), len(self.measures)), np.nan), np.zeros(len(cells), dtype=np.int64)
-        texts = ("",) * len(cells)
-        return Cells(
-            tuple(own[row] for row in rows),
-            tuple(self.tracks[column] for column in columns),
-            *(self.measures, nothing, np.zeros_like(nothing), none.astype(np.int8), none.astype(np.int32)),
-            *(texts, texts, none, np.full(len(cells), np.nan)),
-        )

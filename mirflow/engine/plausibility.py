@@ -169,16 +169,13 @@ MATCHED = 0.1
 def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about a pair if the pedal of the reference's MIDI file is ignored, and the estimate has none. Notes of
     estimates without a pedal are mostly as long as they sound, and end up to seconds after the keys."""
-    if not _ignores_pedal(reference) or _ignores_pedal(estimate) or "pedal" in estimate.attrs:
+    ignored, also = (any(remark.rule == "pedal" for remark in side.account) for side in (reference, estimate))
+    if not ignored or also or "pedal" in estimate.attrs:
         return None
     return (
         "the reference's sustain pedal is ignored, and the estimate has none: are its notes as long as they sound? "
         "Then read the reference's so, too (pedal: extend, as convention maestro)"
     )
-
-
-def _ignores_pedal(annotation: Annotation) -> bool:
-    return any(remark.rule == "pedal" for remark in annotation.account)
 
 
 def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:

@@ -257,21 +257,14 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     return content
 
 
-def _unchanged(job: Job, content: GroupContent, ignored: Collection[str] = ()) -> bool:
-    """True if the store already has exactly this content, even if cells were computed again; some attributes may be
-    `ignored`."""
-    before = job.before
-    if before is None or _heading(before, ignored) != _heading(content, ignored):
+def same_content(one: GroupContent, other: GroupContent, ignored: Collection[str] = ()) -> bool:
+    """True if two groups hold the same systems, tracks, metrics, metadata and results, even if cells were computed
+    again; some attributes may be `ignored`. Results that are the same files are not read."""
+    if _heading(one, ignored) != _heading(other, ignored):
         return False
-    computed = set(content.cells.system)
-    computed |= {system for system, place in content.stored.items() if place is not before.stored.get(system)}
-    return all(same_results(before, content, system) for system in content.systems if system in computed)
-
-
-def same_content(one: GroupContent, other: GroupContent) -> bool:
-    """True if two groups hold the same systems, tracks, metrics, metadata and results. Results that are the same files
-    are not read."""
-    return _heading(one) == _heading(other) and all(same_results(one, other, system) for system in one.systems)
+    computed = {*one.cells.system, *other.cells.system}
+    computed |= {system for system in one.systems if one.stored.get(system) is not other.stored.get(system)}
+    return all(same_results(one, other, system) for system in one.systems if system in computed)
 
 
 def same_results(one: GroupContent, other: GroupContent, system: str) -> bool:
@@ -653,7 +646,10 @@ def publish_jobs(
         contents += [one for name, one in before.items() if name not in {content.name for content in contents}]
     # Of a store of several pipelines, the one that wrote last is not a change of the results.
     ignored = ("pipeline", "root") if keep else ()
-    same = all(_unchanged(job, content, ignored) for job, content in zip(jobs, contents, strict=False))
+    same = all(
+        job.before is not None and same_content(job.before, content, ignored)
+        for job, content in zip(jobs, contents, strict=False)
+    )
     published = not same or set(before) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
@@ -694,6 +690,18 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
                 if one.kind == "note":
                     owner = "" if one.side == "reference" else spoken.systems[system]
                     noted.add((owner, part.tracks[track]))
+    broken: dict[str, tuple[int, str]] = {}
+    if FAILED_METRICS in content.cells.extras:  # metrics that failed on cells with other scores
+        rows = np.unique(extra_entries(content, FAILED_METRICS).index[:, 0] // max(1, len(content.tracks)))
+        cells = loaded(content.part(tuple(content.systems[row] for row in rows.tolist()))).cells
+        # A function of several values counts once per cell.
+        names = {str(one): one.metric.name.removesuffix(f".{one.metric.value}") for one in job.plan.measures}
+        failed = {cell: {names[identity] for identity in of_cell} for cell, of_cell in cells.failed_metrics.items()}
+        for name in sorted(set().union(*failed.values())):
+            failing = [cell for cell, metrics in failed.items() if name in metrics]
+            example = min(failing, key=lambda cell: len(failed[cell]))  # its message names few others
+            where = f"system {cells.system[example]!r}, track {cells.track[example]!r}"
+            broken[name] = len(failing), f"{where}: {text_of(cells.message[example])}"
     return EvaluationReport(
         job.plan,
         content,
@@ -705,7 +713,7 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         warned,
         len(noted),
         repairs,
-        _broken(job.plan, content),
+        broken,
     )
 
 
@@ -713,24 +721,6 @@ def count_values(status: Array) -> dict[int, int]:
     """How often each value occurs."""
     found, numbers = np.unique(status, return_counts=True)
     return dict(zip(found.tolist(), numbers.tolist(), strict=True))
-
-
-def _broken(plan: EvaluationPlan, content: GroupContent) -> dict[str, tuple[int, str]]:
-    """The metrics that failed on cells with other scores; a function of several values counts once per cell."""
-    if FAILED_METRICS not in content.cells.extras:
-        return {}
-    rows = np.unique(extra_entries(content, FAILED_METRICS).index[:, 0] // max(1, len(content.tracks)))
-    systems = tuple(content.systems[row] for row in rows.tolist())
-    cells = loaded(content.part(systems)).cells
-    names = {str(measure): measure.metric.name.removesuffix(f".{measure.metric.value}") for measure in plan.measures}
-    failed = {cell: {names[identity] for identity in own} for cell, own in cells.failed_metrics.items()}
-    found: dict[str, tuple[int, str]] = {}
-    for name in sorted(set().union(*failed.values())):
-        own = [cell for cell, those in failed.items() if name in those]
-        shown = min(own, key=lambda cell: len(failed[cell]))  # its message names few others
-        where = f"system {cells.system[shown]!r}, track {cells.track[shown]!r}"
-        found[name] = len(own), f"{where}: {text_of(cells.message[shown])}"
-    return found
 
 
 def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:

@@ -321,17 +321,28 @@ class _Cluster:
 
     def __init__(self, client: Any, waiting: Callable[[str], None], *, own: bool) -> None:
         self.client, self.waiting, self.own = client, waiting, own
-
-    @property
-    def address(self) -> str:
-        """Of the scheduler."""
-        return str(self.client.scheduler.address)
+        self.address = str(client.scheduler.address)
 
     def execute(self, graph: Graph, done: Done) -> None:
         """Score blocks; those that workers died of are then scored alone, one by one."""
         if self.own:
             self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
-        self._demand_able_workers([task.work for (task,) in graph.values()])
+        # Workers that cannot be reached, have another version, lack a plug-in or do not see the files are refused.
+        plugins: dict[str, None] = {}
+        folders: dict[str, None] = {}
+        for (task,) in graph.values():
+            work = task.work
+            plugins |= dict.fromkeys(work.plugins)
+            if len(folders) <= _MOST_FOLDERS:
+                track = work.tracks[0]
+                sources = [*(reference.source for reference in track.references), *filter(None, track.estimates)]
+                folders |= {str(Path(path).parent): None for source in sources for path in source.paths}
+        self.waiting(f"waiting for the workers of the dask scheduler at {self.address}")
+        lacks = self._ask_workers([*plugins], [folder for folder in folders if Path(folder).is_dir()], SchedulerError)
+        self._demand_same_version()
+        self.waiting("")
+        for address, lack in lacks.items():
+            raise SchedulerError(f"the worker {address} cannot score this: {lack}")
         killed = []
         for key, result in self._results(graph):
             if isinstance(result, str):
@@ -416,23 +427,6 @@ class _Cluster:
         kept = "" if error is SchedulerError else "; computed scores are kept"
         how = f"dask worker {self.address}" if self.client.cluster is None else "client.cluster.scale(2)"
         raise error(f"{missing} {WORKER_SECONDS} seconds{kept}: start some ({how}), and run again")
-
-    def _demand_able_workers(self, works: Sequence[BlockWork]) -> None:
-        """Refuse workers that cannot be reached, have another version, lack a plug-in or do not see the files."""
-        plugins = tuple(dict.fromkeys(plugin for work in works for plugin in work.plugins))
-        folders: dict[str, None] = {}
-        for work in works:
-            track = work.tracks[0]
-            sources = [*(reference.source for reference in track.references), *filter(None, track.estimates)]
-            folders.update((str(Path(path).parent), None) for source in sources for path in source.paths)
-            if len(folders) > _MOST_FOLDERS:
-                break
-        self.waiting(f"waiting for the workers of the dask scheduler at {self.address}")
-        lacks = self._ask_workers(plugins, tuple(folder for folder in folders if Path(folder).is_dir()), SchedulerError)
-        self._demand_same_version()
-        self.waiting("")
-        for address, lack in lacks.items():
-            raise SchedulerError(f"the worker {address} cannot score this: {lack}")
 
     def _ask_workers(
         self, plugins: Sequence[str], folders: Sequence[str], error: type[RunError]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from operator import getitem
@@ -130,7 +130,12 @@ def align(
     single = isinstance(annotations, Annotation) or hasattr(annotations, "data_vars") or annotations is None
     if isinstance(annotations, Mapping) and not single:
         names, annotations = list(annotations), list(annotations.values())
-    plain = [_plain(one) for one in ([annotations] if single else annotations)]
+    plain: list[Annotation] = []
+    for value in [annotations] if single else annotations:
+        if not isinstance(value, Annotation) and not hasattr(value, "data_vars"):
+            raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.annotation makes one")
+        annotation = value if isinstance(value, Annotation) else from_dataset(value)
+        plain.append(intervals_of_text(annotation) if annotation.kind == "text" else annotation)
     if not plain:
         raise AnnotationError("nothing to align")
     kinds = sorted({one.kind for one in plain})
@@ -150,13 +155,6 @@ def align(
     if len(tasks) == 1 and None not in tasks:
         aligned.attrs["task"] = tasks.pop()
     return aligned.isel(annotation=0, drop=True) if single else aligned
-
-
-def _plain(value: Any) -> Annotation:
-    if not isinstance(value, Annotation) and not hasattr(value, "data_vars"):
-        raise AnnotationError(f"not an annotation: {type(value).__name__}; mirflow.annotation makes one")
-    annotation = value if isinstance(value, Annotation) else from_dataset(value)
-    return intervals_of_text(annotation) if annotation.kind == "text" else annotation
 
 
 def _form_of(kind: Kind, options: GridOptions) -> GridForm:
@@ -252,7 +250,11 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     """Annotations of a collection on frames or times, as lazy arrays. The files of a lazy collection are read once for
     their ends and labels, and again for what is computed."""
     import dask
+    import dask.array as da
     import xarray as xr
+    from dask.highlevelgraph import HighLevelGraph
+
+    from .lazy_scores import CulledLayer
 
     kind = KINDS[collection.kind]
     form = _form_of(kind, options)
@@ -278,7 +280,22 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
     layout = form.to_grid(like, grid, options)
     layout["valid"] = (("time",), np.zeros((0, len(grid)), dtype=np.bool_), _VALID)
-    arrays = _lazy_arrays(functools.partial(_arrange, kind, like, grid, options), collection, size, layout)
+    # One task reads and arranges a chunk, and each variable is taken from its result.
+    arrange = functools.partial(_arrange, kind, like, grid, options)
+    base = f"{collection.kind}-on-grid-{uuid.uuid4().hex}"
+    starts = range(0, len(collection), size)
+    # Bound, not passed: dask would search an argument, with all its sources, for keys.
+    tasks = {
+        (base, number): (functools.partial(arrange, collection.isel(track=slice(start, start + size))),)
+        for number, start in enumerate(starts)
+    }
+    lengths = tuple(min(size, len(collection) - start) for start in starts)
+    arrays: dict[str, Any] = {}
+    for name, (_, empty, _) in layout.items():
+        key, rest = f"{base}-{name}", (0,) * (empty.ndim - 1)
+        taken = {(key, number, *rest): (getitem, (base, number), name) for number in range(len(starts))}
+        graph = HighLevelGraph({base: CulledLayer(tasks), key: CulledLayer(taken)}, {base: set(), key: {base}})
+        arrays[name] = da.Array(graph, key, (lengths, *((length,) for length in empty.shape[1:])), empty.dtype)
     variables = {name: (("track", *dims), arrays[name], attrs) for name, (dims, _, attrs) in layout.items()}
     coords = {"track": list(collection.tracks), **_coords(kind, layout, grid, like.labels)}
     return xr.Dataset(variables, coords, _attrs(kind, grid, options))
@@ -296,35 +313,6 @@ def _usable(block: Collection) -> Ragged:
     for row, flaw in cleaned.flaws.items():
         raise InvalidAnnotationError(f"track {block.tracks[row]}: {flaw.message}")
     return cleaned.rows
-
-
-def _lazy_arrays(
-    arrange: Callable[[Collection | LazyCollection], Mapping[str, Column]],
-    collection: Collection | LazyCollection,
-    size: int,
-    layout: Variables,
-) -> dict[str, Any]:
-    """Arrays over tracks: one task reads and arranges a chunk, and each variable is taken from its result."""
-    import dask.array as da
-    from dask.highlevelgraph import HighLevelGraph
-
-    from .lazy_scores import CulledLayer
-
-    base = f"{collection.kind}-on-grid-{uuid.uuid4().hex}"
-    starts = range(0, len(collection), size)
-    # Bound, not passed: dask would search an argument, with all its sources, for keys.
-    tasks = {
-        (base, number): (functools.partial(arrange, collection.isel(track=slice(start, start + size))),)
-        for number, start in enumerate(starts)
-    }
-    sizes = tuple(min(size, len(collection) - start) for start in starts)
-    arrays: dict[str, Any] = {}
-    for name, (_, like, _) in layout.items():
-        key, rest = f"{base}-{name}", (0,) * (like.ndim - 1)
-        taken = {(key, number, *rest): (getitem, (base, number), name) for number in range(len(starts))}
-        graph = HighLevelGraph({base: CulledLayer(tasks), key: CulledLayer(taken)}, {base: set(), key: {base}})
-        arrays[name] = da.Array(graph, key, (sizes, *((length,) for length in like.shape[1:])), like.dtype)
-    return arrays
 
 
 def _arrange(

@@ -251,14 +251,14 @@ class Accumulator:
         ScoreError
             If a pair cannot be scored, under ``on_error="raise"``.
         """
-        self._update(references, estimates, tracks)
-
-    def _update(self, references: Any, estimates: Any, tracks: Any) -> None:
         named = tracks is not None
-        tracks = tracks.tolist() if named and hasattr(tracks, "tolist") else tracks
-        if named and not isinstance(tracks, str) and hasattr(tracks, "__len__"):
-            names = name_keys(list(tracks), TRACK)
-            for side, many in (("reference", references), (ESTIMATE, estimates)):
+        given: Any = tracks
+        given = given.tolist() if hasattr(given, "tolist") else given
+        left: Any = references
+        right: Any = estimates
+        if named and not isinstance(given, str) and hasattr(given, "__len__"):
+            names = name_keys(list(given), TRACK)
+            for side, many in (("reference", left), (ESTIMATE, right)):
                 if isinstance(many, str | Mapping) or not hasattr(many, "__len__"):
                     raise AnnotationError(f"the {side}s must be a sequence with one annotation for each track")
                 if len(many) != len(names):
@@ -267,22 +267,16 @@ class Accumulator:
                 if len(set(names)) < len(names):
                     twice = next(name for name in names if names.count(name) > 1)
                     raise AnnotationError(f"track {twice!r} is named twice")
-            left, right = (dict(zip(names, many, strict=True)) for many in (references, estimates))
-        elif (
-            not named
-            and (type(references) is list or type(estimates) is list)
-            and self._are_many(references, estimates)
-        ):
-            first = len(self._tracks)
-            pairs = enumerate(zip(references, estimates, strict=True), first)
+            left, right = (dict(zip(names, many, strict=True)) for many in (left, right))
+        elif not named and (type(left) is list or type(right) is list) and self._are_many(left, right):
+            pairs = enumerate(zip(left, right, strict=True), len(self._tracks))
             self._add({str(number): pair for number, pair in pairs}, named)
             return
-        elif named or type(references) in _ARRAYS or not holds_tracks(references, self._kind):
-            name = name_keys([tracks], TRACK)[0] if named else str(len(self._tracks))
-            self._add({name: (references, estimates)}, named)
+        elif named or type(left) in _ARRAYS or not holds_tracks(left, self._kind):
+            name = name_keys([given], TRACK)[0] if named else str(len(self._tracks))
+            self._add({name: (left, right)}, named)
             return
         else:
-            left, right = references, estimates
             grid_of(self._rules.grid, left, right)
         own, other = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
         self._add({name: (own.get(name), other.get(name)) for name in dict.fromkeys([*own, *other])}, named=True)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
 
@@ -66,6 +66,10 @@ class Suspect:
     strength: float  # how far it is from what the rule expects, 0 to 1
 
 
+Find = Callable[[Annotation, Annotation | None], Iterator[Suspect]]
+"""(annotation, the one beside it) -> places that break a rule."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConsistencyRule:
     """A rule that annotations of some tasks keep, but for mistakes and for music that breaks it."""
@@ -73,11 +77,26 @@ class ConsistencyRule:
     name: str
     sign: str  # description in the documentation
     tasks: tuple[str, ...]
-    find: Callable[[Annotation, Annotation | None], Iterator[Suspect]]
-    """(annotation, the one beside it) -> places that break the rule."""
+    find: Find
     beside: tuple[str, ...] = ()
     """Tasks of the annotation beside it, the preferred one first; empty: none is used."""
     needs: bool = False  # whether there are no findings without it
+
+
+RULES: list[ConsistencyRule] = []
+"""All rules, in the order in which they are applied."""
+
+
+def declare_rule(
+    name: str, sign: str, tasks: tuple[str, ...], beside: tuple[str, ...] = (), *, needs: bool = False
+) -> Callable[[Find], Find]:
+    """Declare the rule that a function finds breaches of."""
+
+    def declare(find: Find) -> Find:
+        RULES.append(ConsistencyRule(name, sign, tasks, find, beside, needs))
+        return find
+
+    return declare
 
 
 def find_suspects(
@@ -90,17 +109,13 @@ def find_suspects(
     for rule in RULES:
         if task not in rule.tasks:
             continue
-        other = next((_marked(beside[name], name) for name in rule.beside if name in beside), None)
+        name = next((name for name in rule.beside if name in beside), "")
+        other = beside[name] if name and _is_ordered(beside[name]) else None  # else the times cannot be compared
+        if other is not None and name == "downbeat":
+            other = replace(other, labels=["1"] * len(other))
         if other is not None or not rule.needs:
             for suspect in rule.find(annotation, other):
                 yield rule, suspect
-
-
-def _marked(annotation: Annotation, task: str) -> Annotation | None:
-    """Mark downbeats by their position; None if the times cannot be compared."""
-    if not _is_ordered(annotation):
-        return None
-    return replace(annotation, labels=["1"] * len(annotation)) if task == "downbeat" else annotation
 
 
 def _is_ordered(annotation: Annotation) -> bool:
@@ -109,6 +124,12 @@ def _is_ordered(annotation: Annotation) -> bool:
     return not columns or bool(finite and (np.diff(columns[0]) >= 0).all())
 
 
+@declare_rule(
+    "interval",
+    "beats less than 0.1 s apart, or intervals between beats that are at least 1.6 times as long or short as those "
+    "around them, or double or halve from some beat on",
+    ("beat", "downbeat"),
+)
 def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
     """Intervals that are too short, double, halve, or change to another level of the metre."""
     gaps = np.diff(annotation.columns["time"])
@@ -124,9 +145,23 @@ def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspec
     octaves = np.zeros(len(gaps))
     octaves[gaps > 0] = np.log2(gaps[gaps > 0] / around[gaps > 0])
     odd = ((octaves >= np.log2(_LONG)) | (octaves <= np.log2(_SHORT)) | (gaps < SHORTEST)) & (gaps > 0)
-    for first, last in _runs(odd):
-        farthest = float(np.abs(octaves[first : last + 1]).max())
-        yield Suspect(first + 1, _describe_interval(gaps, around, first, last), 1 - 0.5**farthest)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], odd, [False]]).astype(np.int8)))
+    for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        farthest = float(np.abs(octaves[first:end]).max())
+        gap, follows = gaps[first], "follows the beat before it after"
+        if gap < SHORTEST:
+            message = f"{follows} {1000 * gap:.3g} ms, {60 / gap:.0f} beats per minute"
+        elif end == first + 1:
+            what = "is a beat missing?" if gap > around[first] else "is it, or the one before, no beat?"
+            times = f"{gap / around[first]:.2g} times the intervals around ({around[first]:.3g} s)"
+            message = f"{follows} {gap:.3g} s, {times}: {what}"
+        else:
+            lengths = " to ".join(
+                dict.fromkeys(f"{length:.3g}" for length in (gaps[first:end].min(), gaps[first:end].max()))
+            )
+            usual = float(np.median(around[first:end]))
+            message = f"begins {end - first} intervals of {lengths} s among intervals of {usual:.3g} s"
+        yield Suspect(first + 1, message, 1 - 0.5**farthest)
     size, last_change = 2 * _NEIGHBOURS, -np.inf
     # Intervals from which on all are twice or half as long as those before.
     for item in range(size, len(gaps) - size + 1):
@@ -140,25 +175,6 @@ def _beats(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspec
             yield Suspect(item + 1, f"from here on the intervals {what}: is it still the same beat?", 0.8)
 
 
-def _runs(mask: Bool) -> Iterator[tuple[int, int]]:
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
-    yield from zip(edges[::2].tolist(), (edges[1::2] - 1).tolist(), strict=True)
-
-
-def _describe_interval(gaps: Float, around: Float, first: int, last: int) -> str:
-    if gaps[first] < SHORTEST:
-        return f"follows the beat before it after {1000 * gaps[first]:.3g} ms, {60 / gaps[first]:.0f} beats per minute"
-    if first == last:
-        what = "is a beat missing?" if gaps[first] > around[first] else "is it, or the one before, no beat?"
-        return (
-            f"follows the beat before it after {gaps[first]:.3g} s, {gaps[first] / around[first]:.2g} times the "
-            f"intervals around ({around[first]:.3g} s): {what}"
-        )
-    span, usual = gaps[first : last + 1], float(np.median(around[first : last + 1]))
-    lengths = " to ".join(dict.fromkeys((f"{span.min():.3g}", f"{span.max():.3g}")))
-    return f"begins {last - first + 1} intervals of {lengths} s among intervals of {usual:.3g} s"
-
-
 def positions(annotation: Annotation) -> Int | None:
     """Positions of beats in their bars, or None if the labels are others, or only downbeats; their first ten digits."""
     labels = annotation.labels
@@ -167,6 +183,11 @@ def positions(annotation: Annotation) -> Int | None:
     return np.array([int(label[:10]) for label in labels], dtype=np.int64)
 
 
+@declare_rule(
+    "position",
+    "positions in the bar that are skipped or repeated, such as 2 after 4, or two downbeats in a row",
+    ("beat",),
+)
 def _positions(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
     """Positions in the bar that neither count up nor restart at 1."""
     position = positions(annotation)
@@ -180,6 +201,7 @@ def _positions(annotation: Annotation, beside: Annotation | None) -> Iterator[Su
         yield Suspect(item + 1, message, 0.9)
 
 
+@declare_rule("bar", "a bar with other beats than the four before and after it, which agree", ("beat",))
 def _bars(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
     position = positions(annotation)
     if position is None:
@@ -196,6 +218,13 @@ def _bars(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect
             yield Suspect(int(downbeats[bar]), message, 0.5 * same / len(beats))
 
 
+@declare_rule(
+    "silence",
+    "8 s or more without a chord or section, between others; 2 s or more where an annotation beside it has beats, or "
+    "another annotator chords or sections",
+    ("chord", "segment", "local_key"),
+    ("chord", "segment", "beat"),
+)
 def _silence(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
     """Long time without a chord or section between others, or where another annotation has something."""
     labels = annotation.labels or []
@@ -210,7 +239,17 @@ def _silence(annotation: Annotation, beside: Annotation | None) -> Iterator[Susp
     gaps = (np.flatnonzero(start[1:] > end[:-1]) + 1).tolist()
     held += [(item, float(end[item - 1]), float(start[item])) for item in gaps]
     for item, begin, until in sorted(held):
-        length, content = until - begin, _content(beside, begin, until)
+        length, content = until - begin, ""  # what the annotation beside it has there, if it fills most of it
+        if beside is not None and "start" not in beside.columns:
+            times = beside.columns["time"]
+            count = int(((times >= begin) & (times < until)).sum())
+            content = counted(count, "beat") if count > 1 and until <= times[-1] else ""
+        elif beside is not None:
+            overlap = np.minimum(until, beside.columns["end"]) - np.maximum(begin, beside.columns["start"])
+            sounds = ~_silent(beside) & (overlap > 0)
+            if overlap[sounds].sum() >= 0.5 * length:
+                names = [*dict.fromkeys(np.array(beside.labels or (), dtype=object)[sounds].tolist())]
+                content = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
         if length >= (_COVERED if content else SILENT):
             what = f"without a label ({begin:.6g} to {until:.6g} s)" if not inside[item] else f"of {labels[item]!r}"
             more = f", where the annotation beside it has {content}" if content else ""
@@ -223,22 +262,105 @@ def _silent(annotation: Annotation) -> Bool:
     return np.array([label in _NO_HARMONY or label.strip().lower() in _NO_SECTION for label in labels], dtype=np.bool_)
 
 
-def _content(beside: Annotation | None, begin: float, end: float) -> str:
-    """What an annotation has between two times, if it fills most of them; empty otherwise."""
-    if beside is None:
-        return ""
-    if "start" not in beside.columns:
-        times = beside.columns["time"]
-        count = int(((times >= begin) & (times < end)).sum())
-        return counted(count, "beat") if count > 1 and len(times) and end <= times[-1] else ""
-    overlap = np.minimum(end, beside.columns["end"]) - np.maximum(begin, beside.columns["start"])
-    held = ~_silent(beside) & (overlap > 0)
-    if overlap[held].sum() < 0.5 * (end - begin):
-        return ""
-    names = list(dict.fromkeys(label for label, keep in zip(beside.labels or (), held.tolist(), strict=True) if keep))
-    return ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+@dataclass(frozen=True)
+class _Tones:
+    """Tones of the chords of an annotation."""
+
+    pitches: Int  # bit mask of pitch classes above C: int64 (n,)
+    seconds: Float
+
+    def outside(self, key: Key) -> Int:
+        """Number of tones of each chord that are not in a key."""
+        scale = sum(1 << (step + key.tonic) % 12 for step in _SCALES[MODES[key.mode]])
+        return _bits(self.pitches & ~scale)
+
+    def share(self, key: Key) -> float:
+        """Share of the tones in a key, weighted by their seconds."""
+        tones = self.seconds @ _bits(self.pitches)
+        return float(1 - self.seconds @ self.outside(key) / tones) if tones else 1.0
 
 
+def _bits(masks: Int) -> Int:
+    found: Int = ((masks[:, np.newaxis] >> np.arange(12)) & 1).sum(axis=1)
+    return found
+
+
+def _name(key: Key) -> str:
+    return f"{_PITCHES[key.tonic]} {MODES[key.mode]}"
+
+
+@declare_rule(
+    "key",
+    "chords of which less than 80 % of the tones, by time, are in the annotated key while more are in another; a chord "
+    "with two or more tones outside of the key that occurs once and briefly. Without an annotated key it is the one "
+    "that fits the chords best",
+    ("chord",),
+    ("local_key", "key"),
+)
+def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    """Chords in another key than the annotated one, and rare chords that are far from it."""
+    start, end = annotation.columns["start"], annotation.columns["end"]
+    if not len(start):
+        return
+    labels = list(annotation.labels or [])
+    vocabulary = list(dict.fromkeys(labels))
+    table = encode_vocabulary(vocabulary)
+    masks = np.where(table.undefined | (table.root < 0), 0, table.pitches.astype(np.int64))
+    root = np.maximum(table.root.astype(np.int64), 0)
+    turned = ((masks << root) | (masks >> (12 - root))) & 0xFFF
+    codes = {label: code for code, label in enumerate(vocabulary)}
+    tones = _Tones(turned[[codes[label] for label in labels]], np.maximum(end - start, 0.0))
+    named: list[tuple[float, float, Key]] = []  # spans of annotated keys
+    if beside is not None:
+        starts = beside.columns.get("start", np.zeros(len(beside)))
+        ends = beside.columns.get("end", np.full(len(beside), float(end.max())))
+        keys = zip(starts.tolist(), ends.tolist(), map(parse_key, beside.labels or ()), strict=False)
+        named += [
+            (begin, until, key)
+            for begin, until, key in keys
+            if key is not None and key is not UNNAMED and MODES[key.mode] in _SCALES
+        ]
+    fits = _best_key(tones)
+    spans = named or ([(float(start[0]), float(end.max()), fits)] if fits is not None else [])
+    middle = (start + end) / 2
+    for begin, until, key in spans:
+        inside = (middle >= begin) & (middle < until)
+        own = _Tones(tones.pitches[inside], tones.seconds[inside])
+        best = _best_key(own)
+        if named and best is not None and own.share(key) < min(_INSIDE, own.share(best) - _BETTER):
+            message = f"{own.share(key):.0%} of the chords' tones are in {_name(key)}, the annotated key, "
+            message += f"{own.share(best):.0%} in the scale of {_name(best)}"
+            yield Suspect(int(np.argmax(inside & (tones.pitches > 0))), message, own.share(best) - own.share(key))
+            continue
+        outside, total = tones.outside(key), float(tones.seconds[inside].sum())
+        for mask in np.unique(tones.pitches[inside & (outside >= _FOREIGN)]).tolist():
+            same = inside & (tones.pitches == mask)
+            share = float(tones.seconds[same].sum()) / total
+            if share <= _RARE and same.sum() == 1:
+                item = int(np.flatnonzero(same)[0])
+                why = "" if named else ", which fits the chords best"
+                message = (
+                    f"{labels[item]} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
+                )
+                yield Suspect(item, message, 0.2 * float(outside[item]) * (1 - share / _RARE))
+
+
+def _best_key(tones: _Tones) -> Key | None:
+    """The major or natural minor key with most of the chords' tones; None without chords."""
+    if not (tones.pitches > 0).any():
+        return None
+    keys = [Key(tonic, MODES.index("major")) for tonic in range(12)]
+    return max(keys, key=tones.share)
+
+
+@declare_rule(
+    "downbeat",
+    "sections that begin 0.4 beats or more from a downbeat, where at least 60 % do not; or 60 % that begin the same "
+    "number of beats from one",
+    ("segment",),
+    ("beat", "downbeat"),
+    needs=True,
+)
 def _sections(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
     """Sections that do not begin on a downbeat, where most of the others do."""
     if beside is None:
@@ -270,151 +392,21 @@ def _sections(annotation: Annotation, beside: Annotation | None) -> Iterator[Sus
             yield Suspect(int(inside[index]), message, float(min(1.0, abs(distance[index])) * (1 - away.mean())))
 
 
-@dataclass(frozen=True)
-class _Tones:
-    """Tones of the chords of an annotation."""
-
-    pitches: Int  # bit mask of pitch classes above C: int64 (n,)
-    seconds: Float
-
-    def outside(self, key: Key) -> Int:
-        """Number of tones of each chord that are not in a key."""
-        scale = sum(1 << (step + key.tonic) % 12 for step in _SCALES[MODES[key.mode]])
-        return _bits(self.pitches & ~scale)
-
-    def share(self, key: Key) -> float:
-        """Share of the tones in a key, weighted by their seconds."""
-        tones = self.seconds @ _bits(self.pitches)
-        return float(1 - self.seconds @ self.outside(key) / tones) if tones else 1.0
-
-
-def _bits(masks: Int) -> Int:
-    found: Int = ((masks[:, np.newaxis] >> np.arange(12)) & 1).sum(axis=1)
-    return found
-
-
-def _name(key: Key) -> str:
-    return f"{_PITCHES[key.tonic]} {MODES[key.mode]}"
-
-
-def _key_spans(beside: Annotation, end: float) -> list[tuple[float, float, Key, int]]:
-    starts = beside.columns.get("start", np.zeros(len(beside)))
-    ends = beside.columns.get("end", np.full(len(beside), end))
-    rows = zip(starts.tolist(), ends.tolist(), map(parse_key, beside.labels or ()), strict=False)
-    return [
-        (begin, until, key, number)
-        for number, (begin, until, key) in enumerate(rows)
-        if key is not None and key is not UNNAMED and MODES[key.mode] in _SCALES
-    ]
-
-
-def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
-    """Chords in another key than the annotated one, and rare chords that are far from it."""
-    start, end = annotation.columns["start"], annotation.columns["end"]
-    if not len(start):
-        return
-    labels = list(annotation.labels or [])
-    vocabulary = list(dict.fromkeys(labels))
-    table = encode_vocabulary(vocabulary)
-    masks = np.where(table.undefined | (table.root < 0), 0, table.pitches.astype(np.int64))
-    root = np.maximum(table.root.astype(np.int64), 0)
-    turned = ((masks << root) | (masks >> (12 - root))) & 0xFFF
-    codes = {label: code for code, label in enumerate(vocabulary)}
-    tones = _Tones(turned[[codes[label] for label in labels]], np.maximum(end - start, 0.0))
-    named = [] if beside is None else _key_spans(beside, float(end.max()))
-    fits = _best_key(tones)
-    spans = named or ([(float(start[0]), float(end.max()), fits, 0)] if fits is not None else [])
-    middle = (start + end) / 2
-    for begin, until, key, _ in spans:
-        inside = (middle >= begin) & (middle < until)
-        own = _Tones(tones.pitches[inside], tones.seconds[inside])
-        best = _best_key(own)
-        if named and best is not None and own.share(key) < min(_INSIDE, own.share(best) - _BETTER):
-            message = f"{own.share(key):.0%} of the chords' tones are in {_name(key)}, the annotated key, "
-            message += f"{own.share(best):.0%} in the scale of {_name(best)}"
-            yield Suspect(int(np.argmax(inside & (tones.pitches > 0))), message, own.share(best) - own.share(key))
-            continue
-        outside, total = tones.outside(key), float(tones.seconds[inside].sum())
-        for mask in np.unique(tones.pitches[inside & (outside >= _FOREIGN)]).tolist():
-            same = inside & (tones.pitches == mask)
-            share = float(tones.seconds[same].sum()) / total
-            if share <= _RARE and same.sum() == 1:
-                item = int(np.flatnonzero(same)[0])
-                why = "" if named else ", which fits the chords best"
-                message = (
-                    f"{labels[item]} occurs only here, and {outside[item]} of its tones are not in {_name(key)}{why}"
-                )
-                yield Suspect(item, message, 0.2 * float(outside[item]) * (1 - share / _RARE))
-
-
-def _best_key(tones: _Tones) -> Key | None:
-    """The major or natural minor key with most of the chords' tones; None without chords."""
-    if not (tones.pitches > 0).any():
-        return None
-    keys = [Key(tonic, MODES.index("major")) for tonic in range(12)]
-    return max(keys, key=tones.share)
-
-
+@declare_rule("other_list", "names of sections that are chords or keys", ("segment", "hierarchy"))
 def _other_list(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect]:
+    kinds: dict[str, str] = {}
+    for label in dict.fromkeys(annotation.labels or ()):
+        if ":" in label:
+            with suppress(InvalidChordException):
+                parse_chord(label)
+                kinds[label] = "chord"
+        elif " " in label.strip() and parse_key(label) is not None:
+            kinds[label] = "key"
     for item, label in enumerate(annotation.labels or ()):
-        if what := _is_of_harmony(label):
-            yield Suspect(item, f"{label!r} is a {what}, not a section", 1.0)
+        if label in kinds:
+            yield Suspect(item, f"{label!r} is a {kinds[label]}, not a section", 1.0)
 
 
-@cache
-def _is_of_harmony(label: str) -> str:
-    if ":" in label:
-        try:
-            parse_chord(label)
-        except InvalidChordException:
-            return ""
-        return "chord"
-    return "key" if " " in label.strip() and parse_key(label) is not None else ""
-
-
-RULES = (
-    ConsistencyRule(
-        "interval",
-        "beats less than 0.1 s apart, or intervals between beats that are at least 1.6 times as long or short as those "
-        "around them, or double or halve from some beat on",
-        ("beat", "downbeat"),
-        _beats,
-    ),
-    ConsistencyRule(
-        "position",
-        "positions in the bar that are skipped or repeated, such as 2 after 4, or two downbeats in a row",
-        ("beat",),
-        _positions,
-    ),
-    ConsistencyRule("bar", "a bar with other beats than the four before and after it, which agree", ("beat",), _bars),
-    ConsistencyRule(
-        "silence",
-        "8 s or more without a chord or section, between others; 2 s or more where an annotation beside it has beats, "
-        "or another annotator chords or sections",
-        ("chord", "segment", "local_key"),
-        _silence,
-        ("chord", "segment", "beat"),
-    ),
-    ConsistencyRule(
-        "key",
-        "chords of which less than 80 % of the tones, by time, are in the annotated key while more are in another; a "
-        "chord with two or more tones outside of the key that occurs once and briefly. Without an annotated key it is "
-        "the one that fits the chords best",
-        ("chord",),
-        _keys,
-        ("local_key", "key"),
-    ),
-    ConsistencyRule(
-        "downbeat",
-        "sections that begin 0.4 beats or more from a downbeat, where at least 60 % do not; or 60 % that begin the "
-        "same number of beats from one",
-        ("segment",),
-        _sections,
-        ("beat", "downbeat"),
-        needs=True,
-    ),
-    ConsistencyRule("other_list", "names of sections that are chords or keys", ("segment", "hierarchy"), _other_list),
-)
 SPELLING = (
     "spelling",
     "a label of sections, classes or tags in one file that differs in one letter from one that five or more files have",
@@ -444,7 +436,11 @@ def find_odd_labels(held: Sequence[Sequence[str]]) -> Iterator[tuple[int, str, S
             if len(stem) >= _LETTERS:
                 files[stem].setdefault(number, label)
     usual = [stem for stem, having in files.items() if len(having) >= _USUAL]
-    of_sections = len(held) >= 2 * _USUAL and bool(usual) and all(map(_is_function, usual))
+    functions: set[str] = set()  # words in usual names of sections
+    if len(held) >= 2 * _USUAL and usual:
+        words = read_label_map("functions7")
+        functions = {word.replace("-", "") for word, _ in (*words.equal, *words.contain)}
+    of_sections = bool(functions) and all(any(word in stem for word in functions) for stem in usual)
     for stem, having in files.items():
         if len(having) > 1:
             continue
@@ -454,19 +450,9 @@ def find_odd_labels(held: Sequence[Sequence[str]]) -> Iterator[tuple[int, str, S
             count = len(files[near])
             message = f"{label!r} is in this file only; {count} files have {near!r}"
             yield number, SPELLING[0], Suspect(None, message, 1 - 1 / count), label
-        elif of_sections and not _is_function(stem):
+        elif of_sections and not any(word in stem for word in functions):
             message = f"{label!r}, in one of {len(held)} files, is not a usual name of a section"
             yield number, VOCABULARY[0], Suspect(None, message, 0.3), label
-
-
-def _is_function(stem: str) -> bool:
-    return any(word.replace("-", "") in stem for word in _function_words())
-
-
-@cache
-def _function_words() -> tuple[str, ...]:
-    functions = read_label_map("functions7")
-    return tuple(word for word, _ in (*functions.equal, *functions.contain))
 
 
 def _is_near(stem: str, other: str) -> bool:

@@ -278,7 +278,7 @@ def plain_pair(
     own, other = split_sides(options)
     defaults = {} if task is None else get_task(task).convention(convention).reading
     read_now = [is_read(one, task) for one in (reference, estimate)]
-    _demand_read([name for name in options if not _is_of_labels(name)], read_now)
+    _demand_read([name for name in options if name not in _OF_LABELS], read_now)
     sides: list[Plain] = []
     for side, one, now, chosen in zip(SIDES, (reference, estimate), read_now, (own, other), strict=True):
         try:
@@ -305,6 +305,8 @@ _IN_MEMORY = {
     "hop": "the frames of scores are a grid, as in grid=0.01",
 }
 """Alternatives to options of reading for annotations in memory."""
+_OF_LABELS = frozenset(f"{side}{name}" for side in ("", *(f"{side}_" for side in SIDES)) for name in VOCABULARY)
+"""Options that also apply to the labels of annotations in memory, of both sides or one."""
 
 
 def _demand_read(names: Iterable[str], read: Sequence[bool]) -> None:
@@ -330,11 +332,6 @@ def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> No
             except MirflowError:
                 asked = f"{metric.name}({parameter.name}=...)"
             raise MetricError(f"{name} is a parameter of metrics: write metrics=[{asked!r}]")
-
-
-def _is_of_labels(name: str) -> bool:
-    """True for options that also apply to the labels of annotations in memory, of both sides or one."""
-    return any(name in (one, *(f"{side}_{one}" for side in SIDES)) for one in VOCABULARY)
 
 
 def _refuse_vocabulary(options: Mapping[str, Any]) -> None:
@@ -511,7 +508,13 @@ def score(
     cautions: list[Caution] = []
     if kind.name in NAMED:
         works, cautions = _with_matched_names(rules, list(works), single=False)
-    cautions += _apart(own, systems)
+    # Systems without tracks of the references, or with tracks that are nearly called as theirs.
+    for system, side in systems.items() if own else ():
+        apart = bool(side) and own.keys().isdisjoint(side)
+        text = str(nearest_names(own, side)) if apart else describe_unpaired(own, side)
+        if text:
+            cautions.append(Caution(f"system {system!r}: {text}", system))
+            warn_caller(cautions[-1].text)
     works = _refuse_bare_times(list(works)) if task == "downbeat" else works
     order = tuple(systems), tuple(tracks)
     if on_error == "keep" and are_lazy(references, estimates):
@@ -543,7 +546,7 @@ def _read_by_options(
     references = [reference.source for reference in work.references]
     estimates = [estimate for estimate in work.estimates if estimate is not None]
     read = [any(map(_is_read, side)) for side in (references, estimates)]
-    names = [name for name in names if not _is_of_labels(name)]
+    names = [name for name in names if name not in _OF_LABELS]
     _demand_read(names, read if references and estimates else (any(read), any(read)))
     return work.map_sources(*(partial(_with_reading, options=options) for options in sides))
 
@@ -558,18 +561,6 @@ def _with_reading(source: Source, options: Mapping[str, Any]) -> Source:
         return source
     own = options if _is_read(source) else {name: options[name] for name in VOCABULARY if name in options}
     return replace(source, options=own)
-
-
-def _apart(references: Mapping[str, Source], systems: Mapping[str, Mapping[str, Source]]) -> list[Caution]:
-    """Warn about systems without tracks of the references, or with tracks that are nearly called as theirs."""
-    cautions = []
-    for system, estimates in systems.items() if references else ():
-        apart = bool(estimates) and references.keys().isdisjoint(estimates)
-        text = str(nearest_names(references, estimates)) if apart else describe_unpaired(references, estimates)
-        if text:
-            cautions.append(Caution(f"system {system!r}: {text}", system))
-            warn_caller(cautions[-1].text)
-    return cautions
 
 
 def _score_blocks(

@@ -255,7 +255,15 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
         elif how.format_of(path.name) in TABLES:
             yield from _check_table(path, task, settings)
         else:
-            yield from _check_either(path, task, settings, is_given=path in given)
+            # As one track or as many, whichever has fewer errors. A file that is given by name is a table unless it
+            # cannot be opened as one, as its header may name no tracks.
+            rows = list(_check_table(path, task, settings)) if path in given else []
+            if not any(check.what == "track" for check in rows):
+                whole = [_check_whole(path, settings)]
+                flawed = whole[0].worst in ("error", "warning")
+                rows = rows or list(_check_table(path, task, settings) if flawed else ())
+                rows = rows if flawed and rows and _gravity(rows) <= _gravity(whole) else whole
+            yield from rows
 
 
 def _unreadable_twins(files: Sequence[Path], settings: _Settings) -> dict[str, list[Path]]:
@@ -306,19 +314,6 @@ def _check_whole(path: Path, settings: _Settings) -> FileCheck:
     """A file, or a folder of audio, as the annotation of one track."""
     found = sorted(_check_file(path, settings), key=_line)
     return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file", path.stem)
-
-
-def _check_either(path: Path, task: str, settings: _Settings, *, is_given: bool) -> Sequence[FileCheck]:
-    """Check a file that may be a table as one track and as many; keep the result with fewer errors. One that is given
-    by name is a table unless it cannot be opened as one, as its header may name no tracks."""
-    rows = list(_check_table(path, task, settings)) if is_given else []
-    if any(check.what == "track" for check in rows):
-        return rows
-    whole = [_check_whole(path, settings)]
-    if whole[0].worst not in ("error", "warning"):
-        return whole
-    rows = rows or list(_check_table(path, task, settings))
-    return rows if rows and _gravity(rows) <= _gravity(whole) else whole
 
 
 def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:

@@ -14,7 +14,6 @@ from ..annotations.annotation import Annotation, AnnotationLike
 from ..annotations.collection import Collection, collect
 from ..annotations.labelled import to_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
-from ..annotations.source import Source
 from ..engine.block import BLOCK
 from ..engine.lazy import LazyCollection
 from ..engine.plausibility import midi_numbers, remedy_for_numbers
@@ -282,7 +281,27 @@ def load_collection(
         If the pattern matches nothing, or files cannot be read: all of them are listed.
     """
     reading = Reading.of(task, **options)
-    sources = _sources(pattern, reading, annotator)
+    text = Path(pattern).as_posix()
+    matcher = Pattern(text.lstrip("/"))
+    root = "/" if text.startswith("/") else "."
+    if matcher.is_pack:
+        sources = {track: select_from(source, reading) for track, source in open_pack(text).items()}
+    elif holds_tracks(text, reading):
+        sources = dict(spread_tables(text, reading))
+    else:
+        inner = [KINDS[reading.kind].part] if has_parts(text, reading) else []
+        if set(matcher.names) != {"track", *inner}:
+            expected = "expected {track} and no other placeholder"
+            raise AnnotationError(f"invalid pattern {text!r} of a collection: {expected}")
+        matches: Sequence[Match] = matcher.find(root)
+        otherwise = describe_otherwise(matches, text)
+        if not matches:
+            raise AnnotationError(f"the pattern {text!r} matches nothing; {otherwise or matcher.hint(root)}")
+        if otherwise:
+            warn_caller(otherwise)
+        matches = [match._replace(name=match.path) for match in matches]
+        gathered = gather(matches, text, matcher.names, reading, annotator)
+        sources = {values["track"]: source for source, values in gathered}
     sources |= without_positions(sources.items())
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
     if lazy:
@@ -301,28 +320,6 @@ def _read(collection: LazyCollection) -> Collection:
         if len(problems) < 2:
             raise
         raise together(problems) from first
-
-
-def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
-    text = Path(pattern).as_posix()
-    matcher = Pattern(text.lstrip("/"))
-    root = "/" if text.startswith("/") else "."
-    if matcher.is_pack:
-        return {track: select_from(source, reading) for track, source in open_pack(text).items()}
-    if holds_tracks(text, reading):
-        return dict(spread_tables(text, reading))
-    inner = [KINDS[reading.kind].part] if has_parts(text, reading) else []
-    if set(matcher.names) != {"track", *inner}:
-        raise AnnotationError(f"invalid pattern {text!r} of a collection: expected {{track}} and no other placeholder")
-    matches: Sequence[Match] = matcher.find(root)
-    otherwise = describe_otherwise(matches, text)
-    if not matches:
-        raise AnnotationError(f"the pattern {text!r} matches nothing; {otherwise or matcher.hint(root)}")
-    if otherwise:
-        warn_caller(otherwise)
-    matches = [match._replace(name=match.path) for match in matches]
-    found = gather(matches, text, matcher.names, reading, annotator)
-    return {values["track"]: source for source, values in found}
 
 
 def from_mirdata(

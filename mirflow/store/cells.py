@@ -305,11 +305,13 @@ class CellPlaces:
         return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
 
 
-def no_cells(measures: tuple[str, ...]) -> Cells:
-    """Empty cells, with columns for measures."""
-    nothing, none = np.zeros((0, len(measures))), np.zeros(0, dtype=np.int64)
+def no_cells(measures: tuple[str, ...], systems: tuple[str, ...] = (), tracks: tuple[str, ...] = ()) -> Cells:
+    """Cells without results, with columns for measures: none, or those of systems and tracks in parallel."""
+    count, width = len(systems), len(measures)
+    none, texts = np.zeros(count, dtype=np.int64), ("",) * count
+    scores = np.full((count, width), np.nan), np.zeros((count, width))
     numbers = none.astype(np.int8), none.astype(np.int32)
-    return Cells((), (), measures, nothing, nothing, *numbers, (), (), none, np.zeros(0))
+    return Cells(systems, tracks, measures, *scores, *numbers, texts, texts, none, np.full(count, np.nan))
 
 
 def concatenate_cells(parts: Iterable[Cells]) -> Cells:

@@ -26,9 +26,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 import click
 
-from ...cli.annotation_files import lines_of_checks
 from ...cli.common_options import Command, LocalPath
-from ...cli.output import FAILED, choose_format, echo, emit, for_people, output_options
+from ...cli.output import FAILED, choose_format, echo, emit, for_people, lines_of_checks, output_options
 from ...errors import MirflowError, clean_text, counted, warn_caller
 
 if TYPE_CHECKING:
