@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..ragged import Float
-from .content import file_stat, files_below, is_hidden, is_listed_file, open_file, unreadable
+from .content import file_stat, files_below, is_hidden, is_listed_file, open_file, opened
 from .downloads import local_path
 
 # libsndfile's log entry for a header that promises more than the file holds: `data : 200000 (should be 119982)`.
@@ -163,11 +162,8 @@ def _reason(error: Exception) -> str:
 
 def digest_file(path: str, name: str = "") -> str:
     """The digest of a file's bytes, computed block by block; equal to that of `digest_of`."""
-    try:
-        with BufferedReader(open_file(path, name or path)) as file:
-            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
-    except OSError as error:
-        raise unreadable(path, error, name) from None
+    with opened(path, name or path) as file:
+        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
 
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".w64", ".rf64", ".caf", ".au")

@@ -9,8 +9,9 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Sequence
-from io import BytesIO, FileIO
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedReader, BytesIO, FileIO
 from pathlib import Path
 from time import sleep, time_ns
 
@@ -68,6 +69,16 @@ def _open(path: str | Path, name: str | None) -> tuple[int, int]:
     what = "a pipe" if stat.S_ISFIFO(mode) else "a device"
     message = f"cannot be read: is {what}, not a file; write its contents to a file first"
     raise UnreadableError(message, path=name or path)
+
+
+@contextmanager
+def opened(path: str | Path, name: str | None = None) -> Iterator[BufferedReader[FileIO]]:
+    """Open a regular file for reading; what fails while it is read is the error of the file."""
+    try:
+        with BufferedReader(open_file(path, name)) as file:
+            yield file
+    except OSError as error:
+        raise unreadable(path, error, name) from None
 
 
 def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> bytes:

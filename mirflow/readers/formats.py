@@ -159,7 +159,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
         ),
         "lists": FileFormat(table=".tables.rankings:open_lists", takes="a query and its items in each line"),
         "groups": FileFormat(
-            table=".tables.item_groups:open_groups",
+            table=".tables.rankings:open_groups",
             takes="items with their group, and the column of `exclude_same`",
             silent={
                 "rows": "items without a group, to which no item is relevant",

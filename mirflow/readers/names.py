@@ -24,18 +24,29 @@ from ..errors import AnnotationError, counted
 from ..ragged import Float
 from ..theory.text_form import normal_form
 from .content import digest_of
-from .tables.distance_matrix import name_items, strip_name
 
 NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
 """Kinds whose items are matched by name."""
 _FILES = tuple(name for name in NAMED if "rank" in KINDS[name].columns)
 """Kinds whose names may be those of files."""
+_SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
 _ALIKE, _SHOWN = 0.75, 5
 """Minimum similarity of names that may be meant for the same track, and number of names that are tried."""
 _LOOKED_AT, _COMPARED = 20, 500
 """Maximum number of names to look for, and of names that each is compared with if none contains it."""
 _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "given")})
 """Words for a name and for its role in an estimate; unjudged candidates are reported per query."""
+
+
+def name_items(paths: Sequence[str]) -> list[str]:
+    """Names of files without folder and suffix, or whole if two would be the same."""
+    short = list(map(strip_name, paths))
+    return short if len(set(short)) == len(short) else list(paths)
+
+
+def strip_name(path: str) -> str:
+    """The name of a file without folder and suffix."""
+    return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from io import BufferedIOBase, BufferedReader
-from typing import Any
+from io import BufferedIOBase
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from ...annotations.account import Remark
 from ...annotations.annotation import Annotation, CodedLabels
 from ...errors import InvalidAnnotationError, MirflowError, UnreadableError
 from ...kernels.ragged_ops import ascending
 from ...ragged import Float, Int
 from ...theory.text_form import normal_form
-from ..content import decode, digest_of, open_file, unreadable
+from ..content import decode, digest_of, opened
 from ..layouts import is_number
+from ..names import name_items
 from ..options import Reading
 from .numpy_files import ArrayTable, demand_distinct, load_array, names_along
 from .table import ARRAYS, RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
@@ -35,7 +32,6 @@ _LOOKED_AT = 100
 _SAMPLED = 10
 """The same of text, whose rows take longer."""
 _FEW_ITEMS = 3
-_SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
 
 
 @dataclass
@@ -60,7 +56,15 @@ class Head:
             self.separator = self.reading.delimited.separator or next((c for c in "\t,;" if c in text), "whitespace")
             fields = split_row(text, self.separator) or [""]
             if fields[0].lower() == _CORNER and files:
-                return self._columns(fields[1:], files)
+                # MIREX's layout: columns and rows have the numbers of files.
+                names = dict(zip(files, name_items(list(files.values())), strict=True))
+                for number in fields[1:]:
+                    if number not in names:
+                        message = f"no file has the number {number!r} of this column"
+                        raise InvalidAnnotationError(message, path=self.name, line=self.line)
+                self._demand_distinct(fields[1:])
+                self.line += 1
+                return tuple(normal_form(names[number]) for number in fields[1:]), names
             if title and len(fields) > 2:
                 below = self._below()
                 if below is None or (len(below) in (len(fields), len(fields) + 1) and is_number(below[-1])):
@@ -94,17 +98,6 @@ class Head:
             if data.strip():
                 return decode(data, self.name, self.reading.delimited.encoding)
 
-    def _columns(self, numbers: Sequence[str], files: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
-        """The names of the columns in MIREX's layout, and those of rows by their numbers."""
-        names = dict(zip(files, name_items(list(files.values())), strict=True))
-        for number in numbers:
-            if number not in names:
-                message = f"no file has the number {number!r} of this column"
-                raise InvalidAnnotationError(message, path=self.name, line=self.line)
-        self._demand_distinct(numbers)
-        self.line += 1
-        return tuple(normal_form(names[number]) for number in numbers), names
-
     def _below(self) -> list[str] | None:
         line, stop = self.line, self.stop
         text = self._next()
@@ -135,17 +128,6 @@ def split_row(text: str, separator: str) -> list[str]:
         return text.split()
     fields = [field.strip().strip('"') for field in text.rstrip("\n").split(separator)]
     return fields[:-1] if len(fields) > 1 and not fields[-1] else fields
-
-
-def name_items(paths: Sequence[str]) -> list[str]:
-    """Names of files without folder and suffix, or whole if two would be the same."""
-    short = list(map(strip_name, paths))
-    return short if len(set(short)) == len(short) else list(paths)
-
-
-def strip_name(path: str) -> str:
-    """The name of a file without folder and suffix."""
-    return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
 
 
 @dataclass(frozen=True)
@@ -248,12 +230,9 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     """
     if path.lower().endswith(ARRAYS):
         return open_array(path, reading, name)
-    try:
-        with BufferedReader(open_file(path, name)) as file:
-            head = Head(file, reading, name)
-            columns, rows = head.read()
-    except OSError as error:
-        raise unreadable(path, error, name) from None
+    with opened(path, name) as file:
+        head = Head(file, reading, name)
+        columns, rows = head.read()
     first: dict[str, int] = {}
 
     def key_of(line: bytes, number: int) -> RowKey | None:
@@ -281,19 +260,13 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     return matrix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ArrayMatrix(ArrayTable):
     """A matrix in a numpy file, with a query for each row."""
 
-    name: str
     ranker: Ranker
-    values: npt.NDArray[Any]
-    """Distances, or similarities if ``nearest_largest``."""
-    of_key: Mapping[RowKey, int]
-    head: bytes
-    nearest_largest: bool = False
-    remarks: tuple[Remark, ...] = ()
-    """Remarks about other arrays in the file."""
+    nearest_largest: bool
+    """Whether its values are similarities, not distances."""
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking that a row makes."""
@@ -318,10 +291,9 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     items, listed = along
     queries = array.named(_QUERIES) or items
     if array.values.shape != (len(queries), len(items)):
-        shape = " x ".join(map(str, array.values.shape)) or "one number"
         lists = "it" if listed == name else listed
         named = f"{len(items)} items" if queries is items else f"{len(queries)} queries and {len(items)} items"
-        raise InvalidAnnotationError(f"is {shape}, but {lists} names {named}", path=name)
+        raise InvalidAnnotationError(f"is {array.shape}, but {lists} names {named}", path=name)
     demand_distinct(items, "items", listed)
     demand_distinct(queries, "queries", name)
     similar = array.key.lower() in _SIMILARITIES
@@ -337,7 +309,12 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
         message = "looks like similarities, as the diagonal has the largest numbers: save the array as"
         message += " similarities in an .npz, or, if the numbers are distances, write 0 on the diagonal"
         raise InvalidAnnotationError(message, path=name)
-    places = {RowKey(query): index for index, query in enumerate(queries)}
-    head = digest_of("\0".join(items).encode() + b"similarities" * similar).encode()
-    ranker, remarks = Ranker(items, reading.exclude == "self"), array.unread(_QUERIES, _ITEMS)
-    return ArrayMatrix(name, ranker, array.values, places, head, similar, remarks)
+    return ArrayMatrix(
+        name=name,
+        ranker=Ranker(items, reading.exclude == "self"),
+        values=array.values,
+        of_key={RowKey(query): index for index, query in enumerate(queries)},
+        head=digest_of("\0".join(items).encode() + b"similarities" * similar).encode(),
+        nearest_largest=similar,
+        remarks=array.unread(_QUERIES, _ITEMS),
+    )

@@ -1,4 +1,7 @@
-"""Arrays in numpy files, with names of rows and columns in the archive or in a text file next to it."""
+"""Arrays in numpy files, with names of rows and columns in the archive or in a text file next to it.
+
+Tables of tracks x tags are read here: binary references, and activations of a system.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,37 @@ import numpy.typing as npt
 from numpy.lib import format as npy
 
 from ...annotations.account import Remark
+from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
 from ...theory.text_form import normal_form
-from ..content import decode, open_file, read_bytes
-from ..delimited import number_lines, split_line
+from ..content import decode, digest_of, open_file, read_bytes
+from ..delimited import finish, number_lines, split_line
 from ..downloads import local_path
 from ..layouts import find_columns
+from ..names import name_items
 from ..options import Reading
-from .table import RowKey, TrackTable
+from .table import RowKey, TrackTable, tag_name_files
 
 Names = tuple[str, ...]
+_TRACKS = (
+    *("tracks", "track", "track_ids", "track_id", "clips", "clip_ids", "clip_id", "songs", "song_ids", "files"),
+    *("filenames", "paths", "ids", "items", "rows", "index", "names"),
+)
+_TAGS = ("tags", "tag", "tag_names", "tag_list", "labels", "label_names", "classes", "class_names", "columns")
+"""Names of the lists of names in an archive; the first that exists is used."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class ArrayTable(TrackTable):
     """An array of numbers with a row for each key."""
 
+    name: str
     values: npt.NDArray[Any]
+    of_key: Mapping[RowKey, int]
+    head: bytes
+    remarks: tuple[Remark, ...]
+    """Remarks about other arrays in the file."""
 
     @property
     def held(self) -> int:
@@ -57,6 +74,11 @@ class NamedArray:
     """Lists by their names in the archive, in lower case."""
     others: tuple[str, ...] = ()
     """Names of other arrays in the archive, but for single values."""
+
+    @property
+    def shape(self) -> str:
+        """The size of the table, for messages."""
+        return " x ".join(map(str, self.values.shape)) or "one number"
 
     def named(self, keys: Sequence[str]) -> Names | None:
         """The list with the first of the given names that exists."""
@@ -119,7 +141,20 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
             if key.lower() in seen:
                 raise UnreadableError(f"holds two arrays called {key!r}", path=name)
             seen.add(key.lower())
-            one = _read_member(packed, member, key, name)
+            with packed.open(member) as file:
+                version = npy.read_magic(file)
+                read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+                shape, _, dtype = read(file)
+                declared, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
+            if dtype.hasobject:
+                message = f"the array {key!r} holds Python objects: save numpy.array({key}, dtype=str)"
+                raise UnreadableError(message, path=name)
+            if declared != held:  # memory is allocated only for what is there
+                raise UnreadableError(
+                    f"the array {key!r} holds {held} bytes, but its header says {declared}", path=name
+                )
+            with packed.open(member) as file:
+                one: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
             if one.ndim == 1 and one.dtype.kind in "USiu":
                 if one.dtype.kind == "S":
                     one = np.char.decode(one, "utf-8")
@@ -129,28 +164,11 @@ def _from_archive(path: str, reading: Reading, name: str, kinds: str) -> NamedAr
             elif one.ndim:
                 others.append(key)
     if len(tables) != 1:
-        held = f"{len(tables)} tables of numbers ({', '.join(tables)})" if tables else "no table of numbers"
-        message = f"holds {held}; expected one two-dimensional array, and optional lists of names"
+        what = f"{len(tables)} tables of numbers ({', '.join(tables)})" if tables else "no table of numbers"
+        message = f"holds {what}; expected one two-dimensional array, and optional lists of names"
         raise UnreadableError(message, path=name)
     key, values = next(iter(tables.items()))
     return NamedArray(values, key, names, tuple(others))
-
-
-def _read_member(packed: zipfile.ZipFile, member: zipfile.ZipInfo, key: str, name: str) -> npt.NDArray[Any]:
-    """An array of an archive; memory is allocated only if its size agrees with its header."""
-    with packed.open(member) as file:
-        version = npy.read_magic(file)
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read(file)
-        declared, held = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
-    if dtype.hasobject:
-        message = f"the array {key!r} holds Python objects: save numpy.array({key}, dtype=str)"
-        raise UnreadableError(message, path=name)
-    if declared != held:
-        raise UnreadableError(f"the array {key!r} holds {held} bytes, but its header says {declared}", path=name)
-    with packed.open(member) as file:
-        array: npt.NDArray[Any] = npy.read_array(file, allow_pickle=False)
-    return array
 
 
 def read_names(file: Path, name: str, reading: Reading) -> Names:
@@ -190,3 +208,60 @@ def demand_distinct(names: Sequence[str], what: str, listed: str) -> None:
         raise InvalidAnnotationError(f"names {twice!r} twice", path=listed)
     if "" in names:
         raise InvalidAnnotationError(f"one of the {what} has no name", path=listed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagMatrix(ArrayTable):
+    """An array with a row for each track and a column for each tag."""
+
+    reading: Reading
+    tags: Names
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """All tags of a track, with their values."""
+        value = np.array(self.values[self.of_key[key]], dtype=np.float64)
+        attrs = {"source": self.name}
+        found = Annotation("labels", {"value": value}, list(self.tags), attrs=attrs, account=self.remarks)
+        return finish(found, self.reading, self.name)
+
+
+def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
+    """Open an ``.npy`` or ``.npz`` file of tracks x tags.
+
+    An archive holds the array and two lists of names, such as ``tracks`` and ``tags``. Missing lists, and both lists of
+    an ``.npy``, are read from text files next to it: for ``x.npy`` from ``x.tracks.txt`` and ``x.tags.txt``, or from
+    ``tracks.txt`` and ``tags.txt``, with one name per line, or from a ``.tsv`` with a column of tracks, such as a split
+    of MTG-Jamendo.
+    """
+    if reading.task != "tagging":
+        message = f"arrays hold values of tags, which {reading.task or reading.kind} does not have: write a text table"
+        raise UnreadableError(message, path=name)
+    array = load_array(path, reading, name, "fiub")
+    files, held = tag_name_files(path), [array.named(keys) for keys in (_TRACKS, _TAGS)]
+    lacking = [axis for axis in (0, 1) if held[axis] is None and not any(file.exists() for file in files[axis])]
+    if lacking:
+        what = [("tracks", "tags")[axis] for axis in lacking]
+        beside = [list(dict.fromkeys(one.name for one in files[axis])) for axis in lacking]
+        texts = [f"the {one} to {', '.join(own[:-1])} or {own[-1]}" for one, own in zip(what, beside, strict=True)]
+        inside = f" save {' and '.join(map(repr, what))} in it, or" if array.key else ""
+        message = f"is {array.shape} and names no {' and no '.join(what)}:{inside} write {' and '.join(texts)} next "
+        raise UnreadableError(f"{message}to it, one per line", path=name)
+    along = (names_along(array, keys, own, reading, name) for keys, own in zip((_TRACKS, _TAGS), files, strict=True))
+    (tracks, of_tracks), (tags, of_tags) = filter(None, along)
+    if array.values.shape != (len(tracks), len(tags)):
+        lists = " and ".join(dict.fromkeys(one for one in (of_tracks, of_tags) if one != name)) or "its lists"
+        message = f"is {array.shape}, but {lists} name {len(tracks)} tracks and {len(tags)} tags"
+        turned = array.values.shape == (len(tags), len(tracks))
+        raise InvalidAnnotationError(message + "; save its transpose" * turned, path=name)
+    demand_distinct(tags, "tags", of_tags)
+    demand_distinct(tracks, "tracks", of_tracks)
+    plain = name_items(tracks) if any("/" in track or "\\" in track for track in tracks) else tracks
+    return TagMatrix(
+        name=name,
+        reading=reading,
+        tags=tags,
+        values=array.values,
+        of_key={RowKey(track): index for index, track in enumerate(plain)},
+        head=digest_of("\0".join([*tags, array.values.dtype.str]).encode()).encode(),
+        remarks=array.unread(_TRACKS, _TAGS),
+    )

@@ -29,6 +29,7 @@ from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, h
 from ..downloads import local_path
 from ..layouts import SEPARATING, TRACK_NAMES, demand_read, demand_units, heading
 from ..lyrics import as_declared
+from ..names import name_items
 from ..nested_columns import (
     Leaf,
     bytes_of_texts,
@@ -43,7 +44,6 @@ from ..nested_columns import (
 )
 from ..options import COLUMNS, KEYS, Reading
 from ..unread_columns import CONTENT, report_header, separates, unread_places
-from .distance_matrix import name_items
 from .table import RowKey, SameLine, TrackTable, demand_one_key
 
 HELD = 2**28

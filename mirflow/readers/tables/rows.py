@@ -35,9 +35,9 @@ from ..layouts import (
     is_header,
     is_number,
 )
+from ..names import name_items
 from ..options import COLUMNS, KEYS, SINGLE_ROWS, Reading
 from ..single_layout import find_single_row
-from .distance_matrix import name_items
 from .table import RowKey, TrackTable, demand_one_key
 
 _QUOTED = re.compile(r'"[^"]*"')

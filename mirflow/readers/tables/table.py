@@ -6,7 +6,6 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import BufferedReader
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -14,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.source import Source
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
-from ..content import TWO_BYTES, decode, digest_of, file_stat, open_file, unreadable
+from ..content import TWO_BYTES, decode, digest_of, file_stat, opened
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..layouts import SEPARATING, heading
 from ..options import Reading
@@ -27,7 +26,7 @@ ARRAYS = (".npy", ".npz")
 HELD = 2**29
 """Limit of the memory of open tables that a process caches, in bytes."""
 
-_ROWS, _TAGS = ".tables.rows:open_rows", ".tables.tag_matrix:open_tags"
+_ROWS, _TAGS = ".tables.rows:open_rows", ".tables.numpy_files:open_tags"
 
 
 class RowKey(NamedTuple):
@@ -366,13 +365,10 @@ class SpanTable(TrackTable):
             limit = f"{size / 2**20:.0f} MB of {key.track!r} are over the limit of {most / 2**20:.0f} MB"
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
         parts = []
-        try:
-            with open_file(self.path, self.name) as file:
-                for span in spans:
-                    file.seek(span.start)
-                    parts.append(file.read(span.stop - span.start) or b"")
-        except OSError as error:
-            raise unreadable(self.path, error, self.name) from None
+        with opened(self.path, self.name) as file:
+            for span in spans:
+                file.seek(span.start)
+                parts.append(file.read(span.stop - span.start))
         return b"".join(parts)
 
     def text(self, data: bytes) -> str:
@@ -438,24 +434,21 @@ def index_rows(
     current: RowKey | None = None
     begin = first = stop = last = 0
     end = start
-    try:
-        with BufferedReader(open_file(path, name)) as file:
-            file.seek(start)
-            for number, text in enumerate(file, line):
-                before, end = end, end + len(text)
-                if not before and text.startswith(TWO_BYTES):
-                    raise UnreadableError("is UTF-16; a file of many tracks in this format must be UTF-8", path=name)
-                demand_line_ends(text, name, number)
-                key = key_of(text, number)
-                if key is None:
-                    continue
-                if key != current:
-                    if current is not None:
-                        found.setdefault(current, []).append(Span(begin, stop, first, last - first + 1))
-                    current, begin, first = key, before, number
-                stop, last = end, number
-    except OSError as error:
-        raise unreadable(path, error, name) from None
+    with opened(path, name) as file:
+        file.seek(start)
+        for number, text in enumerate(file, line):
+            before, end = end, end + len(text)
+            if not before and text.startswith(TWO_BYTES):
+                raise UnreadableError("is UTF-16; a file of many tracks in this format must be UTF-8", path=name)
+            demand_line_ends(text, name, number)
+            key = key_of(text, number)
+            if key is None:
+                continue
+            if key != current:
+                if current is not None:
+                    found.setdefault(current, []).append(Span(begin, stop, first, last - first + 1))
+                current, begin, first = key, before, number
+            stop, last = end, number
     if current is not None:
         found.setdefault(current, []).append(Span(begin, stop, first, last - first + 1))
     return found
