@@ -49,9 +49,9 @@ if TYPE_CHECKING:
     from .metrics.base import pair_task as pair_task
     from .metrics.pair_metrics import pair_metric as pair_metric
     from .published.score_tables import import_scores as import_scores
-    from .questions.query import query as query
     from .questions.stores import diff as diff
     from .questions.stores import problems as problems
+    from .questions.stores import query as query
     from .questions.stores import show as show
     from .questions.systems import agreement as agreement
     from .questions.systems import compare as compare
@@ -105,8 +105,7 @@ _HOMES = {
         "metrics.base": ("declare_task", "pair_task"),
         "metrics.pair_metrics": ("pair_metric",),
         "published.score_tables": ("import_scores",),
-        "questions.query": ("query",),
-        "questions.stores": ("diff", "problems", "show"),
+        "questions.stores": ("diff", "problems", "query", "show"),
         "questions.systems": ("agreement", "compare", "oracle", "overlap", "plan", "ranks"),
         "questions.tracks": ("best", "budget", "changes", "consensus", "correlate", "diagnose", "worst"),
         "readers.delimited": ("to_csv", "to_lab"),

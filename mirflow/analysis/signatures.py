@@ -198,7 +198,13 @@ class Signature:
                     f"unknown field {key[:80]!r} of a signature: a later version of mirflow may have it; "
                     f"{suggest(key[:80], FIELDS)}"
                 )
-            fields[key] = _read(value) if isinstance(FIELDS[key].default, tuple) else unquoted(value)
+            if isinstance(FIELDS[key].default, tuple):  # names, or pairs
+                items = [tuple(map(unquoted, item.split(":", 1))) for item in value.split(",")]
+                if len({len(item) for item in items}) > 1:
+                    raise SignatureError(f"invalid list {value[:80]!r} in a signature: names and pairs are mixed")
+                fields[key] = tuple(item[0] if len(item) == 1 else item for item in items)  # type: ignore[assignment]  # all alike
+            else:
+                fields[key] = unquoted(value)
         return cls(unquoted(task), tuple(map(unquoted, metrics.split("+"))), fields)
 
     def query(self, systems: Sequence[str] | None = None) -> Query:
@@ -246,14 +252,6 @@ def _written(value: Value) -> str:
     if isinstance(value, str):
         return quoted(value, _ALONE)
     return ",".join(quoted(one) if isinstance(one, str) else ":".join(map(quoted, one)) for one in value)
-
-
-def _read(text: str) -> Value:
-    """The names or pairs of a list."""
-    pairs = [tuple(map(unquoted, one.split(":", 1))) for one in text.split(",")]
-    if len({len(one) for one in pairs}) > 1:
-        raise SignatureError(f"invalid list {text[:80]!r} in a signature: names and pairs are mixed")
-    return tuple(one[0] if len(one) == 1 else one for one in pairs)  # type: ignore[return-value]  # all alike
 
 
 def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = False) -> list[Signature]:

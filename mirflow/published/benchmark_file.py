@@ -281,7 +281,15 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
     for point in installed(BENCHMARKS):
         package = point.dist.name if point.dist is not None else point.module
         try:
-            packages.append((package, _below(_place_of(find(BENCHMARKS, point.name), point.name))))
+            value = find(BENCHMARKS, point.name)
+            if isinstance(value, ModuleType):  # its folder
+                value = next(iter(getattr(value, "__path__", ())), None) or Path(value.__file__ or "").parent
+            if not isinstance(value, str | Path) or not Path(value).exists():
+                text = f"{str(value)!r}, which does not exist"
+                what = text if isinstance(value, str | Path) else f"a {type(value).__name__}"
+                expected = "expected a module or a path"
+                raise PluginError(f"{point.name!r} in the entry points {BENCHMARKS!r} is {what}: {expected}")
+            packages.append((package, _below(Path(value))))
         except PluginError as error:
             warnings.warn(str(error), MirflowWarning, stacklevel=3)
     for package, path in ((package, path) for package, paths in packages for path in paths):
@@ -292,16 +300,6 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
         else:
             found[path.stem] = path, package
     return found
-
-
-def _place_of(value: Any, name: str) -> Path:
-    """The file or folder that an entry point names: by its path, or the folder of a module."""
-    if isinstance(value, ModuleType):
-        value = next(iter(getattr(value, "__path__", ())), None) or Path(value.__file__ or "").parent
-    if not isinstance(value, str | Path) or not Path(value).exists():
-        what = f"{str(value)!r}, which does not exist" if isinstance(value, str | Path) else f"a {type(value).__name__}"
-        raise PluginError(f"{name!r} in the entry points {BENCHMARKS!r} is {what}: expected a module or a path")
-    return Path(value)
 
 
 def _below(place: Path) -> list[Path]:

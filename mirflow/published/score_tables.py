@@ -60,7 +60,18 @@ class _RowReader:
 
     def read(self, digest: str) -> None:
         """Gather the scores of all rows."""
-        columns = list(self._columns())
+        asked, place = self.asked, self.table.place
+        shared = None if asked.weight is None else place(asked.weight)
+        columns: list[Column] = []
+        for text, declared in asked.metrics.items():
+            weighed = shared if declared.weight is None else place(declared.weight)
+            scale = asked.scale if declared.scale is None else declared.scale
+            columns.append(("", str(self.measures[text]), place(declared.column), scale, weighed))
+        if asked.wide is not None:
+            taken, measure = {asked.track.column, asked.weight}, str(self.measures[asked.wide.metric])
+            systems = asked.wide.systems or {name: name for name in self.table.columns if name and name not in taken}
+            for name, position in systems.items():
+                columns.append((asked.system.rename.get(name, name), measure, place(position), asked.scale, shared))
         conditions = [(name, self._finder(name), text) for name, text in self.asked.where.items()]
         track, system = self._names("track", self.asked.track), self._names("system", self.asked.system)
         for row in self.table.rows:
@@ -74,20 +85,6 @@ class _RowReader:
                 owner = of or self._renamed(system(row), "system", self.asked.system, row)
                 self.gathered.digests.setdefault((owner, name), {})[digest] = None
                 self._put(owner, name, measure, row, column, scale, weight)
-
-    def _columns(self) -> Iterator[Column]:
-        asked, place = self.asked, self.table.place
-        shared = None if asked.weight is None else place(asked.weight)
-        for text, declared in asked.metrics.items():
-            weighed = shared if declared.weight is None else place(declared.weight)
-            scale = asked.scale if declared.scale is None else declared.scale
-            yield "", str(self.measures[text]), place(declared.column), scale, weighed
-        if asked.wide is not None:
-            taken = {asked.track.column, asked.weight}
-            systems = asked.wide.systems or {name: name for name in self.table.columns if name and name not in taken}
-            for system, column in systems.items():
-                renamed = asked.system.rename.get(system, system)
-                yield renamed, str(self.measures[asked.wide.metric]), place(column), asked.scale, shared
 
     def _finder(self, name: str) -> Find:
         if name in self.asked.placeholders:

@@ -155,8 +155,17 @@ def _section(name: str, ds: xr.Dataset) -> str:
         (result,) = evaluate_query(ds, Query(metrics, exact=True))
     except MirflowError as error:  # an overview shows what is available
         return f"{head}<div>{escape(str(error))}</div>"
+    lost, cells = count_unscored(ds), ds.sizes["system"] * ds.sizes["track"]
+    notes = [f"missing ({result.attrs['missing']}): {lost} of {cells} cells without any score"]
+    notes += [f"references: {result.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in result.attrs else []
+    notes += [f"warning: {said}" for said in list_cautions(ds.attrs)]
+    if result.sizes["metric"] < ds.sizes["metric"]:
+        notes.append(f"{result.sizes['metric']} of {ds.sizes['metric']} metrics shown")
+    if result.sizes["system"] > _SYSTEMS:
+        notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
+    listed = "".join(f'<div class="note">{escape(note)}</div>' for note in notes)
     leader = f"{title_in(result)}: {rank_result(result).lead()}"
-    return f"{head}<div>{escape(leader)}</div>{_table(result)}{_notes(result, ds)}"
+    return f"{head}<div>{escape(leader)}</div>{_table(result)}{listed}"
 
 
 def _table(result: xr.Dataset) -> str:
@@ -173,18 +182,6 @@ def _table(result: xr.Dataset) -> str:
         rows.append(f'<tr><th>{escape(system)}</th>{cells}<td class="number">{span}</td></tr>')
     head = f'<thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead>'
     return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
-
-
-def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
-    lost, cells = count_unscored(ds), ds.sizes["system"] * ds.sizes["track"]
-    notes = [f"missing ({result.attrs['missing']}): {lost} of {cells} cells without any score"]
-    notes += [f"references: {result.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in result.attrs else []
-    notes += [f"warning: {said}" for said in list_cautions(ds.attrs)]
-    if result.sizes["metric"] < ds.sizes["metric"]:
-        notes.append(f"{result.sizes['metric']} of {ds.sizes['metric']} metrics shown")
-    if result.sizes["system"] > _SYSTEMS:
-        notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
-    return "".join(f'<div class="note">{escape(note)}</div>' for note in notes)
 
 
 class DatasetAccessor(Inference):

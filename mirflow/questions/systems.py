@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,11 +24,6 @@ _FRIEDMAN = (
     "statistic p f_statistic f_p concordance critical_difference dof n level missing undefined unit_of_comparison"
 )
 """Columns for programs of Friedman's test."""
-
-
-def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> float:
-    """Of many systems, the pairs with the best one are compared, and corrected for all pairs."""
-    return scores * systems * 6e-7 if systems <= MOST_SYSTEMS else scores * 2e-6 + systems**2 * 5e-5
 
 
 @question(
@@ -66,7 +60,10 @@ def _cost(scores: int, systems: int, tracks: int, words: Mapping[str, Any]) -> f
         ),
     },
     helps={**HEADLINE, "missing": "Treatment of cells without a score. Default: common."},
-    cost=_cost,
+    # Of many systems, the pairs with the best one are compared, and corrected for all pairs.
+    cost=lambda scores, systems, tracks, words: (
+        scores * systems * 6e-7 if systems <= MOST_SYSTEMS else scores * 2e-6 + systems**2 * 5e-5
+    ),
 )
 def compare(
     boards: Boards,

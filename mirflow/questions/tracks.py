@@ -46,17 +46,7 @@ def worst(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, p
     Tabulation of xr.Dataset
         For each evaluation that of :func:`mirflow.analysis.worst.extremes`.
     """
-    return _extremes(boards, query, n, overall, percent, best=False)
-
-
-def _extremes(boards: Boards, query: Query, n: int, overall: bool, percent: bool, *, best: bool) -> Answer:
-    """The worst or the best tracks of each evaluation."""
-    from ..analysis.worst import extremes
-    from ..reports.summaries import extremes_long_table, extremes_table
-
-    infer = partial(extremes, count=n, best=best, overall=overall)
-    readable = partial(extremes_table, percent=percent)
-    return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], extremes_long_table)
+    return _extremes(boards, query, n, overall, percent)
 
 
 @question("List the best tracks.", **_LISTING)
@@ -71,6 +61,16 @@ def best(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, pe
         For each evaluation that of :func:`mirflow.analysis.worst.extremes`.
     """
     return _extremes(boards, query, n, overall, percent, best=True)
+
+
+def _extremes(boards: Boards, query: Query, n: int, overall: bool, percent: bool, *, best: bool = False) -> Answer:
+    """The worst or the best tracks of each evaluation."""
+    from ..analysis.worst import extremes
+    from ..reports.summaries import extremes_long_table, extremes_table
+
+    infer = partial(extremes, count=n, best=best, overall=overall)
+    readable = partial(extremes_table, percent=percent)
+    return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], extremes_long_table)
 
 
 @question(
@@ -189,10 +189,14 @@ def budget(
     """
     import xarray as xr
 
+    from ..analysis.inference.paired import correct_metrics
     from ..analysis.queries import boards_of
+    from ..reports.comparisons_tables import comparison_long_table, kinds_table
     from ..reports.error_budgets import budgets, costly
     from ..reports.tables import Table, Tabulation
     from ..store.write import save as write
+    from .stores import query as aggregate
+    from .systems import compare as compare_systems
 
     if query.missing == "zero":
         raise QueryError(
@@ -210,12 +214,21 @@ def budget(
         write(xr.DataTree.from_dict(found), save)
 
     def ask(losses: Mapping[str, xr.Dataset], sort: str | None) -> Answer:
-        from .query import query as aggregate
-
         boards, asked = boards_of(xr.DataTree.from_dict(dict(losses))), replace(query, metric=None, sort=sort)
-        if compare:
-            return _compare(boards, replace(asked, system=list(compare)), cluster, percent)
-        return aggregate.question.answer(boards, asked, ci=ci, cluster=cluster, percent=percent)
+        if not compare:
+            return aggregate.question.answer(boards, asked, ci=ci, cluster=cluster, percent=percent)
+        compared: list[xr.Dataset] = []
+        for name, ds in boards.items():
+            pair = replace(asked, system=list(compare), metric=ds["metric"].values.tolist())
+            test = partial(compare_systems.question.answer, {name: ds}, pair, correction="none", cluster=cluster)
+            for one in test():
+                family = one["kind"].values != ""
+                compared.append(correct_metrics(one, family, lambda level, test=test: next(iter(test(level=level)))))  # type: ignore[misc]
+        return Tabulation(
+            compared,
+            lambda width: [kinds_table(ds, percent=percent) for ds in compared],
+            lambda: [comparison_long_table(ds) for ds in compared],
+        )
 
     def tables(width: int) -> list[Table]:
         shown = {name: costly(ds) for name, ds in found.items()}
@@ -225,26 +238,6 @@ def budget(
 
     answer = ask(found, None)
     return Tabulation(answer.items, tables, lambda: [answer.rows()], answer.notes)
-
-
-def _compare(boards: Mapping[str, xr.Dataset], query: Query, cluster: str | None, percent: bool) -> Answer:
-    from ..analysis.inference.paired import correct_metrics
-    from ..reports.comparisons_tables import comparison_long_table, kinds_table
-    from ..reports.tables import Tabulation
-    from .systems import compare
-
-    compared: list[xr.Dataset] = []
-    for name, losses in boards.items():
-        asked = replace(query, metric=losses["metric"].values.tolist())
-        ask = partial(compare.question.answer, {name: losses}, asked, correction="none", cluster=cluster)
-        for ds in ask():
-            kinds = ds["kind"].values != ""
-            compared.append(correct_metrics(ds, kinds, lambda level, ask=ask: next(iter(ask(level=level)))))  # type: ignore[misc]
-    return Tabulation(
-        compared,
-        lambda width: [kinds_table(ds, percent=percent) for ds in compared],
-        lambda: [comparison_long_table(ds) for ds in compared],
-    )
 
 
 @question(

@@ -198,32 +198,31 @@ def run_benchmark(
     called = re.sub(r'[<>:"/\\|?*]', "-", system)  # what Windows has in no name of a file
     place = Path("stores", file.name, f"{called}.zarr") if store is None else store
     tracks = tracks_of(file, root, homed=data is not None)
-    pipeline = _pipeline_of(file, root, folder, system, tracks, homed=data is not None)
+    rules = file.benchmark.evaluation
+    values = rules.model_dump(exclude_unset=True)
+    values["estimates"] = {**values.pop("estimates", {}), "path": str(folder / rules.estimates.path)}
+    if tracks is not None:
+        values["reference"] = {**values["reference"], "tracks": list(tracks)}
+    if data is not None and rules.reference.mirdata is not None:
+        values["reference"] = {**values["reference"], "data_home": str(root)}
+    named = {"name": file.name, "root": str(root), "store": f"{file.name}.zarr"}
+    evaluations = [{**values, "systems": [system], "on_error": "ignore"}]
+    pipeline = Pipeline.model_validate({**named, "evaluations": evaluations})
     notes = [*_misnamed(file, pipeline, tracks, estimates)]
     try:
         report = run(pipeline, store=place, code=file.path.parent, progress=progress, guarded=guarded)
     except PruneError:
         why = f"{place}: holds other scores than those of {system} on {file.name}; name another store (--store)"
         raise BenchmarkError(why) from None
-    scores = read_scores(report.store)[file.benchmark.evaluation.name]
-    notes += [note.replace(f"{folder}/", f"{estimates}/") for note in _without_score(scores, report.store)]
+    scores = read_scores(report.store)[rules.name]
+    lost = [one for one in find_problems(scores) if one.scored == "no" and one.kind == "reason"]
+    absent = sorted(one.track for one in lost if one.status == Status.missing_estimate)
+    others = [one.message for one in lost if one.status != Status.missing_estimate]
+    more = f"{len(others) - _SHOWN} more tracks have no score: mirflow problems {report.store}"
+    names = f"{counted(len(absent), 'track')} without an estimate: {name_some([*map(repr, absent)])}"
+    sentences = [*([names] if absent else []), *others[:_SHOWN], *([more] if len(others) > _SHOWN else [])]
+    notes += [sentence.replace(f"{folder}/", f"{estimates}/") for sentence in sentences]
     return _compare(file, root, scores, system, missing or file.benchmark.missing, notes)
-
-
-def _pipeline_of(
-    file: BenchmarkFile, root: Path, estimates: Path, system: str, tracks: Sequence[str] | None, *, homed: bool
-) -> Pipeline:
-    """The pipeline that scores a system; with `homed`, the root is also the folder of a data set of mirdata."""
-    values = file.benchmark.evaluation.model_dump(exclude_unset=True)
-    own = file.benchmark.evaluation
-    side = {"path": own.estimates.path, **values.pop("estimates", {})}
-    values["estimates"] = {**side, "path": str(estimates / own.estimates.path)}
-    if tracks is not None:
-        values["reference"] = {**values["reference"], "tracks": list(tracks)}
-    if homed and own.reference.mirdata is not None:
-        values["reference"] = {**values["reference"], "data_home": str(root)}
-    named = {"name": file.name, "root": str(root), "store": f"{file.name}.zarr"}
-    return Pipeline.model_validate({**named, "evaluations": [{**values, "systems": [system], "on_error": "ignore"}]})
 
 
 def _misnamed(
@@ -258,18 +257,6 @@ def _misnamed(
         yield f"{name!r} is not a track of {file.name} and is not scored{hint}"
     if len(others) > _SHOWN:
         yield f"{len(others) - _SHOWN} more files are not of tracks of {file.name} and are not scored"
-
-
-def _without_score(scores: xr.Dataset, store: str | Path) -> Iterator[str]:
-    """Sentences about the tracks without a score."""
-    lost = [one for one in find_problems(scores) if one.scored == "no" and one.kind == "reason"]
-    absent = sorted(one.track for one in lost if one.status == Status.missing_estimate)
-    if absent:
-        yield f"{counted(len(absent), 'track')} without an estimate: {name_some([*map(repr, absent)])}"
-    others = [one.message for one in lost if one.status != Status.missing_estimate]
-    yield from others[:_SHOWN]
-    if len(others) > _SHOWN:
-        yield f"{len(others) - _SHOWN} more tracks have no score: mirflow problems {store}"
 
 
 def _compare(

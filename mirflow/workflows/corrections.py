@@ -22,7 +22,8 @@ from ..annotations.schema import kind_of
 from ..engine.runs import open_plan, place_of_store
 from ..errors import AnnotationError, QueryError, counted, shorten, suggest
 from ..evaluation.evaluate import sources_by_track
-from ..pipeline.load import PlannedPipeline, load_pipeline, plan_pipeline
+from ..metrics.measures import SIGN_OF
+from ..pipeline.load import load_pipeline, plan_pipeline
 from ..pipeline.plan import EvaluationPlan, stale_cells
 from ..ragged import Bool, Float
 from ..readers.objects import to_annotation
@@ -217,7 +218,20 @@ def patch_effects(
     PipelineError, QueryError
         If the pipeline or a patch is invalid, or there is no patch.
     """
-    planned = _plan(pipeline, patches, root)
+    if patches:
+        model, folder = load_pipeline(pipeline), Path(pipeline).absolute().parent
+        place = Path(folder, model.root) if root is None else Path(root).absolute()
+        kinds = {os.path.realpath(path): kind_of(read_patch(path).task).name for path in patches}
+        evaluations = []
+        for one in model.evaluations:
+            own = [os.path.realpath(Path(place, path)) for path in one.reference.patch]
+            more = [path for path, kind in kinds.items() if kind == kind_of(one.task).name and path not in own]
+            reference = one.reference.model_copy(update={"patch": [*one.reference.patch, *more]})
+            evaluations.append(one.model_copy(update={"reference": reference}))
+        changed = model.model_copy(update={"evaluations": evaluations, "store": str(Path(folder, model.store))})
+        planned = plan_pipeline(changed, root=place, code=folder, open_pack=open_pack)
+    else:
+        planned = plan_pipeline(pipeline, root=root, open_pack=open_pack)
     path = place_of_store(planned, store)
     found: list[xr.Dataset] = []
     for plan in planned.plans:
@@ -226,23 +240,6 @@ def patch_effects(
     if not found:
         raise QueryError("no evaluation has a patch; name one in reference.patch, or after the pipeline")
     return Tabulation(found, lambda width: [_readable(ds) for ds in found], lambda: [_effects_rows(found)])
-
-
-def _plan(pipeline: str | Path, patches: Sequence[str | Path], root: str | Path | None) -> PlannedPipeline:
-    if not patches:
-        return plan_pipeline(pipeline, root=root, open_pack=open_pack)
-    model = load_pipeline(pipeline)
-    folder = Path(pipeline).absolute().parent
-    place = Path(folder, model.root) if root is None else Path(root).absolute()
-    kinds = {os.path.realpath(path): kind_of(read_patch(path).task).name for path in patches}
-    evaluations = []
-    for one in model.evaluations:
-        own = [os.path.realpath(Path(place, path)) for path in one.reference.patch]
-        more = [path for path, kind in kinds.items() if kind == kind_of(one.task).name and path not in own]
-        reference = one.reference.model_copy(update={"patch": [*one.reference.patch, *more]})
-        evaluations.append(one.model_copy(update={"reference": reference}))
-    changed = model.model_copy(update={"evaluations": evaluations, "store": str(Path(folder, model.store))})
-    return plan_pipeline(changed, root=place, code=folder, open_pack=open_pack)
 
 
 def _effects(plan: EvaluationPlan, store: str | Path, metric: Names, given: Mapping[str, str]) -> Iterator[xr.Dataset]:
@@ -258,8 +255,14 @@ def _effects(plan: EvaluationPlan, store: str | Path, metric: Names, given: Mapp
         for name in _VARIABLES:
             without[name].loc[{"track": tracks}] = fresh[name].sel(track=tracks).transpose(*without[name].dims).values
         before = aggregate_query(without, query, plan.name).sel(system=after["system"].values)
-        ranks = [_ranks(one) for one in (before, after)]
-        made = {"before": before["value"], "after": after["value"], "rank_before": ranks[0], "rank_after": ranks[1]}
+        made = {"before": before["value"], "after": after["value"]}
+        for name, result in (("rank_before", before), ("rank_after", after)):
+            # 1 and how many are better; NaN without a value or a better direction.
+            value = result["value"].transpose("system", "metric")
+            ways = names_of(result, "orientation")
+            signed: Float = value.values * np.array([SIGN_OF.get(way) or np.nan for way in ways])
+            better = (signed[np.newaxis, :, :] > signed[:, np.newaxis, :]).sum(axis=1)
+            made[name] = value.copy(data=np.where(np.isnan(signed), np.nan, 1.0 + better))
         attrs = {
             "group": plan.name,
             "task": plan.task,
@@ -319,16 +322,6 @@ def _without(plan: EvaluationPlan, file: str) -> EvaluationPlan:
             left.append(one)
         references.append(tuple(left))
     return replace(plan, references=tuple(references))
-
-
-def _ranks(result: xr.Dataset) -> xr.DataArray:
-    """Rank of each system by each metric: 1 and how many are better; NaN without a value or a better direction."""
-    value = result["value"]
-    sign = np.array([{"higher": 1.0, "lower": -1.0}.get(way, np.nan) for way in names_of(result, "orientation")])
-    signed: Float = value.transpose("system", "metric").values * sign
-    better = (signed[np.newaxis, :, :] > signed[:, np.newaxis, :]).sum(axis=1)
-    ranks = np.where(np.isnan(signed), np.nan, 1.0 + better)
-    return value.transpose("system", "metric").copy(data=ranks)
 
 
 def _readable(ds: xr.Dataset) -> Table:

@@ -135,8 +135,15 @@ def verify(
         for one in dict.fromkeys(signed)
         if not one["ref"]
     ]
+    columns = ("place", "metric", "system", "of", "printed", "computed", "difference", "verdict", "reason", "signature")
+    rows = tuple(
+        (*_about(one), one.printed, one.value, one.difference, one.verdict, one.reason, one.signature) for one in checks
+    )
     return Tabulation(
-        checks, lambda _: [replace(_table(about, checks, every), notes=tuple(notes))], lambda: [_rows(checks)], notes
+        checks,
+        lambda _: [replace(_table(about, checks, every), notes=tuple(notes))],
+        lambda: [Table(columns, rows)],
+        notes,
     )
 
 
@@ -532,11 +539,3 @@ def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
     kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
     table = Table(tuple(columns[place] for place in kept), tuple(tuple(row[at] for at in kept) for row in rows))
     return replace(table, title=f"{about}: {counted(len(checks), 'signed number')}: {sizes}", folds=("reason",))
-
-
-def _rows(checks: Sequence[NumberCheck]) -> Table:
-    columns = ("place", "metric", "system", "of", "printed", "computed", "difference", "verdict", "reason", "signature")
-    rows = [
-        (*_about(one), one.printed, one.value, one.difference, one.verdict, one.reason, one.signature) for one in checks
-    ]
-    return Table(columns, tuple(rows))

@@ -83,10 +83,10 @@ class SampleBlocks:
         if metric is None:
             return self.selection.cells(places, self.shared)
         shared = None if self.shared is None else self.shared[:, [metric]]
-        return self._single[metric].cells(places, shared)
+        return self.by_metric[metric].cells(places, shared)
 
     @cached_property
-    def _single(self) -> list[ScoreSelection]:
+    def by_metric(self) -> list[ScoreSelection]:
         """The selection of each metric alone."""
         return [replace(self.selection, kinds={place: kind}) for place, kind in self.selection.kinds.items()]
 
@@ -117,7 +117,7 @@ class Replicates(NamedTuple):
 def replicates_of(blocks: SampleBlocks, metric: int, how: Resampling) -> Replicates:
     """Replicates of the values of all systems by one metric, drawn on the units that all of them have."""
     parts = blocks.parts()
-    how = how.sharing(len(parts))
+    how = replace(how, kept={} if len(parts) > 1 else None)
     there: list[Int] = []
     whole: Bool | None = None
     for systems in parts:

@@ -20,12 +20,12 @@ from ..query_options import AUTO, COMPARED_WITH, DEFAULT_LEVEL, INVERTED, MOST_S
 from ..scores import Array, names_of, show_span
 from . import paired
 from .blocks import SampleBlocks, tiles
-from .confidence_intervals import clusters_of, select_rates, values_of_all
+from .confidence_intervals import select_rates, values_of_all
 from .interval_ends import Spreads, invert
 from .permutation import PooledScores, SwappedBlocks, SwappedRatios, swap_rates, swap_scores
 from .repeated_runs import compare_runs, is_about_runs
 from .resampling import Rates, Resampling, Seed, add_up, ratio_of
-from .sample import TRACK, Sample, check_numbers, recount, select_numbers
+from .sample import TRACK, Sample, check_numbers, codes_of, recount, select_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -210,7 +210,7 @@ class _Comparison:
         # Pairs that have other units than others are tested together, and so are statistics that are no ratios of sums.
         most = self.blocks.most(1) if self.shares else len(self.blocks.order)
         blocks = list(tiles(pairs, most))
-        self.how = self.how.sharing(len(blocks))
+        self.how = replace(self.how, kept={} if len(blocks) > 1 else None)
         parts: list[paired.Compared] = []
         samples: list[tuple[Sample, Int]] = []
         bounds: list[tuple[Int, Bounds]] = []
@@ -343,7 +343,7 @@ def _compare_rates(
     correction = paired.choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
     arrays, columns = paired.empty_arrays(*value.shape), value.shape[1]
-    ratio, codes = ratio_of(selection, names_across(query.across)), clusters_of(selection, cluster)
+    ratio, codes = ratio_of(selection, names_across(query.across)), codes_of(part, TRACK, cluster)
     entries = np.stack([selection.read_all(row) for row in range(len(value))])
     parts, swaps, samples = [], [], []
     every = paired.every_pair(len(value))
@@ -357,7 +357,7 @@ def _compare_rates(
         if rates.clusters:
             swaps.append(swap_rates(rates, places))
             samples.append((rates, places))
-            values = rates.values()
+            values = ratio(counts.sum(axis=1))
         number = np.full(len(pairs), len(tracks), dtype=np.int64)
         for column in range(columns):
             found = {"difference": values[places[:, 0], column] - values[places[:, 1], column]} if sizes else {}

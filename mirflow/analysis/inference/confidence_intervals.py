@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,15 +11,15 @@ import numpy as np
 
 from ...errors import QueryError
 from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
-from ...ragged import Bool, Float, Int
+from ...ragged import Bool, Float
 from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
 from ..lookup import show_parameters
 from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
 from ..query_options import AUTO, DEFAULT_LEVEL, NORMAL, Query, as_names
-from ..scores import Array, coords_of, group_tracks, members_of
+from ..scores import coords_of, group_tracks, members_of
 from .blocks import SampleBlocks
-from .interval_ends import difference_errors, influence, normal_bounds, standard_error
+from .interval_ends import difference_errors, influence, normal_bounds
 from .repeated_runs import intervals_of_runs, is_about_runs
 from .resampling import (
     Orders,
@@ -34,7 +35,7 @@ from .resampling import (
     ratio_of,
     statistics_of,
 )
-from .sample import TRACK, Sample, check_numbers, clusters, columns_by_pattern, recount
+from .sample import TRACK, Sample, check_numbers, codes_of, columns_by_pattern, recount
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -104,19 +105,12 @@ def intervals(
     if is_about_runs(ds, query):
         return intervals_of_runs(ds, query, how, unit, cluster, group)
     if rated_kind(ds, query) is not None:
-        selection, result = select_rates(ds, query, unit, group)
-        how.check_normal([selection.kind], [result.attrs["metric"]])
-        low, high = _of_rates(selection, result, query, cluster, how)
+        table, result = select_rates(ds, query, unit, group)
+        how.check_normal([table.kind], [result.attrs["metric"]])
+        low, high = _of_rates(table, result, query, cluster, how)
         shape = result["value"].shape
         bounded = add_variables(result, low=low.reshape(shape), high=high.reshape(shape))
         return bounded.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
-    return _of_numbers(ds, query, how, unit, cluster, group)
-
-
-def _of_numbers(
-    ds: xr.Dataset, query: Query, how: Resampling, unit: str, cluster: str | None, group: str
-) -> xr.Dataset:
-    """Aggregates of metrics that are one number, with intervals, a block of systems at a time."""
     check_numbers(ds, query)
     selection = select_scores(ds, query)
     how.check_normal(selection.aggregates, selection.names("metric"))
@@ -127,7 +121,7 @@ def _of_numbers(
     low, high, normal = np.full_like(flat, np.nan), np.full_like(flat, np.nan), np.zeros(flat.shape, dtype=np.bool_)
     groups = members_of(group_tracks(frame, as_names(query.by) or [])[1])
     parts = blocks.parts()
-    how = how.sharing(len(parts))
+    how = replace(how, kept={} if len(parts) > 1 else None)
     for systems in parts:
         cells = blocks.cells(systems)
         for place, members in groups.items():
@@ -173,17 +167,11 @@ def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[T
     return selection, across(result, query.across) if query.across else result
 
 
-def clusters_of(selection: TableSelection, name: str | None) -> Int:
-    """The cluster of each track of a selection."""
-    alone = np.arange(len(selection.places), dtype=np.int64)
-    return alone if name in (None, TRACK) else clusters(selection.ds, str(name), alone)
-
-
 def _of_rates(
     selection: TableSelection, result: xr.Dataset, query: Query, cluster: str | None, how: Resampling
 ) -> tuple[Float, Float]:
     """Ends of the intervals of values of classes or tags: float64 (systems, groups, values)."""
-    codes, asked = clusters_of(selection, cluster), names_across(query.across)
+    codes, asked = codes_of(selection.ds, TRACK, cluster), names_across(query.across)
     groups, included = group_tracks(selection.ds, as_names(query.by) or [])[1], selection.ds["_included"].values
     value = result["value"].values
     value = value.reshape(len(included), result["n_tracks"].size, math.prod(value.shape[1 + result["n_tracks"].ndim :]))
@@ -231,7 +219,7 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
             at = tuple(np.array(inside).T)
             kind = sample.kinds[inside[0][1]]
             if how.is_normal(kind, clusters):
-                errors = np.array([standard_error(influence(sample, *column)) for column in inside])
+                errors = np.sqrt([np.square(influence(sample, *column)).sum() for column in inside])
                 low[at], high[at] = normal_bounds(value[at], errors, how.level)
                 normal[at] = True
             else:
@@ -243,25 +231,24 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
     return low, high, normal
 
 
-def pair_intervals(sample: Sample, pairs: Int, how: Resampling) -> dict[str, Array]:
-    """Differences of the values of pairs of systems, with their intervals, over all units of a sample of one metric.
+def difference_interval(sample: Sample, how: Resampling) -> tuple[Float, Float, Float, bool]:
+    """The difference of two systems over all units of a sample of one metric, with its interval.
 
-    `pairs` (int64 (pairs, 2)). Returns dict of str to array (pairs,): ``difference``, ``low`` and ``high`` float64;
-    ``normal`` bool.
+    Returns `difference`, `low`, `high` (float64 (1,)), and whether the interval is normal.
     """
-    value, kind = values_of_all(sample, 0), sample.kinds[0]
-    normal = {"normal": np.zeros(len(pairs), dtype=np.bool_)}
+    value = values_of_all(sample, 0)
+    with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
+        difference = value[:1] - value[1:]
     if sample.clusters < how.least:
-        return {**difference_bounds(value, None, None, pairs, how), **normal}
-    systems = np.unique(pairs)
-    place = np.searchsorted(systems, pairs)
-    if how.is_normal(kind, sample.clusters):
-        bounds, errors = difference_bounds(value, None, None, pairs, how), difference_errors(sample, 0, pairs)
-        low, high = normal_bounds(bounds["difference"], errors, how.level)
-        return {"difference": bounds["difference"], "low": low, "high": high, "normal": ~normal["normal"]}
-    statistics = statistics_of(sample, [(system, 0) for system in systems.tolist()])
-    drawn = draw(statistics, len(systems), how)
-    return {**difference_bounds(value[systems], drawn, statistics.left_out(), place, how), **normal}
+        return difference, np.full(1, np.nan), np.full(1, np.nan), False
+    if how.is_normal(sample.kinds[0], sample.clusters):
+        errors = difference_errors(sample, 0, np.array([[0, 1]]))
+        return difference, *normal_bounds(difference, errors, how.level), True
+    statistics = statistics_of(sample, [(0, 0), (1, 0)])
+    drawn, left_out = draw(statistics, 2, how), statistics.left_out()
+    with np.errstate(invalid="ignore"):
+        again, acceleration = drawn[:1] - drawn[1:], accelerations(left_out[:, :1] - left_out[:, 1:])
+    return difference, *bounds(again, difference, acceleration, how), False
 
 
 def values_of_all(sample: Sample, metric: int) -> Float:
@@ -269,27 +256,3 @@ def values_of_all(sample: Sample, metric: int) -> Float:
     every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
     score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
     return reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, sample.kinds[metric], every)[:, 0]
-
-
-def difference_bounds(
-    value: Float, replicates: Float | None, left_out: Float | None, pairs: Int, how: Resampling
-) -> dict[str, Float]:
-    """Differences of a value of every two systems, with their intervals.
-
-    `value` (float64 (systems,)), `replicates` (float64 (systems, replicates) or None): None: too few units for
-    intervals. `left_out` (float64 (clusters, systems) or None), `pairs` (int64 (pairs, 2)). Returns dict of str to
-    float64 (pairs,): ``difference``, ``low`` and ``high``.
-    """
-    with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
-        difference = value[pairs[:, 0]] - value[pairs[:, 1]]
-    low, high = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-    if replicates is not None and left_out is not None:
-        # The pairs of one system at a time: replicates of all of them may not fit the memory.
-        for first in np.unique(pairs[:, 0]).tolist():
-            rows = np.flatnonzero(pairs[:, 0] == first)
-            second = pairs[rows, 1]
-            with np.errstate(invalid="ignore"):
-                again = replicates[[first]] - replicates[second]
-                acceleration = accelerations(left_out[:, [first]] - left_out[:, second])
-            low[rows], high[rows] = bounds(again, difference[rows], acceleration, how)
-    return {"difference": difference, "low": low, "high": high}

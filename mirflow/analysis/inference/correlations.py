@@ -117,11 +117,10 @@ def agreement(
         arrays["low"], arrays["high"] = _tau_intervals(part, signs, arrays["tau"], how, cluster)
         attrs = {**how.attrs(), "cluster": cluster or ""}
     long_names = {name: text.format(BETWEEN[between]) for name, text in _LONG_NAMES.items()}
-    variables = {name: ((between, "other"), array) for name, array in arrays.items()}
-    kinds = names_of(result, "aggregate")
+    kinds, dims = names_of(result, "aggregate"), (between, "other")
     if between == "metric":
-        return dataset_of(variables, part, {"aggregate": kinds}, long_names, {**result.attrs, **attrs})
-    described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
+        return dataset_of(arrays, part, {"aggregate": kinds}, long_names, {**result.attrs, **attrs}, {2: dims})
+    described = {name: (dims, array, {"long_name": long_names[name]}) for name, array in arrays.items()}
     about = {**result.attrs, "metric": names_of(result, "metric")[0], "aggregate": kinds[0]}
     return xr.Dataset(described, {between: names, "other": names}, about)
 
@@ -269,10 +268,9 @@ def correlations(
             drawn = draw(moments, 1, how)
             low, high = bounds(drawn, arrays["r"][at][np.newaxis], accelerations(moments.left_out()), how)
             arrays["low"][at], arrays["high"][at] = low[0], high[0]
-    variables = {name: (("system", "metric"), values) for name, values in {**arrays, "n": number}.items()}
     attrs = {**how.attrs(), "covariate": covariate, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
-    return dataset_of(variables, part, {}, _COVARIATE_NAMES, attrs)
+    return dataset_of({**arrays, "n": number}, part, {}, _COVARIATE_NAMES, attrs)
 
 
 def covariate_values(part: xr.Dataset, name: str, score: Float) -> Float:

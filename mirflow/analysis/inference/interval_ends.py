@@ -42,7 +42,18 @@ look better and less skewed than they are. Chosen by simulation (benchmarks/infe
 
 
 def influence(sample: Sample, system: int, metric: int) -> Float:
-    """How far each cluster of units moves a ratio, to first order: float64 (clusters,); NaN where nothing weighs."""
+    """How far each cluster of units moves a ratio, to first order: float64 (clusters,); NaN where nothing weighs.
+
+    The root of the sum of their squares is the standard error of the value.
+
+    Examples
+    --------
+    >>> score, one = np.array([0.2, 0.4, 0.9, 0.5]).reshape(1, 4, 1), np.ones((1, 4, 1))
+    >>> sample = Sample(["mean"], score, one, one > 0, one[0, :, 0], np.arange(4))
+    >>> error = np.sqrt(np.square(influence(sample, 0, 0)).sum())
+    >>> error.round(6).item(), (np.std(score) / 2).round(6).item()
+    (0.127475, 0.127475)
+    """
     above, below = sample.sums(system, metric)
     whole = float(below.sum())
     value = float(above.sum()) / whole if whole else np.nan
@@ -51,26 +62,13 @@ def influence(sample: Sample, system: int, metric: int) -> Float:
     return found
 
 
-def standard_error(influences: Float) -> float:
-    """The standard error of a value, or of the difference of two, of which the influences are subtracted.
-
-    Examples
-    --------
-    >>> score, one = np.array([0.2, 0.4, 0.9, 0.5]).reshape(1, 4, 1), np.ones((1, 4, 1))
-    >>> sample = Sample(["mean"], score, one, one > 0, one[0, :, 0], np.arange(4))
-    >>> round(standard_error(influence(sample, 0, 0)), 6), round(float(np.std(score)) / 2, 6)
-    (0.127475, 0.127475)
-    """
-    # Not a product of vectors: for these few numbers BLAS would wake up its threads.
-    return float(np.sqrt(np.square(influences).sum()))
-
-
 def difference_errors(sample: Sample, metric: int, pairs: Int) -> Float:
     """The standard errors of the differences of ratios of pairs of systems, by the delta method: float64 (pairs,)."""
     systems = np.unique(pairs)
     influences = np.stack([influence(sample, system, metric) for system in systems.tolist()])
     place = np.searchsorted(systems, pairs).tolist()
-    return np.array([standard_error(influences[left] - influences[right]) for left, right in place])
+    # Not a product of vectors: for these few numbers BLAS would wake up its threads.
+    return np.sqrt([np.square(influences[left] - influences[right]).sum() for left, right in place])
 
 
 def normal_bounds(value: Float, error: Float, level: float) -> tuple[Float, Float]:
@@ -217,10 +215,6 @@ class Spreads(NamedTuple):
         own = np.array([np.square(moved[first] - moved[second]).sum() for first, second in pairs.tolist()])
         return cls(own, np.full(len(pairs), 1 / units), np.zeros(len(pairs)))
 
-    def variance(self, away: Float) -> Float:
-        """Variance under swaps where the true differences are so far away from the computed ones."""
-        return np.asarray(self.own + 2 * away * self.both + away**2 * self.shares)
-
 
 def invert(difference: Float, spread: Float, critical: Float, spreads: Spreads) -> tuple[Float, Float]:
     """The ends of the intervals of differences that lie within a number of standard deviations under swaps.
@@ -240,7 +234,8 @@ def invert(difference: Float, spread: Float, critical: Float, spreads: Spreads) 
     """
     # Ratios with denominators of their own are not quite sums of what units add.
     with np.errstate(invalid="ignore"):
-        expected = spreads.variance(difference)
+        # The variance under swaps where the true difference is 0.
+        expected = spreads.own + 2 * difference * spreads.both + difference**2 * spreads.shares
         limit = critical**2 * divide(spread**2, expected, 1.0, where=expected > _ROUNDING * difference**2)
         leading, middle = 1 - limit * spreads.shares, limit * spreads.both
         root = np.sqrt(np.maximum(middle**2 + leading * limit * spreads.own, 0.0))

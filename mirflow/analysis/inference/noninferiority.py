@@ -78,7 +78,22 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
         if options.get("unit", TRACK) == TRACK and rated_kind(ds, query) is None:
             return _judge_in_blocks(ds, query, pairs, margin, options)
         members = {name: [name] for name in (*pairs, *pairs.values())}
-    verdicts = [_judge(ds, query, members[name], members[other], margin, options) for name, other in pairs.items()]
+    verdicts = []
+    for system, other in pairs.items():  # of a model, its runs
+        own = members[system]
+        asked = replace(query, system=[*own, *members[other]], sort=None)
+        compared = compare(ds, asked, **options)
+        _check_orientations(names_of(compared, "metric"), names_of(compared, "orientation"))
+        lower = compared["orientation"].values == "lower"
+        difference, low, high = (compared[name].values[0, 1] for name in ("difference", "low", "high"))
+        included = select_numbers(ds, replace(asked, missing="skip", across=None))["_included"].values
+        lacking = (included[len(own) :].any(axis=0) & ~included[: len(own)].all(axis=0)).sum(axis=0)
+        ties, n = (compared[name].values[0, 1] for name in ("ties", "n"))
+        columns = _verdicts(difference, low, high, lacking, ties == n, lower, margin, query.missing)
+        columns |= {"n": n, "n_lacking": lacking, "skewness": np.full(len(difference), np.nan)}
+        columns |= dict(zip(("after", "before"), compared["value"].values, strict=True))
+        frame = compared.drop_vars(list(compared.data_vars))
+        verdicts.append(frame.assign({name: ("metric", values) for name, values in columns.items()}))
     first = verdicts[0]
     coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
     about = ("metric", "aggregate", "unit", "orientation", "title")
@@ -116,25 +131,6 @@ def _runs(ds: xr.Dataset, query: Query) -> dict[str, list[str]]:
     models, codes = group_systems(systems, MODEL)
     names = names_of(systems, "system")
     return {model: [names[row] for row in np.flatnonzero(codes == index)] for index, model in enumerate(models)}
-
-
-def _judge(
-    ds: xr.Dataset, query: Query, own: list[str], base: list[str], margin: float, options: Mapping[str, Any]
-) -> xr.Dataset:
-    """Compare a system, or the runs of a model, with its baseline: variables over (metric)."""
-    query = replace(query, system=[*own, *base], sort=None)
-    compared = compare(ds, query, **options)
-    _check_orientations(names_of(compared, "metric"), names_of(compared, "orientation"))
-    lower = compared["orientation"].values == "lower"
-    difference, low, high = (compared[name].values[0, 1] for name in ("difference", "low", "high"))
-    included = select_numbers(ds, replace(query, missing="skip", across=None))["_included"].values
-    lacking = (included[len(own) :].any(axis=0) & ~included[: len(own)].all(axis=0)).sum(axis=0)
-    equal = compared["ties"].values[0, 1] == compared["n"].values[0, 1]
-    columns = _verdicts(difference, low, high, lacking, equal, lower, margin, query.missing)
-    frame = compared.drop_vars(list(compared.data_vars))
-    columns |= {"n": compared["n"].values[0, 1], "n_lacking": lacking, "skewness": np.full(len(difference), np.nan)}
-    columns |= dict(zip(("after", "before"), compared["value"].values, strict=True))
-    return frame.assign({name: ("metric", values) for name, values in columns.items()})
 
 
 def _verdicts(
@@ -195,7 +191,7 @@ def _judge_in_blocks(
     arrays |= {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_lacking")}
     arrays["equal"] = np.zeros(shape, dtype=np.bool_)
     parts = list(tiles(pairs, blocks.most(shape[1])))
-    how = how.sharing(2)
+    how = replace(how, kept={})
     for chosen, rows in parts:
         cells = blocks.cells(chosen)
         totals.add(cells, np.array([blocks.order[system] for system in chosen.tolist()]))

@@ -12,7 +12,7 @@ from ..aggregation import POLICIES, origin_of, reduce
 from ..query_options import AUTO, DEFAULT_LEVEL, Query
 from ..scores import Array, names_of
 from .comparisons import comparable
-from .confidence_intervals import pair_intervals
+from .confidence_intervals import difference_interval
 from .resampling import Resampling, Seed
 from .sample import TRACK, Sample, codes_of, dataset_of, settle, signs_of
 
@@ -125,18 +125,15 @@ def oracle(
         )
         both = np.ones(scores.shape, dtype=np.bool_)
         pair = Sample([kind], scores, weights, both, every.duration, every.cluster)
-        bounds = pair_intervals(pair, np.array([[0, 1]]), how)
-        normal.append(bounds["normal"])
-        ends = [float(signs[metric] * bounds[name][0]) for name in ("difference", "low", "high")]
+        *interval, is_normal = difference_interval(pair, how)
+        normal.append(is_normal)
+        ends = [float(signs[metric] * end[0]) for end in interval]
         arrays["oracle"][metric] = pair.values()[0, 0]
         arrays["gain"][metric], arrays["low"][metric], arrays["high"][metric] = ends[0], min(ends[1:]), max(ends[1:])
-    variables = {
-        name: (("system", "metric") if values.ndim == 2 else ("metric",), values) for name, values in arrays.items()
-    }
-    attrs = {**how.attrs(np.concatenate(normal) if normal else None), "cluster": cluster or ""}
+    attrs = {**how.attrs(np.array(normal) if normal else None), "cluster": cluster or ""}
     attrs |= {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
     along = {"aggregate": names_of(part, "_aggregate")}
-    return dataset_of({**variables, "n": (("metric",), number)}, part, along, _LONG_NAMES, attrs)
+    return dataset_of({**arrays, "n": number}, part, along, _LONG_NAMES, attrs)
 
 
 def _combine(sample: Sample, kind: str, sign: float) -> tuple[list[int], list[float], tuple[Float, Float]]:

@@ -299,11 +299,29 @@ def test_pairs(test: str, sample: Sample, pairs: Int, how: Resampling) -> Tested
     if sample.score.shape[1] == 0:
         return Tested(nothing, lambda _: (nothing, nothing))
     if test != SEQUENCE:
+        from scipy import special, stats
+
         first, second = (sample.score[pairs[:, side], :, 0].T for side in (0, 1))
         difference = differences(first, second)
         # Signed ranks are about another number than the difference of the values.
         bounds = partial(_student_bounds, difference) if test == "t" else lambda _: (nothing, nothing)
-        return Tested(_by_units(test, difference), bounds)
+        p, count, settled = np.ones(len(pairs)), len(difference), settle(difference)
+        if test == "t" and count < 2:
+            return Tested(nothing, bounds)
+        differs = np.flatnonzero(settled.any(axis=0))
+        columns = (settled if test == "wilcoxon" else difference)[:, differs]
+        with np.errstate(all="ignore"):
+            if test == "wilcoxon":
+                # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
+                p[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
+            elif len(differs):
+                constant = settle(np.ptp(columns, axis=0)) == 0
+                mean, error = columns.mean(axis=0), columns.std(axis=0, ddof=1) / np.sqrt(count)
+                # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
+                certain = np.where(np.isfinite(mean), np.inf, np.nan)
+                ratio = divide(mean, error, certain, where=~constant & (error > 0))
+                p[differs] = np.asarray(2 * special.stdtr(count - 1, -np.abs(ratio)))
+        return Tested(p, bounds)
     assert how.anytime is not None
     if sample.clusters < how.least:  # nothing is excluded by fewer units than the first look needs
         return Tested(np.ones(len(pairs)), lambda _: (nothing, nothing))
@@ -328,30 +346,6 @@ def least_p(test: str, clusters: int, how: Resampling) -> float:
         return 0.0
     listed = test == "wilcoxon" or how.lists_signs(clusters)
     return 2.0 ** (1 - clusters) if listed else 1 / (how.replicates + 1)
-
-
-def _by_units(test: str, difference: Float) -> Float:
-    """Wilcoxon's or Student's test of differences (units, pairs)."""
-    from scipy import special, stats
-
-    p, count = np.ones(difference.shape[1]), len(difference)
-    if test == "t" and count < 2:
-        return np.full(len(p), np.nan)
-    settled = settle(difference)
-    differs = np.flatnonzero(settled.any(axis=0))
-    columns = (settled if test == "wilcoxon" else difference)[:, differs]
-    with np.errstate(all="ignore"):
-        if test == "wilcoxon":
-            # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
-            p[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
-        elif len(differs):
-            constant = settle(np.ptp(columns, axis=0)) == 0
-            mean, error = columns.mean(axis=0), columns.std(axis=0, ddof=1) / np.sqrt(count)
-            # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
-            certain = np.where(np.isfinite(mean), np.inf, np.nan)
-            ratio = divide(mean, error, certain, where=~constant & (error > 0))
-            p[differs] = np.asarray(2 * special.stdtr(count - 1, -np.abs(ratio)))
-    return p
 
 
 def _student_bounds(difference: Float, alpha: float) -> tuple[Float, Float]:
@@ -415,13 +409,8 @@ def comparison_dataset(
         order = ranked(value[:, metric], orientation) if lettered else []
         defined = [place for place in order if not np.isnan(value[place, metric])]
         groups.append(significance_groups(significant[..., metric], defined) if defined else [])
-    pairs = {**arrays, "significant": significant}
-    variables: dict[str, tuple[tuple[str, ...], Array]]
-    variables = {name: (("system", "other", "metric"), array) for name, array in pairs.items()}
-    variables |= {"value": (("system", "metric"), value)}
-    variables |= {"letters": (("system", "metric"), letter_table(groups, len(value)))}
-    variables["least_p_corrected"] = (("metric",), least)
-    return dataset_of(variables, frame, along, LONG_NAMES, attrs)
+    of_systems = {"value": value, "letters": letter_table(groups, len(value)), "least_p_corrected": least}
+    return dataset_of({**arrays, "significant": significant, **of_systems}, frame, along, LONG_NAMES, attrs)
 
 
 def empty_arrays(systems: int, metrics: int) -> dict[str, Array]:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -186,7 +187,7 @@ class Swaps:
     centred: Callable[[Any], Float] | None = None
     """As `difference`, in standard deviations, after the scores of one system of each pair were raised such that their
     values are equal; None: it is not known."""
-    stored: Callable[[], Iterator[SignedSums]] | None = None
+    stored: Callable[[Resampling], Iterator[SignedSums]] | None = None
     """Returns chunks of the sums under all swaps where these are stored, and not drawn from signs."""
 
     def chunks(self, how: Resampling, *, centred: bool = False) -> Iterator[Float]:
@@ -194,7 +195,7 @@ class Swaps:
         compare = self.centred if centred else self.difference
         if compare is None:
             return iter(())
-        return map(compare, how.signs(self.clusters, self.near.size)[0] if self.stored is None else self.stored())
+        return map(compare, how.signs(self.clusters, self.near.size)[0] if self.stored is None else self.stored(how))
 
 
 class SignedSums(NamedTuple):
@@ -204,10 +205,6 @@ class SignedSums(NamedTuple):
     """float64 (systems, replicates)."""
     below: Float
     """float64 (different denominators, replicates)."""
-
-    def part(self, replicates: slice) -> SignedSums:
-        """Those of some replicates."""
-        return SignedSums(self.above[:, replicates], self.below[:, replicates])
 
 
 @dataclass(frozen=True)
@@ -249,7 +246,8 @@ class SwappedRatios:
         if self.sums is None:
             return map(self.signed, how.signs(self.clusters, width)[0])
         sums = self.sums
-        return (sums.part(part) for part in chunks(sums.above.shape[1], max(width, 1)))
+        parts = chunks(sums.above.shape[1], max(width, 1))
+        return (SignedSums(sums.above[:, part], sums.below[:, part]) for part in parts)
 
     def compare(self, pairs: Int) -> Callable[[SignedSums], Float]:
         """Prepare the differences of pairs (pairs, 2): of sums under swaps, float64 (pairs, replicates).
@@ -295,7 +293,7 @@ class SwappedRatios:
 
     def swaps(self, pairs: Int) -> Swaps:
         """The swaps of pairs (pairs, 2)."""
-        compare, near, sums = self.compare(pairs), self.near(pairs)[:, np.newaxis], self.sums
+        compare, near = self.compare(pairs), self.near(pairs)[:, np.newaxis]
         spread = self.spread_of_moved(pairs)[:, np.newaxis]
 
         def centred(signs: Float | SignedSums) -> Float:
@@ -308,9 +306,7 @@ class SwappedRatios:
             near,
             np.abs(compare(self.total)),
             centred=centred,
-            stored=None
-            if sums is None
-            else lambda: (sums.part(part) for part in chunks(sums.above.shape[1], near.size)),
+            stored=None if self.sums is None else partial(self.chunks, width=near.size),
         )
 
     def spread_of_moved(self, pairs: Int) -> Float:
@@ -322,7 +318,8 @@ class SwappedRatios:
             value = divide(self.total.above[:, 0], self.total.below[self.denominator, 0], np.nan)
             below = self.ratios.below[:, self.denominator]
             each = divide(self.ratios.above - value * below, below.sum(axis=0), np.nan).T
-            square = squares_between(each)[pairs[:, 0], pairs[:, 1]]
+            squares = np.stack([np.square(each - row).sum(axis=1) for row in each])
+            square = squares[pairs[:, 0], pairs[:, 1]]
         spread = np.sqrt(square)
         return np.where((spread > self.near(pairs)) | np.isnan(spread), spread, 1.0)
 
@@ -351,7 +348,8 @@ class SwappedBlocks:
                 if digest not in self._denominators:
                     self._denominators[digest] = self._wait(below)
                 self._systems[system] = self._wait(above), self._denominators[digest]
-        squares = squares_between(np.stack([influence(sample, row, metric) for row in range(len(systems))]))
+        moved = np.stack([influence(sample, row, metric) for row in range(len(systems))])
+        squares = np.stack([np.square(moved - row).sum(axis=1) for row in moved])
         every = systems.tolist()
         self._squares |= {(one, two): squares[i, j] for i, one in enumerate(every) for j, two in enumerate(every)}
 
@@ -384,11 +382,6 @@ class SwappedBlocks:
         order = sorted(self._systems)
         squares = np.array([[self._squares.get((one, two), np.nan) for two in order] for one in order])
         return SwappedRatios(total, scale, denominator, self._clusters, None, sums, squares)
-
-
-def squares_between(rows: Float) -> Float:
-    """Sums of squared differences of every two rows (n, terms): float64 (n, n)."""
-    return np.stack([np.square(rows - row).sum(axis=1) for row in rows])
 
 
 def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
@@ -431,12 +424,12 @@ def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
 def swap_rates(rates: Rates, pairs: Int) -> Swaps:
     """Swap the contributions of two systems, cluster by cluster, and compare the values computed from their sums."""
     total, scale = rates.counts.sum(axis=1), np.abs(rates.counts).sum(axis=1)
-    observed = rates.values()
+    observed = rates.ratio(total)
     near = _NEAR * (np.abs(observed[pairs[:, 0]]) + np.abs(observed[pairs[:, 1]]))
 
     def difference(signs: Float) -> Float:
         found = np.empty((len(signs), *near.shape))
-        for part in rates.parts(len(signs), len(rates.counts)):
+        for part in chunks(len(signs), rates.counts.shape[2] * len(rates.counts)):
             signed = [signs[part] @ own for own in rates.counts]
             for index, (left, right) in enumerate(pairs.tolist()):
                 both, change = (total[left] + total[right]) / 2, (signed[left] - signed[right]) / 2

@@ -5,7 +5,6 @@ Friedman's test has Tukey-Kramer comparisons, as MIREX publishes them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ from .blocks import SampleBlocks, replicates_of
 from .comparisons import comparable, compare_blocks, compared_blocks
 from .paired import letter_table, significance_groups
 from .resampling import Resampling, Seed, check_level
-from .sample import TRACK, by_unit, dataset_of, sample_of, settle, signs_of, table_of_units, values_of_units
+from .sample import DIMS, TRACK, by_unit, dataset_of, sample_of, settle, signs_of, table_of_units, values_of_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -135,11 +134,7 @@ def friedman(
         attrs = {**origin_of(frame, group), **{name: frame.attrs[name] for name in POLICIES if name in frame.attrs}}
     signs = signs_of(names_of(frame, "metric"), names_of(frame, "orientation"))
     attrs |= {"level": f"{level:.15g}", "unit_of_comparison": unit}
-    return _dataset(rank_systems(-signs * scores, complete, level), frame, kinds, attrs)
-
-
-def _dataset(ranks: Ranks, frame: xr.Dataset, kinds: Sequence[str], attrs: Mapping[str, str]) -> xr.Dataset:
-    """The test over (metric), the ranks over (system, metric), the comparisons over (system, other, metric)."""
+    ranks = rank_systems(-signs * scores, complete, level)
     mean = ranks.mean_rank
     difference = np.asarray(mean[:, np.newaxis] - mean[np.newaxis])
     significant = np.asarray(ranks.p_pair < alpha_of(attrs))
@@ -151,13 +146,11 @@ def _dataset(ranks: Ranks, frame: xr.Dataset, kinds: Sequence[str], attrs: Mappi
         order = np.argsort(mean[:, metric], kind="stable").tolist() if tells else []
         columns.append(significance_groups(significant[..., metric], order))
     alone = ("statistic", "dof", "p", "n", "f_statistic", "f_p", "concordance", "critical_difference")
-    variables: dict[str, tuple[tuple[str, ...], Array]] = {n: (("metric",), getattr(ranks, n)) for n in alone}
-    by_system = {"mean_rank": mean, "low": mean - half, "high": mean + half, "letters": letter_table(columns, systems)}
-    pairs: dict[str, Array] = {"rank_difference": difference, "p_pair": ranks.p_pair}
-    pairs |= {"rank_low": difference - 2 * half, "rank_high": difference + 2 * half, "significant": significant}
-    variables |= {name: (("system", "metric"), each) for name, each in by_system.items()}
-    variables |= {name: (("system", "other", "metric"), each) for name, each in pairs.items()}
-    return dataset_of(variables, frame, {"aggregate": kinds}, _LONG_NAMES, attrs)
+    arrays: dict[str, Array] = {name: getattr(ranks, name) for name in alone}
+    arrays |= {"mean_rank": mean, "low": mean - half, "high": mean + half, "letters": letter_table(columns, systems)}
+    arrays |= {"rank_difference": difference, "p_pair": ranks.p_pair}
+    arrays |= {"rank_low": difference - 2 * half, "rank_high": difference + 2 * half, "significant": significant}
+    return dataset_of(arrays, frame, {"aggregate": kinds}, _LONG_NAMES, attrs)
 
 
 def rank_systems(score: Float, complete: Bool, level: float = DEFAULT_LEVEL) -> Ranks:
@@ -289,12 +282,9 @@ def ranks(
     rank = np.asarray(np.where(np.isnan(value), np.nan, 1.0 + above))
     columns = {"rank": rank, "rank_low": low, "rank_high": high, "first": first, "better": better}
     result = compared[["value", "n", "least_p_corrected"]]
-    dims = "system", "other", "metric"
-    described = {
-        name: (dims if values.ndim == 3 else dims[::2], values, {"long_name": _RANK_NAMES[name]})
-        for name, values in columns.items()
-    }
-    return result.assign(described)
+    return result.assign(
+        {name: (DIMS[values.ndim], values, {"long_name": _RANK_NAMES[name]}) for name, values in columns.items()}
+    )
 
 
 def rank_bounds(compared: xr.Dataset) -> tuple[Float, Float]:

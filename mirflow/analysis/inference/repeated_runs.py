@@ -30,6 +30,7 @@ from .paired import (
     correct_pairs,
     effects,
     empty_arrays,
+    every_pair,
     fill_pairs,
     write_bounds,
 )
@@ -204,7 +205,7 @@ def compare_runs(
     correction = choose_correction(correction, [TEST] * len(metrics))
     arrays = empty_arrays(len(models), len(metrics))
     value = np.full((len(models), len(metrics)), np.nan)
-    pairs = np.stack(np.triu_indices(len(models), 1), axis=1)
+    pairs = every_pair(len(models))
     for metric in range(len(metrics)):
         means = mean_of_runs(sample, metric, runs, how)
         if means is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -116,10 +116,6 @@ class Resampling:
                 raise QueryError(
                     f"method {NORMAL!r} is for means and weighted ratios, not for the {kind} of {name!r}; choose bca"
                 )
-
-    def sharing(self, blocks: int) -> Resampling:
-        """The same, with counts that are kept where several blocks of systems need them."""
-        return replace(self, kept={} if blocks > 1 else None)
 
     def counts(self, units: int) -> Iterator[Float]:
         """Number of draws of each unit, in chunks of replicates: float64 (some replicates, units)."""
@@ -388,26 +384,18 @@ class Rates:
         """Number of clusters to draw."""
         return len(self.counts[0])
 
-    def values(self) -> Float:
-        """The values: float64 (systems, values)."""
-        return self.ratio(self.counts.sum(axis=1))
-
     def again(self, counts: Float) -> Float:
         """The values of replicates, one system after the other."""
         found = []
         for own in self.counts:
-            parts = [self.ratio(counts[part] @ own).T for part in self.parts(len(counts))]
-            found.append(np.concatenate(parts, axis=1))
+            parts = chunks(len(counts), own.shape[1])
+            found.append(np.concatenate([self.ratio(counts[part] @ own).T for part in parts], axis=1))
         return np.concatenate(found)
 
     def left_out(self) -> Float:
         """The values without each of the clusters, one system after the other."""
         found = [self.ratio(without_rounding(own.sum(axis=0) - own, np.abs(own).sum(axis=0))) for own in self.counts]
         return np.concatenate(found, axis=1)
-
-    def parts(self, rows: int, times: int = 1) -> Iterator[slice]:
-        """Slices of rows of which `times` arrays of all entries take a bounded amount of memory."""
-        return chunks(rows, self.counts.shape[2] * times)
 
 
 def without_rounding(sums: Float, scale: Float) -> Float:
@@ -503,22 +491,20 @@ class Orders:
 
     def again(self, counts: Float) -> Float:
         """The values of replicates: float64 (values, replicates)."""
-        return np.concatenate([self.finish(self._values(counts[part])) for part in self._parts(len(counts))]).T
+        found = []
+        for part in chunks(len(counts), max([self.clusters, *(len(tag.cluster) for tag in self.tags)])):
+            values = np.full((part.stop - part.start, len(self.tags)), np.nan)
+            for column, tag in enumerate(self.tags):
+                if len(tag.ends):
+                    values[:, column] = self.reached(*tag.reached(counts[part]))
+            found.append(self.finish(values))
+        return np.concatenate(found).T
 
     def left_out(self) -> Float:
         """The values without each of the clusters: float64 (clusters, values)."""
-        parts = list(self._parts(self.clusters))
-        masks = (1.0 - (np.arange(self.clusters) == np.arange(part.start, part.stop)[:, np.newaxis]) for part in parts)
-        return np.concatenate([self.finish(self._values(one)) for one in masks])
-
-    def _values(self, counts: Float) -> Float:
-        found = [
-            self.reached(*tag.reached(counts)) if len(tag.ends) else np.full(len(counts), np.nan) for tag in self.tags
-        ]
-        return np.stack(found, axis=1) if found else np.empty((len(counts), 0))
-
-    def _parts(self, rows: int) -> Iterator[slice]:
-        return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
+        every = np.arange(self.clusters)
+        parts = chunks(self.clusters, self.clusters)
+        return np.concatenate([self.again(1.0 - (every == every[part, np.newaxis])).T for part in parts])
 
 
 Statistics = Ratios | OrderedScores | Rates | Orders

@@ -159,19 +159,16 @@ def _resolution_of(
         error[..., metric][every], evenness[..., metric][every], critical[metric] = _errors(replicates, correction, how)
     found = value[:, np.newaxis] - value[np.newaxis]
     wanted = np.abs(found) if difference is None else np.full_like(found, difference)
-    pairs = {"difference": found, "error": error}
-    pairs["resolution"] = (significant_from(critical, number * evenness) + ndtri(power)) * error
-    pairs["needed"] = needed_units(error * np.sqrt(number), wanted, critical, power, evenness)
-    variables: dict[str, tuple[tuple[str, ...], Array]]
-    variables = {name: (("system", "other", "metric"), values) for name, values in pairs.items()}
-    variables |= {"value": (("system", "metric"), value)}
-    variables |= {"critical": (("metric",), critical), "n": (("metric",), number)}
+    arrays: dict[str, Array] = {"difference": found, "error": error}
+    arrays["resolution"] = (significant_from(critical, number * evenness) + ndtri(power)) * error
+    arrays["needed"] = needed_units(error * np.sqrt(number), wanted, critical, power, evenness)
+    arrays |= {"value": value, "critical": critical, "n": number}
     part = blocks.frame
     attrs: dict[str, Any] = {"level": f"{how.level:.15g}", "power": f"{power:.15g}", "correction": correction}
     attrs |= {"wanted": "" if difference is None else f"{difference:.15g}", "replicates": str(how.replicates)}
     attrs |= {"test": DEFAULT_TEST, "unit_of_comparison": cluster or blocks.unit, **origin_of(part, group)}
     attrs["missing"] = part.attrs["missing"]
-    return dataset_of(variables, part, {"aggregate": names_of(part, "_aggregate")}, _LONG_NAMES, attrs)
+    return dataset_of(arrays, part, {"aggregate": names_of(part, "_aggregate")}, _LONG_NAMES, attrs)
 
 
 def significant_from(critical: Float, units: Array) -> Float:

@@ -22,18 +22,25 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+DIMS = {1: ("metric",), 2: ("system", "metric"), 3: ("system", "other", "metric")}
+
+
 def dataset_of(
-    variables: Mapping[str, tuple[tuple[str, ...], Array]],
+    arrays: Mapping[str, Array],
     frame: xr.Dataset,
     along_metric: Mapping[str, Sequence[str]],
     long_names: Mapping[str, str],
     attrs: Mapping[str, str],
+    dims_of: Mapping[int, tuple[str, ...]] = DIMS,
 ) -> xr.Dataset:
-    """Variables under the names of systems and metrics of a frame; ``other`` is a second dim of systems or metrics."""
+    """Arrays under the names of systems and metrics of a frame; ``other`` is a second dim of systems or metrics.
+
+    `dims_of`: the dims of an array, by their number.
+    """
     from ...lazy_array import plain_dataset
 
-    used = {dim for dims, _ in variables.values() for dim in dims}
-    taken = (*variables, *along_metric)
+    used = {dim for array in arrays.values() for dim in dims_of[array.ndim]}
+    taken = (*arrays, *along_metric)
     coords: dict[str, Any] = {}
     for dim in ("metric", "system"):
         if dim in used:
@@ -42,8 +49,8 @@ def dataset_of(
     coords |= {name: ("metric", np.array(values, dtype=str)) for name, values in along_metric.items()}
     if "other" in used:
         coords["other"] = coords["system" if "system" in used else "metric"]
-    described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
-    return plain_dataset(described, coords, dict(attrs))
+    variables = {name: (dims_of[array.ndim], array, {"long_name": long_names[name]}) for name, array in arrays.items()}
+    return plain_dataset(variables, coords, dict(attrs))
 
 
 TRACK = "track"
@@ -132,7 +139,11 @@ def codes_of(frame: xr.Dataset, unit: str = TRACK, cluster: str | None = None) -
     codes = np.arange(len(names), dtype=np.int64)
     if len(set(names)) < len(names):
         codes = np.array([seen.setdefault(name, len(seen)) for name in names], dtype=np.int64)
-    return codes if cluster in (None, TRACK) else clusters(frame, str(cluster), codes)
+    if cluster is None or cluster == TRACK:
+        return codes
+    values, groups = group_tracks(frame, [cluster])
+    lacking = without_value(values[cluster])[groups]
+    return recount(np.where(lacking, len(values[cluster]) + codes, groups))
 
 
 def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
@@ -175,16 +186,6 @@ def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
 def kinds_over_units(kinds: Sequence[str]) -> list[str]:
     """The aggregate of the values of units, of each metric: their mean, or the same statistic of them."""
     return [kind if kind in STATISTICS else "mean" for kind in kinds]
-
-
-def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:
-    """The cluster of each track, counted from 0.
-
-    `name`: a coordinate along the tracks. `alone` (int64 (tracks,)): the cluster of tracks without a value of it.
-    """
-    values, codes = group_tracks(ds, [name])
-    lacking = without_value(values[name])[codes]
-    return recount(np.where(lacking, len(values[name]) + alone, codes))
 
 
 def recount(codes: Int) -> Int:
