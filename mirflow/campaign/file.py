@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_
 from ..annotations.schema import kind_of
 from ..errors import PipelineError, Problem, UnknownNameError, name_some
 from ..pipeline.discovery import OpenPack, absolute, find_references
-from ..pipeline.document import Document, read_document, schema_of, validate
+from ..pipeline.document import Document, read_document, validate
 from ..pipeline.load import MetadataError, add_languages, import_plugins, plugin_address
 from ..pipeline.model import Evaluation, Execution, Resolved, Shorthand, Strict, Trouble, identifier, resolve
 from ..readers.patterns import Pattern
@@ -529,11 +529,6 @@ def make_round(given: Mapping[str, Any]) -> GradingRound:
     return made
 
 
-def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of campaign files, for editors."""
-    return schema_of(Campaign)
-
-
 def is_campaign(path: str | Path) -> bool:
     """True if a path is a YAML file, which a store never is."""
     return Path(path).suffix.lower() in (".yaml", ".yml")
@@ -664,38 +659,34 @@ def check_campaign(
     nearest = next(place for place in (folder, *folder.parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         problems.append(document.problem(("folder",), f"cannot write to {str(folder)!r}"))
-    for position, store in enumerate(campaign.stores):
-        if not (beside / campaign.root / store / "zarr.json").is_file():
-            problems.append(document.problem(("stores", position), f"store {store!r} does not exist"))
-    if campaign.archive and not (beside / campaign.root / campaign.archive).is_file():
-        problems.append(document.problem(("archive",), f"file {campaign.archive!r} does not exist"))
-    for position, judged in enumerate(campaign.grading):
-        for key in ("queries", "candidates", *(("consent",) if judged.consent else ())):
-            if not (beside / campaign.root / getattr(judged, key)).is_file():
-                why = f"file {getattr(judged, key)!r} does not exist"
-                problems.append(document.problem(("grading", position, key), why))
-    for position, table in enumerate(campaign.planning.pieces if campaign.planning is not None else ()):
-        if not (beside / campaign.root / table).is_file():
-            problems.append(document.problem(("planning", "pieces", position), f"file {table!r} does not exist"))
+    files: list[tuple[tuple[str | int, ...], str]] = [(("stores", at), name) for at, name in enumerate(campaign.stores)]
+    files += [(("archive",), campaign.archive)] if campaign.archive else []
+    for index, judged in enumerate(campaign.grading):
+        keys = ("queries", "candidates", *(("consent",) if judged.consent else ()))
+        files += [(("grading", index, key), getattr(judged, key)) for key in keys]
+    pieces = campaign.planning.pieces if campaign.planning is not None else ()
+    files += [(("planning", "pieces", index), table) for index, table in enumerate(pieces)]
+    for place, name in files:
+        kind, file = ("store", f"{name}/zarr.json") if place[0] == "stores" else ("file", name)
+        if not (beside / campaign.root / file).is_file():
+            problems.append(document.problem(place, f"{kind} {name!r} does not exist"))
     if problems:
         raise PipelineError(problems, path)
-    counts = {split: {name: len(listed) for name, listed in named.items()} for split, named in tracks.items()}
-    listed = {split: sorted(set().union(*named.values())) for split, named in tracks.items()}
-    return campaign, counts, list(_notes(path, campaign, listed))
-
-
-def _notes(path: str | Path, campaign: Campaign, tracks: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for name, split in campaign.splits.items():
-        if split.hidden and split.quota is None:
-            yield f"splits.{name}: hidden without a quota: its references can be recovered by many submissions"
-        if split.hidden and split.ladder is None:
-            yield f"splits.{name}: hidden without a ladder: small differences of scores can reveal single tracks"
-        if not split.hidden and (split.ladder is not None or split.round is not None):
-            yield f"splits.{name}: round and ladder only apply to hidden splits; scores of this split are exact"
-    audio = "" if campaign.audio is None else campaign.audio.pattern
-    for name, listed in tracks.items() if audio and Pattern(audio).names == ("track",) else ():
-        root = split_root(path, campaign, name)
+    notes, audio = [], "" if campaign.audio is None else campaign.audio.pattern
+    for split, terms in campaign.splits.items():
+        doubts = {
+            "hidden without a quota: its references can be recovered by many submissions": terms.quota is None,
+            "hidden without a ladder: small differences of scores can reveal single tracks": terms.ladder is None,
+        }
+        if not terms.hidden:
+            exact = "round and ladder only apply to hidden splits; scores of this split are exact"
+            doubts = {exact: terms.ladder is not None or terms.round is not None}
+        notes += [f"splits.{split}: {doubt}" for doubt, applies in doubts.items() if applies]
+    for split, by_name in tracks.items() if audio and Pattern(audio).names == ("track",) else ():
+        root, listed = split_root(path, campaign, split), sorted(set().union(*by_name.values()))
         missing = [track for track in listed if not (root / audio.replace("{track}", track)).is_file()]
         if missing:
-            what = f"{len(missing)} of {len(listed)} tracks of {name} have no recording on this host"
-            yield f"audio: {what}: {name_some([*map(repr, missing)], most=3)}"
+            what = f"{len(missing)} of {len(listed)} tracks of {split} have no recording on this host"
+            notes.append(f"audio: {what}: {name_some([*map(repr, missing)], most=3)}")
+    counts = {split: {name: len(names) for name, names in by_name.items()} for split, by_name in tracks.items()}
+    return campaign, counts, notes

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from mirflow.campaign.file import json_schema as campaign_schema
+from mirflow.campaign.commands.serve import json_schema as campaign_schema
 from mirflow.pipeline import json_schema
 from mirflow.published.benchmark_file import benchmark_schema
 from mirflow.published.mapping import TableMapping

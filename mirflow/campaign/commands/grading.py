@@ -14,7 +14,7 @@ from ...analysis.query_options import DEFAULT_LEVEL, say_level
 from ...cli.common_options import LEVEL, Command, CommandFamily, Decorated, LocalPath, ReadingCommand
 from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
 from ...errors import GradingError, counted
-from . import default_option
+from . import default_option, demand_packages, operator
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -71,15 +71,10 @@ def _choice(name: str, choices: tuple[str, ...], help: str) -> Callable[[Decorat
     return default_option(name, default=choices[0], type=click.Choice(choices), help=help)
 
 
-def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | None) -> int | Mapping[str, int] | None:
-    if text is None:
-        return None
-    from ..grading.query_draw import read_each
+def _new_seed() -> int:
+    import secrets
 
-    try:
-        return read_each(text)
-    except GradingError as error:
-        raise click.BadParameter(str(error)) from None
+    return secrets.randbits(31)
 
 
 @grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")
@@ -89,7 +84,6 @@ def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | Non
 @click.option(
     "--each",
     metavar="NUMBER|VALUE=NUMBER,...",
-    callback=_numbers_of_each,
     help="Number of queries per value of --by, instead of --number: 10, or Essen=6,RISM=5.",
 )
 @click.option("--by", metavar="COLUMN", help="Column for --each, such as genre.")
@@ -100,9 +94,14 @@ def _numbers_of_each(ctx: click.Context, param: click.Parameter, text: str | Non
 @_force
 def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, force: bool, **options: Any) -> None:
     """Draw queries from PIECES, a table with one row per piece of the collection, and write their rows."""
-    from ..grading.query_draw import draw, drawing_notes, read_names, read_pieces, write_queries
+    from ..grading.query_draw import draw, drawing_notes, read_each, read_names, read_pieces, write_queries
 
     number, each = options["number"], options["each"]
+    if each is not None:
+        try:
+            each = read_each(each)
+        except GradingError as error:
+            raise click.BadParameter(str(error), param_hint="'--each'") from None
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
         raise click.UsageError("give --number, or --each with --by")
@@ -116,12 +115,6 @@ def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, 
     counts = Counter(values[name] for name in drawn) if by else {}
     rows += [(f"queries of {by} {value}", count) for value, count in sorted(counts.items())]
     _print([*rows, ("queries", len(drawn)), ("seed", seed)], f"{output}: queries drawn")
-
-
-def _new_seed() -> int:
-    import secrets
-
-    return secrets.randbits(31)
 
 
 @grading_command.command("pool", cls=ReadingCommand, short_help="Pool the first candidates of all systems.")
@@ -374,8 +367,6 @@ def close_command(
             raise click.UsageError(f"--{wrong} is for a table of judgements; a campaign takes it from its database")
         if not round_name:
             raise click.UsageError(f"name the round of {judgements.name} to close")
-        from .serve import demand_packages, operator
-
         demand_packages()
         from ..server.graders.organiser_pages import close_round
         from ..server.service import open_service
@@ -486,7 +477,15 @@ def agreement_command(
     style = choose_format(style, output)
     if figure is not None:
         check_figure(figure)
-    judgements = {name: read_judgements(path) for name, path in _named(paths).items()}
+    # Files are named by their stems, or by as much of their paths as distinguishes them; a single file has no name.
+    whole = [path.absolute() for path in paths]
+    if len(set(whole)) < len(whole):
+        raise click.UsageError(f"duplicate file: {next(path for path in paths if paths.count(path) > 1)}")
+    names, parts = [path.stem for path in paths] if len(paths) > 1 else [""], 1
+    while len(set(names)) < len(names):
+        names = ["/".join(path.parts[-parts:]) for path in whole]
+        parts += 1
+    judgements = {name: read_judgements(path) for name, path in zip(names, paths, strict=True)}
     tables = [
         table
         for name, collection in judgements.items()
@@ -497,20 +496,6 @@ def agreement_command(
         from ...reports import figures
 
         echo(f"{figures.save(figures.graders(judgements), figure)} written", err=True)
-
-
-def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
-    """Name files by their stems, or by as much of their paths as distinguishes them; a single file gets no name."""
-    if len(paths) == 1:
-        return {"": paths[0]}
-    whole = [path.absolute() for path in paths]
-    if len(set(whole)) < len(whole):
-        raise click.UsageError(f"duplicate file: {next(path for path in paths if paths.count(path) > 1)}")
-    names, parts = [path.stem for path in paths], 1
-    while len(set(names)) < len(names):
-        names = ["/".join(path.parts[-parts:]) for path in whole]
-        parts += 1
-    return dict(zip(names, paths, strict=True))
 
 
 def agreement_tables(judgements: Collection, people: bool, level: float | None = None, name: str = "") -> list[Table]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,13 @@ import click
 from ...cli.common_options import Command, CommandFamily, LocalPath
 from ...cli.output import choose_format, echo, emit, output_options
 from ...errors import MirflowError, counted
-from . import default_option
+from . import default_option, demand_packages, operator
 
 if TYPE_CHECKING:
     from ..server.database import Session, User
     from ..server.service import Service
 
 _START = "start"
-# Modules of the extra `serve`.
-_PACKAGES = (
-    *("alembic", "jinja2", "markdown_it", "prometheus_client", "pyloudnorm", "python_multipart", "sqlalchemy"),
-    *("standardwebhooks", "starlette", "uvicorn"),
-)
 
 
 class _Serve(CommandFamily):
@@ -36,13 +30,6 @@ class _Serve(CommandFamily):
         if args and args[0] not in self.commands and args[0] not in ctx.help_option_names:
             args.insert(0, _START)
         return super().parse_args(ctx, args)
-
-
-def demand_packages() -> None:
-    """Check that the packages of the server are installed."""
-    for name in _PACKAGES:
-        if find_spec(name) is None:
-            raise MirflowError(f"the server needs {name}: pip install 'mirflow[serve]', or '.[serve]' in a checkout")
 
 
 @click.group(
@@ -313,7 +300,7 @@ def notify_command(campaign: Path, mail: str) -> None:
 def backup_command(campaign: Path, output: Path) -> None:
     """Back up accounts, submissions, judgements and stores, even while the server is running."""
     service = _open(campaign)
-    from ..server.backup import make_backup
+    from ..server.service import make_backup
 
     backup = make_backup(service, output)
     service.audit.record(operator(), "back up", file=str(output))
@@ -327,8 +314,8 @@ def restore_command(backup: Path, campaign: Path) -> None:
     """Restore a backup to the folder of a campaign, which must not exist."""
     demand_packages()
     from ..file import load_campaign
-    from ..server.backup import restore_backup
     from ..server.database import revisions
+    from ..server.service import restore_backup
 
     folder = campaign.resolve().parent / load_campaign(campaign).folder
     manifest = restore_backup(backup, folder)
@@ -352,8 +339,8 @@ def upgrade_command(campaign: Path, output: Path | None, no_backup: bool) -> Non
     A failed upgrade changes nothing.
     """
     service = _open(campaign, any_revision=True)
-    from ..server.backup import make_backup
     from ..server.database import revisions
+    from ..server.service import make_backup
 
     if service.database is None:
         raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no database")
@@ -383,16 +370,6 @@ def _accounts(campaign: Path) -> Iterator[tuple[Service, Session]]:
         raise click.UsageError(f"{campaign}: is not a campaign file, and stores have no accounts")
     with service.database.write() as session:
         yield service, session
-
-
-def operator() -> str:
-    """Return the name of the local user, for the audit log."""
-    import getpass
-
-    try:
-        return f"{getpass.getuser()} at the command line"
-    except (KeyError, OSError):
-        return "the command line"
 
 
 def _print_secrets(
@@ -432,6 +409,7 @@ def check(path: Path) -> None:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of campaign files, for `mirflow schema --campaign`."""
-    from ..file import json_schema
+    from ...pipeline.document import schema_of
+    from ..file import Campaign
 
-    return json_schema()
+    return schema_of(Campaign)

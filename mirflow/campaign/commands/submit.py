@@ -104,9 +104,33 @@ class Client:
         Raises `ServerError`: if the server refuses it.
         """
         fields = [("name", name), *(("split", split) for split in splits), ("visibility", visibility), *about.items()]
+        boundary = secrets.token_hex(16)
         with packed(path) as (file, filename):
+            safe = filename.replace("\\", "_").replace('"', "_").replace("\r", "_").replace("\n", "_")
+            head = "".join(
+                f'--{boundary}\r\nContent-Disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'
+                for key, value in fields
+                if value
+            )
+            head += f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{safe}"\r\n'
+            head += "Content-Type: application/octet-stream\r\n\r\n"
+            before, after = head.encode(), f"\r\n--{boundary}--\r\n".encode()
+            size = file.seek(0, 2)
+            file.seek(0)
+
+            def body() -> Iterator[bytes]:
+                sent = 0
+                yield before
+                while piece := file.read(_PIECE):
+                    yield piece
+                    sent += len(piece)
+                    advance(sent, size)
+                yield after
+
+            headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+            headers["Content-Length"] = str(len(before) + size + len(after))
             try:
-                return self._upload([(key, value) for key, value in fields if value], file, filename, advance)
+                return self._ask("submissions/new", body(), headers)
             except ServerError as error:
                 if error.status:
                     raise
@@ -115,7 +139,6 @@ class Client:
                     most = float(self.terms()["limits"]["size"])
                 except (ServerError, KeyError, TypeError, ValueError):
                     most = math.inf
-                size = file.seek(0, 2)
                 if most >= size:
                     raise
                 message = f"upload too large: {size:,} bytes, at most {most:,.0f} are allowed"
@@ -146,34 +169,6 @@ class Client:
                 seen(_AWAY)
             time.sleep(_PAUSES[min(number, len(_PAUSES) - 1)])
             number += 1
-
-    def _upload(
-        self, fields: Sequence[tuple[str, str]], file: IO[bytes], filename: str, advance: Advance
-    ) -> dict[str, Any]:
-        boundary = secrets.token_hex(16)
-        head = "".join(
-            f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
-            for name, value in fields
-        )
-        safe = filename.replace("\\", "_").replace('"', "_").replace("\r", "_").replace("\n", "_")
-        head += f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{safe}"\r\n'
-        head += "Content-Type: application/octet-stream\r\n\r\n"
-        before, after = head.encode(), f"\r\n--{boundary}--\r\n".encode()
-        size = file.seek(0, 2)
-        file.seek(0)
-
-        def body() -> Iterator[bytes]:
-            sent = 0
-            yield before
-            while piece := file.read(_PIECE):
-                yield piece
-                sent += len(piece)
-                advance(sent, size)
-            yield after
-
-        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-        headers["Content-Length"] = str(len(before) + size + len(after))
-        return self._ask("submissions/new", body(), headers)
 
     def _ask(
         self, address: str, body: Iterator[bytes] | None = None, headers: Mapping[str, str] | None = None
@@ -297,7 +292,23 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
     echo(f"{chosen}: {address}", err=True)
     if not wait:
         return
-    submission = _wait(client, str(sent["id"]))
+    # The state is a line on a terminal, and an occasional line in a log.
+    began = time.monotonic()
+    due = began + _LONG
+
+    def log(progress: Mapping[str, Any]) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if progress["open"] and now >= due:
+            due = now + _BETWEEN
+            minutes, seconds = divmod(int(now - began), 60)
+            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
+
+    if sys.stderr.isatty():
+        with Console(stderr=True).status("waiting") as status:
+            submission = client.wait(str(sent["id"]), lambda progress: status.update(_where(progress)))
+    else:
+        submission = client.wait(str(sent["id"]), log)
     checks = []
     for row in submission["findings"]:
         problem = FileProblem(row["severity"], row["rule"], clean_text(row["message"]), row["line"])
@@ -318,27 +329,6 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
     people = for_people(style)
     tables = [_scores(submission, people), _comparisons(submission, people)]
     emit([table for table in tables if table.rows] if people else tables[:1], style, output)
-
-
-def _wait(client: Client, id: str) -> dict[str, Any]:
-    """Wait for a submission; show its state in a line on a terminal, and as occasional lines in a log."""
-    began = time.monotonic()
-    due = began + _LONG
-
-    def log(progress: Mapping[str, Any]) -> None:
-        nonlocal due
-        now = time.monotonic()
-        if progress["open"] and now >= due:
-            due = now + _BETWEEN
-            minutes, seconds = divmod(int(now - began), 60)
-            echo(f"waiting for {minutes}:{seconds:02d} min: {_where(progress)}", err=True)
-
-    if not sys.stderr.isatty():
-        return client.wait(id, log)
-    from rich.console import Console
-
-    with Console(stderr=True).status("waiting") as status:
-        return client.wait(id, lambda progress: status.update(_where(progress)))
 
 
 def _where(progress: Mapping[str, Any]) -> str:

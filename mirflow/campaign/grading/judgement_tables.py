@@ -113,24 +113,18 @@ def read_judgements(path: str | os.PathLike[str]) -> list[GraderJudgement]:
                 value = math.nan
             if value is not None and not 0 <= value <= 1:
                 raise ValueError(f"invalid heard {heard!r}: expected a share from 0 to 1")
-            values = broad.upper(), _number(fine), *flags, moment, value
+            try:
+                number = float(fine) if fine else None
+            except ValueError:
+                raise ValueError(f"the fine judgement is not a number: {fine!r}") from None
+            if number is not None and not math.isfinite(number):
+                raise ValueError(f"the fine judgement is not finite: {fine!r}")
+            values = broad.upper(), number, *flags, moment, value
         except ValueError as error:
             message = f"{error} (grader {grader!r}, query {query!r}, candidate {candidate!r})"
             raise InvalidAnnotationError(message, path=table.name, line=line) from None
         rows.append(GraderJudgement(grader, query, candidate, *values))
     return rows
-
-
-def _number(text: str) -> float | None:
-    if not text:
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        raise ValueError(f"the fine judgement is not a number: {text!r}") from None
-    if not math.isfinite(value):
-        raise ValueError(f"the fine judgement is not finite: {text!r}")
-    return value
 
 
 def to_time(text: str) -> datetime:
@@ -172,13 +166,16 @@ class GradingEvent:
 
 def read_events(path: str | os.PathLike[str]) -> list[GradingEvent]:
     """Read events from a file of JSON lines, which are objects with at least ``time``, ``grader`` and ``event``."""
-    return [
-        GradingEvent(event["time"], *(str(event.get(key) or "") for key in ("grader", "event", "query", "candidate")))
-        for event in _objects(path, times=True)
-    ]
+    return [event_of(row) for row in _objects(path)]
 
 
-def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[dict[str, Any]]:
+def event_of(row: Mapping[str, Any]) -> GradingEvent:
+    """Make an event from a row of a log with at least ``time``, ``grader`` and ``event``."""
+    texts = (str(row.get(key) or "") for key in ("grader", "event", "query", "candidate"))
+    return GradingEvent(to_time(str(row["time"])), *texts)
+
+
+def _objects(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects in a file of JSON lines; each has a time and a grader."""
     name = os.fspath(path)
     for number, line in enumerate(decode(read_bytes(name, MAX_BYTES), name).split("\n"), 1):
@@ -192,10 +189,10 @@ def _objects(path: str | os.PathLike[str], *, times: bool = False) -> Iterator[d
             message = f"invalid event {line[:80]!r}: expected an object with a time and a grader"
             raise InvalidAnnotationError(message, path=name, line=number)
         try:
-            time = to_time(str(event["time"]))
+            to_time(str(event["time"]))
         except ValueError as error:
             raise InvalidAnnotationError(str(error), path=name, line=number) from None
-        yield {**event, "time": time} if times else event
+        yield event
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,12 +93,20 @@ def reliability(judgements: Judgements, level: float | None = None, *, seed: int
         ratings = tables[measure.of]
         sums = measure.sums(ratings, measure.kind)
         left_out = anonymous and name in _NAMED
-        columns["value"].append(float("nan") if left_out else sums.whole())
+        columns["value"].append(math.nan if left_out else sums.whole())
         columns["compared"].append(len(ratings.table))
-        if level is not None:
-            low, high = (float("nan"),) * 2 if left_out else _interval(sums, level, seed)
-            columns["low"].append(low)
-            columns["high"].append(high)
+        if level is None:
+            continue
+        # The percentile interval by resampling groups, of which two are needed.
+        number, values = len(sums.groups), np.zeros(0)
+        if not left_out and number > 1:
+            draws = np.random.default_rng(seed).integers(0, number, (REPLICATES, number))
+            parts = chunks(REPLICATES, sums.groups.shape[1])
+            values = np.concatenate([sums.drawn(draws[part]) for part in parts])
+            values = values[~np.isnan(values)]
+        ends = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist() if len(values) else [math.nan] * 2
+        columns["low"].append(ends[0])
+        columns["high"].append(ends[1])
     variables = {name: ("measure", np.array(values)) for name, values in columns.items()}
     of, abouts = (("measure", [getattr(measured, name) for measured in MEASURES.values()]) for name in ("of", "about"))
     attrs = {} if level is None else {"level": level, "replicates": REPLICATES, "unit": "query"}
@@ -119,21 +127,6 @@ def _ratings(judged: AllJudged, values: Float) -> Ratings:
     of_row: Int = np.zeros(len(rows), dtype=np.int64)
     of_row[row] = query[several]
     return Ratings(table, np.unique(of_row, return_inverse=True)[1].astype(np.int64))
-
-
-def _interval(sums: Sums, level: float, seed: int) -> tuple[float, float]:
-    """Return the percentile interval of a measure by resampling groups; NaN for fewer than two groups."""
-    number = len(sums.groups)
-    if number < 2:
-        return float("nan"), float("nan")
-    draws = np.random.default_rng(seed).integers(0, number, (REPLICATES, number))
-    parts = chunks(REPLICATES, sums.groups.shape[1])
-    values = np.concatenate([sums.drawn(draws[part]) for part in parts])
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return float("nan"), float("nan")
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2]).tolist()
-    return low, high
 
 
 def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:
@@ -499,6 +492,8 @@ _ByGrader = dict[str, dict[str, float]]  # judgements of a query by candidate an
 
 def _by_query(collection: Collection, by: By) -> tuple[dict[str, _ByGrader], dict[str, dict[str, list[float]]]]:
     """Judgements of each query by candidate and grader, and the broad levels of each candidate."""
+    from scipy import stats
+
     judged = all_judged(collection)
     compared = judged.level if by == "broad" else judged.fine
     if np.isnan(compared).all():
@@ -516,25 +511,20 @@ def _by_query(collection: Collection, by: By) -> tuple[dict[str, _ByGrader], dic
             values.setdefault(track, {}).setdefault(name, {})[grader or f"\0{number}"] = value
         if not math.isnan(level):
             levels.setdefault(track, {}).setdefault(name, []).append(level)
-    if by == "rank":
-        values = {query: _ranks(query, judged_of) for query, judged_of in values.items()}
+    for track, judged_of in values.items() if by == "rank" else ():
+        graders = list(dict.fromkeys(grader for by_grader in judged_of.values() for grader in by_grader))
+        for name, by_grader in judged_of.items():
+            if len(by_grader) < len(graders):
+                message = f"query {track!r}: not all of its graders judged {name!r}, so their ranks cannot be compared"
+                raise GradingError(f"{message}; compare the fine judgements (by fine)")
+        # The ranks of each grader, negative so that larger is more similar; ties get their mean.
+        ranks = -stats.rankdata(
+            [[-by_grader[grader] for grader in graders] for by_grader in judged_of.values()], axis=0
+        )
+        values[track] = {
+            name: dict(zip(graders, row, strict=True)) for name, row in zip(judged_of, ranks.tolist(), strict=True)
+        }
     return values, levels
-
-
-def _ranks(query: str, values: _ByGrader) -> _ByGrader:
-    """Rank candidates for each grader, negative so that larger is more similar; ties get their mean."""
-    from scipy import stats
-
-    names = list(values)
-    graders = list(dict.fromkeys(grader for row in values.values() for grader in row))
-    for name in names:
-        lacking = [grader for grader in graders if grader not in values[name]]
-        if lacking:
-            message = f"query {query!r}: not all of its graders judged {name!r}, so their ranks cannot be compared"
-            raise GradingError(f"{message}; compare the fine judgements (by fine)")
-    table = np.array([[values[name][grader] for grader in graders] for name in names])
-    ranks = stats.rankdata(-table, axis=0)
-    return {name: dict(zip(graders, (-row).tolist(), strict=True)) for name, row in zip(names, ranks, strict=True)}
 
 
 def _p_value(test: Test, first: Mapping[str, float], second: Mapping[str, float]) -> float:

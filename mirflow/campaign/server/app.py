@@ -134,7 +134,7 @@ def create_app(service: Service) -> Starlette:
     health = GuardedRoute("/health", partial(_health, monitoring), role=None)
     metrics = GuardedRoute(
         "/metrics",
-        lambda request: Response(monitoring.metrics(), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST),
+        lambda _: Response(generate_latest(monitoring.registry), headers=PRIVATE, media_type=CONTENT_TYPE_LATEST),
         role="reader",
         rate="query",
     )
@@ -147,8 +147,8 @@ def create_app(service: Service) -> Starlette:
             Middleware(Front, answers=service.answers),
         ],
         exception_handlers={
-            HTTPException: _refusal,
-            MirflowError: _error,
+            HTTPException: _refuse,
+            MirflowError: _refuse,
             FormParserError: lambda request, error: error_answer(request, 400, "Cannot read the form."),
             ClientDisconnect: lambda request, error: Response(status_code=400, headers={"Connection": "close"}),
         },
@@ -198,13 +198,10 @@ def _health(monitoring: Monitoring, request: Request) -> Response:
     return JSONResponse(parts, 200 if fine else 503, {"Cache-Control": "no-store", **({} if fine else LATER)})
 
 
-def _refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return error_answer(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
-
-
-def _error(request: Request, error: Exception) -> Response:
+def _refuse(request: Request, error: Exception) -> Response:
     """Answer with a message meant for the client, or a generic text if the message may reveal files."""
+    if isinstance(error, HTTPException):
+        return error_answer(request, error.status_code, _WORDS.get(error.status_code, error.detail), error.headers)
     if isinstance(error, _SHOWN):
         return error_answer(request, 400, str(error))
     _LOG.error("%s %s: %s", request.method, shown_path(request.scope), error)
@@ -349,19 +346,13 @@ class Monitoring(Collector):
         self._began = service.clock()
         self._lock = threading.Lock()
         self._health: tuple[float, tuple[bool, dict[str, Any]]] | None = None
-        self._registry = CollectorRegistry()
-        self._requests = Counter(
-            "mirflow_requests", "Requests by class of status.", ["status"], registry=self._registry
-        )
-        self._registry.register(self)
+        self.registry = CollectorRegistry()
+        self._requests = Counter("mirflow_requests", "Requests by class of status.", ["status"], registry=self.registry)
+        self.registry.register(self)
 
     def count(self, status: int | None) -> None:
         """Count a request by the status of its response; None without a response."""
         self._requests.labels("none" if status is None else f"{status // 100}xx").inc()
-
-    def metrics(self) -> bytes:
-        """Return all metrics in the text format of Prometheus."""
-        return generate_latest(self._registry)
 
     def idle(self) -> str:
         """Return a notice for submitters and organisers if no worker has reported for some time; else empty."""
@@ -382,44 +373,40 @@ class Monitoring(Collector):
     def health(self) -> tuple[bool, dict[str, Any]]:
         """Return whether all parts of the server work, and the state of each; checked every few seconds at most."""
         with self._lock:
-            if self._health is None or time.monotonic() - self._health[0] > CHECKED:
-                self._health = time.monotonic(), self._check()
+            began, last = time.monotonic(), self._health
+            if last is not None and began - last[0] <= CHECKED:
+                return last[1]
+            service, now, parts = self._service, self._service.clock(), dict[str, dict[str, Any]]()
+            campaign, database = service.campaign, service.database
+            if database is not None:
+                try:
+                    with database.write(_WAIT) as session:
+                        session.connection()  # begins the transaction
+                    parts["database"] = {"ok": True}
+                except (SQLAlchemyError, OSError):
+                    parts["database"] = {"ok": False}
+            if campaign is not None and service.folder is not None:
+                try:
+                    free = shutil.disk_usage(service.folder).free
+                    # Room to unpack one submission.
+                    parts["disk"] = {"ok": free > 10 * campaign.limits.size, "free_bytes": free}
+                except OSError:
+                    parts["disk"] = {"ok": False}
+            if campaign is not None and campaign.evaluations and database is not None:
+                try:
+                    claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
+                    with database.read() as session:
+                        times = [session.scalar(select(func.max(WorkerReport.seen)))]
+                        scoring = session.scalar(claimed.limit(1)) is not None
+                        times.append(session.scalar(select(func.min(Trouble.since))))
+                    ages = [None if time is None else max(0.0, (now - time).total_seconds()) for time in times]
+                    worker = {"ok": not self.idle(), "seconds_since_report": ages[0]}
+                    parts["worker"] = {**worker, "scoring": scoring, "seconds_in_trouble": ages[1]}
+                except (SQLAlchemyError, OSError):
+                    parts["worker"] = {"ok": False}
+            fine = all(part["ok"] for part in parts.values())
+            self._health = began, (fine, {"ok": fine, **parts})
             return self._health[1]
-
-    def _check(self) -> tuple[bool, dict[str, Any]]:
-        service, parts = self._service, dict[str, dict[str, Any]]()
-        if service.database is not None:
-            try:
-                with service.database.write(_WAIT) as session:
-                    session.connection()  # begins the transaction
-                parts["database"] = {"ok": True}
-            except (SQLAlchemyError, OSError):
-                parts["database"] = {"ok": False}
-        if service.campaign is not None and service.folder is not None:
-            try:
-                free = shutil.disk_usage(service.folder).free
-                # Room to unpack one submission.
-                parts["disk"] = {"ok": free > 10 * service.campaign.limits.size, "free_bytes": free}
-            except OSError:
-                parts["disk"] = {"ok": False}
-        if service.campaign is not None and service.campaign.evaluations and service.database is not None:
-            try:
-                now = service.clock()
-                claimed = select(Submission.number).where(Submission.state == "scoring", Submission.lease > now)
-                with service.database.read() as session:
-                    reported = session.scalar(select(func.max(WorkerReport.seen)))
-                    scoring = session.scalar(claimed.limit(1)) is not None
-                    troubled = session.scalar(select(func.min(Trouble.since)))
-                parts["worker"] = {
-                    "ok": not self.idle(),
-                    "seconds_since_report": _age(reported, now),
-                    "scoring": scoring,
-                    "seconds_in_trouble": _age(troubled, now),
-                }
-            except (SQLAlchemyError, OSError):
-                parts["worker"] = {"ok": False}
-        fine = all(part["ok"] for part in parts.values())
-        return fine, {"ok": fine, **parts}
 
     def describe(self) -> list[Metric]:
         """Return nothing, so that the database is only read on request."""
@@ -456,7 +443,3 @@ class Monitoring(Collector):
         if last is not None:
             age = (now - last).total_seconds()
             yield gauge("mirflow_worker_report_age_seconds", "Time since the last report of a worker.", age)
-
-
-def _age(time: dt.datetime | None, now: dt.datetime) -> float | None:
-    return None if time is None else max(0.0, (now - time).total_seconds())

@@ -86,11 +86,6 @@ class Snapshot:
             raise StoreError(f"generation {self.token} of {self.name} is gone") from None
         return {"": root, **root.pop("consolidated_metadata", {}).get("metadata", {})}
 
-    @property
-    def size(self) -> int:
-        """Bytes in memory."""
-        return sum(ds.variables[name].nbytes for ds in self.boards.values() for name in _LOADED if name in ds.variables)
-
     def once(self, what: str, make: Callable[[], T]) -> T:
         """Compute a value from the snapshot once, in one thread for all requests."""
         with self._making[what]:
@@ -178,7 +173,8 @@ class Stores:
         """Load the scores of a snapshot, evicting those that were least recently used."""
         with self._lock:
             if snapshot not in self._read:
-                self._read[snapshot] = snapshot.size
+                loaded = (ds.variables.get(name) for ds in snapshot.boards.values() for name in _LOADED)
+                self._read[snapshot] = sum(variable.nbytes for variable in loaded if variable is not None)
                 for old in [read for read in self._read if read.name == snapshot.name and read is not snapshot]:
                     self._forget(old)
             self._read.move_to_end(snapshot)
@@ -256,9 +252,9 @@ class Answers:
     `cors`: whether scripts on other sites may read public data.
     """
 
-    def __init__(self, stores: Stores, salt: str = "", most_bytes: int = MOST_BYTES, *, cors: bool = False) -> None:
+    def __init__(self, stores: Stores, salt: str = "", *, cors: bool = False) -> None:
         self.stores, self._shared, self._salt = stores, CORS if cors else {}, f"{version('mirflow')} {salt}"
-        self._most_bytes, self._bytes = most_bytes, 0
+        self._most_bytes, self._bytes = MOST_BYTES, 0
         self._kept: OrderedDict[tuple[str, str], Kept] = OrderedDict()
         self._made: dict[tuple[str, str], asyncio.Future[Kept]] = {}
         self._front: dict[tuple[bytes, bytes], tuple[tuple[str, ...] | None, str]] = {}

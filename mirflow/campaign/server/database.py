@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -266,8 +267,7 @@ def _scripts() -> ScriptDirectory:
     return ScriptDirectory(REVISIONS, version_locations=[REVISIONS])
 
 
-def _migration(connection: sa.Connection) -> MigrationContext:
-    return MigrationContext.configure(connection, opts={"version_table": "version"})
+_migration = partial(MigrationContext.configure, opts={"version_table": "version"})
 
 
 def revisions() -> list[str]:
@@ -297,8 +297,31 @@ def _engine(address: str | sa.URL, *, foreign_keys: bool = True) -> sa.Engine:
         raise DatabaseError(f"{url}: needs {driver}: pip install '{_DRIVERS.get(driver, driver)}'") from None
     if sqlite:
         sa.event.listen(engine, "connect", lambda connection, _record: _configure(connection, foreign_keys))
-    sa.event.listen(engine, "begin", _begin_sqlite if sqlite else _begin_postgres)
-    sa.event.listen(engine, "before_cursor_execute", _note_change)
+
+    def begin(connection: Any) -> None:
+        options = connection.get_execution_options()
+        writes, wait = options.get("writes", False), options.get("wait", WAIT)
+        if sqlite and writes:
+            connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * wait:.0f}")
+        if sqlite:
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+        elif writes:
+            # A single lock for all writers; an idle writer, for example on a host that is down, loses it.
+            connection.exec_driver_sql(
+                f"SELECT set_config('lock_timeout', '{wait:g}s', true), "
+                f"set_config('idle_in_transaction_session_timeout', '{SILENCE:g}s', true), "
+                f"pg_advisory_xact_lock({_WRITERS})"
+            )
+
+    def note_change(connection: Any, _cursor: Any, _statement: str, _given: Any, context: Any, _many: bool) -> None:
+        changed = connection.get_execution_options().get("changed")
+        if changed is not None and (context.isinsert or context.isupdate or context.isdelete):
+            table = context.compiled.statement.table
+            if not table.info.get("unseen"):
+                changed.add(table.name)
+
+    sa.event.listen(engine, "begin", begin)
+    sa.event.listen(engine, "before_cursor_execute", note_change)
     return engine
 
 
@@ -321,31 +344,3 @@ def _configure(connection: Any, foreign_keys: bool) -> None:
     for pragma in ("synchronous=FULL", f"foreign_keys={'ON' if foreign_keys else 'OFF'}"):
         cursor.execute(f"PRAGMA {pragma}")
     cursor.close()
-
-
-def _begin_sqlite(connection: Any) -> None:
-    options = connection.get_execution_options()
-    if options.get("writes", False):
-        connection.exec_driver_sql(f"PRAGMA busy_timeout={1000 * options.get('wait', WAIT):.0f}")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-    else:
-        connection.exec_driver_sql("BEGIN")
-
-
-def _note_change(connection: Any, _cursor: Any, _statement: str, _parameters: Any, context: Any, _many: bool) -> None:
-    changed = connection.get_execution_options().get("changed")
-    if changed is not None and (context.isinsert or context.isupdate or context.isdelete):
-        table = context.compiled.statement.table
-        if not table.info.get("unseen"):
-            changed.add(table.name)
-
-
-def _begin_postgres(connection: Any) -> None:
-    options = connection.get_execution_options()
-    if options.get("writes", False):
-        # A single lock for all writers; an idle writer, for example on a host that is down, loses it.
-        connection.exec_driver_sql(
-            f"SELECT set_config('lock_timeout', '{options.get('wait', WAIT):g}s', true), "
-            f"set_config('idle_in_transaction_session_timeout', '{SILENCE:g}s', true), "
-            f"pg_advisory_xact_lock({_WRITERS})"
-        )

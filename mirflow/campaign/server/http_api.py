@@ -185,6 +185,18 @@ class SeenStores:
     viewer: Viewer | None  # who asks
     tokens: Mapping[str, str] | None  # cache key of the viewer's permissions, by store; None for anonymous viewers
 
+    @classmethod
+    def now(cls, views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
+        """Return the parts of some stores that a viewer sees now, or of all stores if no name is given."""
+        tokens = {}
+        for name in names or views.names(viewer):
+            try:
+                tokens[name] = views.token(name, viewer)
+            except StoreError:
+                if names:
+                    raise
+        return cls(views, viewer, tokens)
+
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
         """Apply a function to the visible part of a store."""
 
@@ -194,18 +206,6 @@ class SeenStores:
             return question(snapshot)
 
         return self.views.ask(name, self.viewer, check)
-
-
-def _see(views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
-    """Return the parts of some stores that a viewer sees now, or of all stores if no name is given."""
-    tokens = {}
-    for name in names or views.names(viewer):
-        try:
-            tokens[name] = views.token(name, viewer)
-        except StoreError:
-            if names:
-                raise
-    return SeenStores(views, viewer, tokens)
 
 
 def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
@@ -445,8 +445,11 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
     found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
     unknown = _problem(404, f"unknown address; see {BASE}/openapi.json")
-    nothing = GuardedRoute(f"{BASE}/{{rest:path}}", lambda request: _respond(unknown), role=None)
-    return [*found, nothing, zarr_route(service)]
+
+    def nowhere(request: Request) -> Response:
+        return Response(unknown.body, unknown.status, media_type=unknown.media_type)
+
+    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", nowhere, role=None), zarr_route(service)]
 
 
 def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
@@ -478,7 +481,7 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
             for _ in range(TRIALS):
                 seen, view = SeenStores(views, None, None), ""
                 if viewer is not None:
-                    seen = await run_in_threadpool(_see, views, viewer, named)
+                    seen = await run_in_threadpool(SeenStores.now, views, viewer, named)
                     view = msgspec.json.encode(sorted((seen.tokens or {}).items())).decode()
                 with suppress(ChangedError):
                     return await service.answers.answer(
@@ -489,9 +492,10 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
                         chosen=bool(operation.parameters),
                         view=view,
                     )
+            refusal = _problem(503, "the stores are changing too often at the moment: retry the request")
         except MirflowError as error:
-            return _respond(_content_of(error))
-        return _respond(_problem(503, "the stores are changing too often at the moment: retry the request"))
+            refusal = _content_of(error)
+        return Response(refusal.body, refusal.status, media_type=refusal.media_type)
 
     endpoint.__name__ = operation.name
     return GuardedRoute(BASE + operation.path, endpoint, role=None, rate="query" if operation.parameters else None)
@@ -514,38 +518,37 @@ def _answer(
             found = seen.ask(names[0], lambda snapshot: operation.answer(service, snapshot, asked))
         else:
             found = operation.answer(service, seen, asked)
-        return Content(_encode(found, style), _MEDIA[style])
+        if isinstance(found, Tabulation):
+            values = (item["value"] for item in found.items if "value" in getattr(item, "data_vars", ()))
+            _check_rows(sum(value.size for value in values), style)
+            found = found.rows()
+        if isinstance(found, bytes):
+            data = found
+        elif style in ("arrow", "parquet"):
+            try:
+                import pyarrow as arrow
+                import pyarrow.parquet
+            except ImportError:
+                text = f"{style} needs pyarrow, which is not installed on this server; choose json or csv"
+                raise ApiError(501, text) from None
+            written = io.BytesIO()
+            is_table = isinstance(found, Table)
+            table = to_arrow(found) if is_table else arrow.Table.from_pandas(found, preserve_index=False)
+            if style == "parquet":
+                pyarrow.parquet.write_table(table, written)
+            else:
+                with arrow.ipc.new_stream(written, table.schema) as stream:
+                    stream.write_table(table)
+            data = written.getvalue()
+        elif isinstance(found, Table):
+            data = (table_to_csv(found) if style == "csv" else table_to_json(found)).encode()
+        else:
+            data = msgspec.json.encode(found)
+        return Content(data, _MEDIA[style])
     except ChangedError:
         raise
     except MirflowError as error:
         return _content_of(error)
-
-
-def _encode(found: Any, style: str) -> bytes:
-    if isinstance(found, bytes):
-        return found
-    if isinstance(found, Tabulation):
-        _check_rows(sum(item["value"].size for item in found.items if "value" in getattr(item, "data_vars", ())), style)
-        found = found.rows()
-    if style in ("arrow", "parquet"):
-        try:
-            import pyarrow as arrow
-            import pyarrow.parquet
-        except ImportError:
-            raise ApiError(
-                501, f"{style} needs pyarrow, which is not installed on this server; choose json or csv"
-            ) from None
-        table = to_arrow(found) if isinstance(found, Table) else arrow.Table.from_pandas(found, preserve_index=False)
-        written = io.BytesIO()
-        if style == "parquet":
-            pyarrow.parquet.write_table(table, written)
-        else:
-            with arrow.ipc.new_stream(written, table.schema) as stream:
-                stream.write_table(table)
-        return written.getvalue()
-    if isinstance(found, Table):
-        return (table_to_csv(found) if style == "csv" else table_to_json(found)).encode()
-    return msgspec.json.encode(found)
 
 
 def _content_of(error: MirflowError) -> Content:
@@ -563,16 +566,13 @@ def _content_of(error: MirflowError) -> Content:
     return _problem(status, text)
 
 
-def _respond(content: Content) -> Response:
-    return Response(content.body, content.status, media_type=content.media_type)
-
-
 def _problem(status: int, text: str) -> Content:
     problem = {"title": _TITLES.get(status, "Refused"), "status": status, "detail": text[:2_000]}
     return Content(msgspec.json.encode(problem), "application/problem+json", status=status)
 
 
 _METADATA = "zarr.json"
+_MOST_DOCUMENTS = 2_000  # most documents of metadata in memory
 _TOKEN = re.compile(r"\d{1,10}-[0-9a-f]{8}")
 _PRIVATE = ("root",)  # attributes that are withheld: a path on the server
 # Chunk key encodings, used by generations in turn.
@@ -597,8 +597,8 @@ class GoneError(StoreError):
 class ZarrFiles:
     """The values of stores by key, for plain Zarr clients."""
 
-    def __init__(self, stores: Stores, most: int = 2_000) -> None:
-        self._stores, self._most = stores, most
+    def __init__(self, stores: Stores) -> None:
+        self._stores = stores
         self._documents: OrderedDict[tuple[Snapshot, bool, str], bytes] = OrderedDict()
         self._lock = Lock()
 
@@ -684,7 +684,7 @@ class ZarrFiles:
                 described["chunk_key_encoding"] = {**chunk_encoding(separator), "name": name}
         text = json.dumps(content, ensure_ascii=False).encode()
         with self._lock:
-            while len(self._documents) >= self._most:
+            while len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.popitem(last=False)
             self._documents[place] = text
         return text

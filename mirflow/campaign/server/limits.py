@@ -58,9 +58,6 @@ class RateLimits:
         if wait > 0:
             raise HTTPException(429, "Too many requests. Wait a moment.", {"Retry-After": str(ceil(wait))})
 
-    def __len__(self) -> int:
-        return len(self._left)
-
 
 def read_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     """Parse an IP address; None if invalid. An IPv4-mapped IPv6 address becomes the IPv4 address.

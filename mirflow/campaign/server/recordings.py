@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import hmac
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -56,7 +56,6 @@ class Recordings:
 
     `root`: folder that the campaign's paths are relative to.
     `private`: the server's state folder, from which nothing is served: it contains uploads.
-    `clock`: monotonic seconds.
     `withheld`: splits whose tracks are not shown.
     """
 
@@ -66,11 +65,10 @@ class Recordings:
         root: Path,
         secret: bytes,
         private: Path | None = None,
-        clock: Callable[[], float] = time.monotonic,
         withheld: Collection[str] = (),
     ) -> None:
         self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
-        self._clock = clock
+        self._clock = time.monotonic
         self._withheld = frozenset(withheld)
         self._listed: dict[str, ServedRecording] = {}
         self._looked = -LOOK_AGAIN
@@ -83,31 +81,27 @@ class Recordings:
         return id if recording is not None and recording.may_hear(viewer) else None
 
     def find(self, id: str) -> ServedRecording | None:
-        """Find a recording by id."""
+        """Find a recording by id; the folders are searched from time to time."""
+        audio = None if self._campaign is None else self._campaign.audio
         with self._lock:
-            if id not in self._listed and self._clock() - self._looked >= LOOK_AGAIN:
-                self._listed, self._looked = self._look(), self._clock()
+            if id in self._listed or self._campaign is None or audio is None:
+                return self._listed.get(id)
+            if self._clock() - self._looked < LOOK_AGAIN:
+                return None
+            listed, pattern = dict[str, ServedRecording](), Pattern(audio.pattern)
+            private = None if self._private is None else self._private.resolve()
+            for name, split in self._campaign.splits.items() if "track" in pattern.names else ():
+                for match in pattern.find(self._root / split.root) if name not in self._withheld else ():
+                    path, track = Path(match.path), match.values[pattern.names.index("track")]
+                    is_private = private is not None and private in path.resolve().parents
+                    if path.suffix.lower() in TYPES and not is_private:
+                        listed[self._id(name, track)] = ServedRecording(path, _WHO[audio.who])
+            self._listed, self._looked = listed, self._clock()
             return self._listed.get(id)
 
     def _id(self, split: str, track: str) -> str:
         text = "\0".join(("audio", "track", split, track))
         return hmac.new(self._secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
-
-    def _look(self) -> dict[str, ServedRecording]:
-        campaign, listed = self._campaign, dict[str, ServedRecording]()
-        if campaign is None or campaign.audio is None:
-            return listed
-        role, pattern = _WHO[campaign.audio.who], Pattern(campaign.audio.pattern)
-        private = None if self._private is None else self._private.resolve()
-        for name, split in campaign.splits.items():
-            if name in self._withheld or "track" not in pattern.names:
-                continue
-            for match in pattern.find(self._root / split.root):
-                path, track = Path(match.path), match.values[pattern.names.index("track")]
-                is_private = private is not None and private in path.resolve().parents
-                if path.suffix.lower() in TYPES and not is_private:
-                    listed[self._id(name, track)] = ServedRecording(path, role)
-        return listed
 
 
 def find_recording(root: Path, pattern: str, piece: str) -> Path:

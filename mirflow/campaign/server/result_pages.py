@@ -28,7 +28,7 @@ from ...reports.page import live
 from ..site import page_contents
 from ..site.archive import join_years, years_of
 from ..site.build import NEWS
-from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom, with_authority
+from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom
 from ..site.front_page import SearchIndex, entries_of, front, news_of
 from ..site.page_contents import StoreContents
 from .accounts import Viewer
@@ -111,27 +111,27 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         store: str | None = parts.get("store")
         content = partial(make, Visit(views, service, request, viewer), **parts)
         query = None if make is _report_track else ""  # the others ignore the query
+
+        def state() -> str:
+            # Recordings are the organiser's files and may be added at any time.
+            audible = store in views.splits and "track" in parts
+            audio = service.recordings.of_track(str(store), parts["track"], viewer) if audible else None
+            return f"{views.state(store, viewer)} {audio or ''}"
+
         try:
             variant = service.years_token() if path in ("archive", "archive_json") else ""
             if not views.depends_on_state(store, viewer):
                 names = None if store is None else [store]
                 return await service.answers.answer(request, names, content, variant=variant, query=query)
-            state = await run_in_threadpool(_state, views, service, viewer, **parts)
+            now = await run_in_threadpool(state)
             return await service.answers.answer(
-                request, (), content, variant=variant, query=query, view=seen_as(viewer), state=state
+                request, (), content, variant=variant, query=query, view=seen_as(viewer), state=now
             )
         except (UnknownNameError, StoreError, QueryError) as error:
             raise HTTPException(404) from error
 
     endpoint.__name__ = path
     return GuardedRoute(path, endpoint, role=None)
-
-
-def _state(views: Views, service: Service, viewer: Viewer | None, **parts: str) -> str:
-    store, track = parts.get("store"), parts.get("track")
-    # Recordings are the organiser's files and may be added at any time.
-    audio = service.recordings.of_track(store, track, viewer) if store in views.splits and track is not None else None
-    return f"{views.state(store, viewer)} {audio or ''}"
 
 
 @dataclass(frozen=True)
@@ -146,10 +146,6 @@ class Visit:
     def of(self, store: str) -> StoreContents:
         """Return the part of a store that the viewer sees."""
         return self.views.contents(store, self.viewer)
-
-    def own(self, store: str) -> frozenset[str]:
-        """Return the viewer's own systems in a store."""
-        return self.views.own(self.viewer).get(store, frozenset())
 
     def report(self, store: str) -> live.LivePage:
         """Return the report of the part of a store that the viewer sees."""
@@ -208,8 +204,9 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
             states.append({})
         changes = [change for after, before in pairwise(states) for change in find_changes(before, after)]
         changes += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
-        authority = authority_of(service.base_url)
-        return [with_authority(change, authority) for change in {change.id: change for change in changes}.values()]
+        # Identifiers begin with the host name of this server.
+        tag, by_id = f"tag:{authority_of(service.base_url)},", {change.id: change for change in changes}
+        return [msgspec.structs.replace(row, id=tag + row.id.partition(",")[2]) for row in by_id.values()]
 
     return snapshot.once("changes", find)
 
@@ -355,7 +352,7 @@ def report_asset(request: Request) -> Response:
 
 
 def _evaluation(visit: Visit, store: str, evaluation: str) -> Content:
-    page = page_contents.evaluation(visit.of(store), evaluation, visit.own(store))
+    page = page_contents.evaluation(visit.of(store), evaluation, visit.views.own(visit.viewer).get(store, ()))
     return visit.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
 
 

@@ -45,7 +45,7 @@ from ..site.page_contents import StoreContents
 from ..site.pages import show_number
 from .accounts import Viewer
 from .cache import Snapshot
-from .graders.rounds import OpenRoundsProgress, Rounds
+from .graders.rounds import Rounds
 from .service import Service
 from .submissions.entries import board, may_see, visible_systems
 from .submissions.releases import BEST_OF_TEAM, NO_BETTER, best_of_teams, decimals_of, is_final, show_score
@@ -100,7 +100,7 @@ class Views:
 
     def __init__(self, service: Service, rounds: Rounds | None = None) -> None:
         self._service = service
-        self._grading = None if rounds is None else OpenRoundsProgress(service, rounds)
+        self._grading = rounds
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
         opened = [name for name, split in self.splits.items() if not split.hidden]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -31,7 +32,7 @@ from . import page_contents
 from .archive import has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import SearchIndex, WorthListening, entries_of, front, news_of, worth_listening
-from .page_contents import StoreContents, TrackPage
+from .page_contents import StoreContents
 from .pages import DiskLinks, Pages, asset_name, asset_names, environment, file_of, is_web_address, read_asset, twins
 
 RECORD = "site.json"  # file that identifies a folder as a site and records its changes
@@ -239,7 +240,7 @@ def _write_store(
     first = next(iter(contents.datasets.values()), None)
     pipeline = None if first is None else StoredPipeline.of(first, root)
 
-    def draw(evaluation: str, track: TrackPage) -> Drawn:
+    def draw(evaluation: str, track: SimpleNamespace) -> Drawn:
         ds, worst = contents.datasets[evaluation], track.worst
         if (evaluation, track.track) not in pictured:
             return None, None
@@ -253,11 +254,12 @@ def _write_store(
 
 
 def write_store_pages(
-    folder: Folder, pages: Pages, contents: StoreContents, draw: Callable[[str, TrackPage], Drawn], progress: Progress
+    folder: Folder, pages: Pages, contents: StoreContents, draw: Callable[..., Drawn], progress: Progress
 ) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 
-    `draw`: returns the picture of a track, and the second at which the worst system is worst.
+    `draw`: takes an evaluation and the contents of the page of a track; returns the picture of the track, and the
+      second at which the worst system is worst.
     """
     name = contents.name
     # Evaluations, systems and tracks whose names differ from another one only in case.

@@ -80,11 +80,6 @@ def authority_of(url: str) -> str:
     return urlsplit(url).hostname or "localhost"
 
 
-def with_authority(change: Change, authority: str) -> Change:
-    """Return a change whose identifier begins with another host name."""
-    return msgspec.structs.replace(change, id=f"tag:{authority},{change.id.partition(',')[2]}")
-
-
 def retell(changes: Sequence[Change], systems: Collection[str], told: Collection[str]) -> list[Change]:
     """Remove lines about systems that are no longer public from changes.
 

@@ -25,15 +25,7 @@ from ...metrics.measures import SIGN_OF
 from ...ragged import Float
 from ...reports.captions import task_title
 from ...reports.inference_tables import show_ranks
-from ...reports.leaderboard import (
-    AggregatedScore,
-    Leaderboard,
-    RankedEvaluation,
-    RankedMetric,
-    RankedSystem,
-    leaderboard,
-    standings_of,
-)
+from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedMetric, leaderboard, standings_of
 from ...reports.page.data import LONGEST_MESSAGE
 from ...reports.standings import Standing, Standings, to_html
 from ...reports.tables import plain_entry
@@ -252,15 +244,6 @@ class TrackScores:
 
 
 @dataclass(frozen=True)
-class SystemRow:
-    """A system in the table of an evaluation."""
-
-    system: RankedSystem
-    score: AggregatedScore  # by the headline metric
-    ranks: str  # those that the comparison of the systems does not exclude, or the rank by the value alone
-
-
-@dataclass(frozen=True)
 class EvaluationPage:
     """The table of an evaluation."""
 
@@ -268,7 +251,9 @@ class EvaluationPage:
     evaluation: RankedEvaluation
     task: str  # the task in words
     headline: RankedMetric
-    rows: list[SystemRow]  # from the best system to the worst
+    # From the best system to the worst: each has the `system`, its `score` by the headline metric, and the `ranks` that
+    # the comparison of the systems does not exclude, or the rank by the value alone.
+    rows: list[SimpleNamespace]
     main: list[RankedMetric]  # metrics beside the headline in the table of systems
     facts: list[str]  # coordinates of systems that have values: the column of each
     like_best: list[str]  # systems that do not differ significantly from the leader, except the leader
@@ -289,7 +274,7 @@ class EvaluationPage:
         return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
 
     @property
-    def leader(self) -> SystemRow | None:
+    def leader(self) -> SimpleNamespace | None:
         """The best system; None if the systems are not ranked."""
         return self.rows[0] if self.rows and self.rows[0].system.rank else None
 
@@ -352,7 +337,7 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
     for system in ranked.systems:
         low, high = system.rank_low, system.rank_high
         ranks = str(system.rank or "-") if low is None or high is None else show_ranks(low, high)
-        rows.append(SystemRow(system, system.scores[ranked.headline], ranks))
+        rows.append(SimpleNamespace(system=system, score=system.scores[ranked.headline], ranks=ranks))
     return EvaluationPage(
         store=contents,
         evaluation=ranked,
@@ -463,40 +448,16 @@ def show_key(key: str) -> str:
     return key.removeprefix("meta_").replace("_", " ")
 
 
-@dataclass(frozen=True)
-class TrackRow:
-    """A system on a track."""
+def track(contents: StoreContents, name: str, track: str) -> SimpleNamespace:
+    """Scores of all systems on a track by the main metrics. `name`: name of the evaluation.
 
-    system: str
-    scores: list[float | None]  # by the shown metrics
-    status: str  # in words; empty for a normal score
-
-
-@dataclass(frozen=True)
-class TrackPage:
-    """The scores of all systems on a track."""
-
-    store: StoreContents
-    evaluation: RankedEvaluation
-    track: str
-    facts: list[tuple[str, str]]  # coordinates of the track
-    heard: str  # title and artist of the recording; empty if unknown
-    metrics: list[RankedMetric]  # the shown ones, the headline first
-    rows: list[TrackRow]  # the best system first, and those without a score last
-    worst: str | None  # the system with the lowest score; None without scores
-    has_status: bool  # whether there is something to say of any system
-    forest: str  # the scores of the systems as a chart, in HTML
-    mean: float | None  # of the headline over the systems
-    spread: float | None  # of the headline over the systems
-    place: int  # counted from 1, the worst track first
-    of: int
-    before: str | None  # neighbours in the list of tracks, the worst track first
-    after: str | None
-    others: list[str]  # other evaluations of the store with the track
-
-
-def track(contents: StoreContents, name: str, track: str) -> TrackPage:
-    """Scores of all systems on a track by the main metrics. `name`: name of the evaluation."""
+    Returns: the ``store``, ``evaluation`` and ``track``; its ``facts`` (names and values), and title and artist of what
+      is ``heard`` (empty if unknown); the ``metrics``, the headline first; ``rows`` with the ``system``, its ``scores``
+      by these metrics and its ``status`` (empty for a normal score), the best first and those without a score last;
+      whether any ``has_status``; the ``worst`` system (None without scores); the scores as a chart, ``forest`` in HTML;
+      ``mean`` and ``spread`` of the headline over the systems; the ``place`` ``of`` so many tracks, the worst first,
+      with the tracks ``before`` and ``after`` it; and the ``others`` among the store's evaluations that have the track.
+    """
     scores = contents.scores(name)
     if track not in scores.places:
         raise UnknownNameError("track", track, scores.places)
@@ -504,7 +465,7 @@ def track(contents: StoreContents, name: str, track: str) -> TrackPage:
     return _track(contents, evaluation(contents, name), order.index(scores.places[track]), order)
 
 
-def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackPage]:
+def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[SimpleNamespace]:
     """The pages of all tracks of an evaluation, the worst first."""
     scores = contents.scores(page.evaluation.name)
     order = scores.order(scores.mean)
@@ -512,7 +473,7 @@ def each_track(contents: StoreContents, page: EvaluationPage) -> Iterator[TrackP
         yield _track(contents, page, place, order)
 
 
-def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> TrackPage:
+def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Sequence[int]) -> SimpleNamespace:
     index = order[place]
     ranked, scores = page.evaluation, contents.scores(page.evaluation.name)
     metrics = [page.headline, *page.main]
@@ -523,7 +484,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         status = Status(scores.status[row, index])
         words = "" if status == Status.ok else status.name.replace("_", " ")
         numbers = [_known(value) for value in values[row].tolist()]
-        rows.append(TrackRow(scores.systems[row], numbers, words))
+        rows.append(SimpleNamespace(system=scores.systems[row], scores=numbers, status=words))
     # The best first, and those without a score last.
     scored = [row for row in reversed(rows) if row.scores[0] is not None]
     rows = [*scored, *(row for row in rows if row.scores[0] is None)]
@@ -537,7 +498,7 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         Standing(row.system, nowhere if row.scores[0] is None else row.scores[0], nowhere, nowhere, "") for row in rows
     ]
     standings = Standings(bars, page.headline.unit, sign, nowhere, 0, 0, tested=False)
-    return TrackPage(
+    return SimpleNamespace(
         store=contents,
         evaluation=ranked,
         track=scores.tracks[index],

@@ -12,10 +12,9 @@ import pytest
 from sqlalchemy import select
 
 import mirflow
-from mirflow.campaign.server import backup
-from mirflow.campaign.server.backup import BackupError, make_backup, restore_backup
+from mirflow.campaign.server import service as services
 from mirflow.campaign.server.limits import RATES, RateLimits
-from mirflow.campaign.server.service import Service, open_service
+from mirflow.campaign.server.service import BackupError, Service, make_backup, open_service, restore_backup
 from mirflow.campaign.server.submissions.submission_tables import Submission
 from mirflow.store.read import open_groups
 
@@ -101,16 +100,16 @@ def test_a_backup_holds_no_secret(service, tmp_path):
 
 def test_what_goes_on_in_between_begins_it_anew(service, tmp_path, monkeypatch):
     id = send(program(service, "ada"), "draft-1").json()["id"]
-    real, names = backup._add_bytes, []
+    real, names = services._add_bytes, []
 
     def add_bytes(archive: tarfile.TarFile, name: str, *words: Any) -> None:
         names.append(name)
         if len(names) == 1:  # the worker refuses it just now
-            backup.shutil.rmtree(service.folder_of("submissions") / id)
+            services.shutil.rmtree(service.folder_of("submissions") / id)
             change(service, "draft-1", state="refused")
         real(archive, name, *words)
 
-    monkeypatch.setattr(backup, "_add_bytes", add_bytes)
+    monkeypatch.setattr(services, "_add_bytes", add_bytes)
     make_backup(service, tmp_path / "a.tar.gz")
     assert names.count("backup.json") == 2
     restore_backup(tmp_path / "a.tar.gz", tmp_path / "state")
@@ -139,7 +138,7 @@ def test_backups_of_a_campaign_that_goes_on(service, tmp_path):
             number += 1
             id = send(ada, f"draft-{number}").json()["id"]
             scored(service, f"draft-{number}")
-            backup.shutil.rmtree(service.folder_of("submissions") / id)
+            services.shutil.rmtree(service.folder_of("submissions") / id)
             if number % 5 == 0:
                 store_scores(service)
 
@@ -182,8 +181,8 @@ def test_what_cannot_be_restored(service, campaign, tmp_path):
 def test_nothing_leaves_the_folder(tmp_path):
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as made:
         manifest = b'{"format": 1, "schema": "0001", "mirflow": "0", "date": "", "stores": {}}'
-        backup._add_bytes(made, backup.MANIFEST, manifest, Service("", {}).clock())
-        backup._add_bytes(made, "../../escaped", b"x", Service("", {}).clock())
+        services._add_bytes(made, services.MANIFEST, manifest, Service("", {}).clock())
+        services._add_bytes(made, "../../escaped", b"x", Service("", {}).clock())
     with pytest.raises(BackupError, match="outside the destination"):
         restore_backup(tmp_path / "a.tar.gz", tmp_path / "state")
     assert not (tmp_path / "escaped").exists()

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select
 
-from mirflow.campaign.server.backup import make_backup, restore_backup
-from mirflow.campaign.server.service import Service
+from mirflow.campaign.server.service import Service, make_backup, restore_backup
 from mirflow.campaign.server.submissions.entries import queue_place, withdraw
 from mirflow.campaign.server.submissions.jobs import Claims, Jobs
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict

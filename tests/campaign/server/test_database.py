@@ -21,12 +21,11 @@ from sqlalchemy import func, make_url, select, text, update
 from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from mirflow.campaign.server.accounts import add_user, issue
-from mirflow.campaign.server.backup import BackupError, make_backup
 from mirflow.campaign.server.database import Database, DatabaseError, User, _configure, revisions
 from mirflow.campaign.server.graders.grading_tables import Participation, StoredAssignment, StoredJudgement, StoredPair
 from mirflow.campaign.server.graders.judging import JudgementChange, record
 from mirflow.campaign.server.graders.rounds import open_rounds
-from mirflow.campaign.server.service import open_service
+from mirflow.campaign.server.service import BackupError, make_backup, open_service
 from mirflow.campaign.server.submissions.entries import SubmissionError
 from mirflow.campaign.server.submissions.submission_tables import Submission, WorkerReport
 from mirflow.campaign.server.submissions.worker import Worker

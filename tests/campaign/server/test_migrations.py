@@ -15,9 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from mirflow.campaign.server import database as tables
-from mirflow.campaign.server.backup import BackupError, make_backup, restore_backup
 from mirflow.campaign.server.database import Base, Database, DatabaseError
-from mirflow.campaign.server.service import open_service
+from mirflow.campaign.server.service import BackupError, make_backup, open_service, restore_backup
 
 from ...commands import invoke, refused
 from .campaigns import CAMPAIGN

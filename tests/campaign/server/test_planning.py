@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from mirflow.campaign.server.backup import make_backup, restore_backup
-from mirflow.campaign.server.graders import planning, pooling
+from mirflow.campaign.server.graders import planning
 from mirflow.campaign.server.graders.planning import (
     PlanError,
     assign_graders,
@@ -24,7 +23,8 @@ from mirflow.campaign.server.graders.planning import (
     planned_rounds,
 )
 from mirflow.campaign.server.graders.rounds import open_rounds
-from mirflow.campaign.server.service import Service, open_service
+from mirflow.campaign.server.service import Service, make_backup, open_service, restore_backup
+from mirflow.campaign.server.submissions import archives
 from mirflow.errors import GradingError, MirflowError
 
 from ...commands import invoke, printed
@@ -81,7 +81,7 @@ def write_campaign(folder: Path) -> Path:
 
 def run_here(service: Service, job: str, task: Mapping[str, Any], *_: object) -> dict[str, Any]:
     """Run a job in this process, as a child takes seconds to start; one test has a child."""
-    jobs = {"lists": pooling.lists_job, "pool": pooling.pool_job}
+    jobs = {"lists": archives.lists_job, "pool": archives.pool_job}
     try:
         return jobs[job](json.loads(json.dumps(task)), lambda message: None)
     except MirflowError as error:

@@ -28,7 +28,7 @@ from .grading_tables import Loudness, Participation, StoredAssignment
 from .judging import JudgementChange, JudgementError, is_done, read_values
 from .organiser_pages import look_over
 from .planning import find_plan, find_plans
-from .rounds import OpenRound, Rounds, find_participation, has_more, pages_of, progress
+from .rounds import OpenRound, Rounds, find_participation, is_closed, next_pairs, pages_of, progress
 
 FORM = "form"  # name of the window for forms sent without scripts
 
@@ -73,13 +73,13 @@ class GraderPages:
 
     def index(self, request: Request) -> Response:
         """List the rounds."""
-        rows = []
+        rows, now = [], self.service.clock()
         with self.database.read() as session:
             for opened in self.rounds.all():
                 participation = find_participation(session, opened, request.state.viewer.user)
                 takes_part = participation is not None and participation.withdrawn is None
                 mine = progress(session, opened, participation) if participation is not None and takes_part else None
-                closed, share = self._is_closed(session, opened), grading.progress_of(session, opened)["share"]
+                closed, share = is_closed(session, opened, now), grading.progress_of(session, opened)["share"]
                 rows.append({"round": opened, "mine": mine, "closed": closed, "share": share})
         organises = request.state.viewer.role == "organiser"
         planned = [plan.name for plan in find_plans(self.service) if not plan.is_open] if organises else []
@@ -91,7 +91,7 @@ class GraderPages:
         opened = self._round(request)
         with self.database.read() as session:
             participation = find_participation(session, opened, request.state.viewer.user)
-            if self._is_closed(session, opened):
+            if is_closed(session, opened, self.service.clock()):
                 return self._render(request, opened, "grade_closed.html")
             if participation is None or participation.withdrawn is not None or participation.consent != opened.version:
                 gone = request.query_params.get("withdrawn", "")
@@ -105,8 +105,8 @@ class GraderPages:
                 raise HTTPException(404)
             mine = progress(session, opened, participation)
             if number is None:
-                more, last = has_more(session, opened, participation, self.service.clock()), max(pages, default=0)
-                return self._render(request, opened, "grade_rest.html", mine=mine, more=more, last=last)
+                more, last = next_pairs(session, opened, participation, self.service.clock()), max(pages, default=0)
+                return self._render(request, opened, "grade_rest.html", mine=mine, more=bool(more), last=last)
             assigned = pages[number]
         query = opened.recording(assigned[0].pair.query_piece)
         gains = find_gains(self.database, [query, *(opened.recording(row.pair.piece) for row in assigned)])
@@ -207,7 +207,7 @@ class GraderPages:
                 return error_answer(request, 400, str(error))
             with self.database.write() as session:
                 participation = self._demand_participation(session, opened, request)
-                if not self._is_closed(session, opened):
+                if not is_closed(session, opened, self.service.clock()):
                     judging.keep_events(session, participation, client, number, events, self.service.clock())
             return Response(status_code=204)
 
@@ -276,11 +276,8 @@ class GraderPages:
             raise HTTPException(404)
         return opened
 
-    def _is_closed(self, session: Session, opened: OpenRound) -> bool:
-        return grading.is_closed(session, opened, self.service.clock())
-
     def _demand_open(self, session: Session, opened: OpenRound) -> None:
-        if self._is_closed(session, opened):
+        if is_closed(session, opened, self.service.clock()):
             raise HTTPException(409, "This round of grading is closed.")
 
     def _demand_participation(self, session: Session, opened: OpenRound, request: Request) -> Participation:

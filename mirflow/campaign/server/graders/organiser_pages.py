@@ -30,7 +30,7 @@ from ....store.generations import remove, write_synced
 from ...file import Limits
 from ...grading import judgement_tables, rater_agreement
 from ...grading.assignment import Pair
-from ...grading.judgement_tables import Closed, GraderJudgement, GradingEvent, Known, Unjudged
+from ...grading.judgement_tables import Closed, GraderJudgement, Known, Unjudged
 from ...grading.pool import Pool, read_key
 from ...grading.query_draw import read_each
 from ...site.pages import ADDRESSES
@@ -54,6 +54,7 @@ MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
 STEPS = ("pieces", "draw", "pool", "assign", "open")  # of a plan, by forms
 _STEP = ADDRESSES["plan_step"]
 _FORM_BYTES = 2**20
+_UPLOAD = {"form": False, "rate": "upload"}  # settings of routes that receive files
 _SHOWN_GRADERS = 200
 _closing = Lock()
 
@@ -73,25 +74,24 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
     if campaign is None or campaign.planning is None:
         return closing
 
-    def step(name: str, endpoint: Callable[..., Any], **settings: Any) -> GuardedRoute:
-        return guarded(_STEP.replace("{step}", name), endpoint, methods=["POST"], **settings)
-
     table = Limits(size=TABLE_BYTES, files=2, seconds=campaign.limits.seconds)
-    upload: dict[str, Any] = {"form": False, "rate": "upload"}
+    steps: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+        **{name: (partial(made.perform, name), {}) for name in STEPS},
+        **{
+            f"upload-{name}": (partial(made.upload, name, limits), {**_UPLOAD, "body": limits.size + _FORM_BYTES})
+            for name, limits in (("pieces", table), ("lists", campaign.limits))
+        },
+        "discard": (made.discard, {}),
+    }
     return [
         guarded("new_round", made.new),
         guarded("new_round", made.begin, methods=["POST"]),
         guarded("plan", made.show, rate="query"),
         guarded("plan_file", made.file),
-        *(step(name, partial(made.perform, name)) for name in STEPS),
-        step("upload-pieces", partial(made.upload, "pieces", table), body=table.size + _FORM_BYTES, **upload),
-        step(
-            "upload-lists",
-            partial(made.upload, "lists", campaign.limits),
-            body=campaign.limits.size + _FORM_BYTES,
-            **upload,
+        *(
+            guarded(_STEP.replace("{step}", name), endpoint, methods=["POST"], **settings)
+            for name, (endpoint, settings) in steps.items()
         ),
-        step("discard", made.discard),
         *closing,
     ]
 
@@ -559,16 +559,7 @@ def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
 
 
 def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:
-    log = [
-        GradingEvent(
-            judgement_tables.to_time(row["time"]),
-            row["grader"],
-            row["event"],
-            row.get("query", ""),
-            row.get("candidate", ""),
-        )
-        for row in events_of(session, opened)
-    ]
+    log = [judgement_tables.event_of(row) for row in events_of(session, opened)]
     names = sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1]))
     works = rater_agreement.grader_work(judged, log, names)
     rows = []

@@ -229,7 +229,7 @@ def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, reada
     size, folders = 10 * limits.size, tuple(readable)
     confines = Confines(limits.seconds, memory=limits.memory, file_size=size, writable=(str(place),), readable=folders)
     try:
-        with Confinement(modules=["..graders.pooling"]) as confinement:
+        with Confinement(modules=[".archives"]) as confinement:
             return confinement.run(job, task, confines)
     except JobError as error:
         raise PlanError(str(error).replace(f"{place.as_posix()}/", "")) from None

@@ -146,22 +146,37 @@ class Rounds:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._open = open_rounds(service)
+        self._counted: tuple[str, dt.datetime, dt.datetime, list[dict[str, Any]]] | None = None
 
     def get(self, name: str) -> OpenRound | None:
         """Return a round by name; None if there is none."""
         if name not in self._open:
-            self._look()
+            self.all()
         return self._open.get(name)
 
     def all(self) -> list[OpenRound]:
         """Return all rounds."""
-        self._look()
-        return list(self._open.values())
-
-    def _look(self) -> None:
         for config in planned_rounds(self._service):
             if config.name not in self._open:
                 self._open[config.name] = load_round(self._service, config)
+        return list(self._open.values())
+
+    def seen_by(self, viewer: Viewer | None) -> list[dict[str, Any]]:
+        """Return the progress of open public rounds, and of all open ones for viewers who may grade.
+
+        It is shown on busy pages, and counted again every few seconds.
+        """
+        _, database = self._service.demand_campaign()
+        now, state, counted = self._service.clock(), database.page_state(), self._counted
+        if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:
+            rounds = self.all()
+            with database.read() as session:
+                listed = [progress_of(session, opened) for opened in rounds if not is_closed(session, opened, now)]
+            times = [time for opened in rounds for time in (opened.config.opens, opened.config.closes) if time]
+            until = min([now + COUNTED_FOR, *(time for time in times if time > now)])
+            counted = self._counted = state, now, until, listed
+        may_grade = viewer is not None and viewer.may("grader")
+        return [summary for summary in counted[3] if summary["public"] or may_grade]
 
 
 def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
@@ -288,7 +303,7 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
     for number, assigned in pages.items():
         if not all(is_done(row, listen) for row in assigned):
             return number
-    new = _training(session, opened, participation) or _given(session, opened, participation, now)
+    new = next_pairs(session, opened, participation, now)
     if not new:
         return None
     number = max(pages, default=0) + 1
@@ -300,26 +315,19 @@ def open_page(session: Session, opened: OpenRound, participation: Participation,
     return number
 
 
-def has_more(session: Session, opened: OpenRound, participation: Participation, now: dt.datetime) -> bool:
-    """True if there is more to judge for a grader who has finished all pages."""
-    return bool(_training(session, opened, participation) or _given(session, opened, participation, now))
+def next_pairs(
+    session: Session, opened: OpenRound, participation: Participation, now: dt.datetime
+) -> list[tuple[StoredPair, bool]]:
+    """Return what a grader who has finished all pages judges next, and whether it is a hidden repeat.
 
-
-def _training(session: Session, opened: OpenRound, participation: Participation) -> list[tuple[StoredPair, bool]]:
-    """Return the next query of the training, if any is left."""
+    First the queries of the training, then the least judged pairs of a query that the grader has not seen, or repeats.
+    """
     had = {row.pair_id for row in participation.assignments}
     training = select(StoredPair).where(StoredPair.round_id == opened.id, StoredPair.training).order_by(StoredPair.id)
     left = [pair for pair in session.scalars(training) if pair.id not in had]
     # Graders who have started are not sent back to the training.
-    if not left or any(not assignment.pair.training for assignment in participation.assignments):
-        return []
-    return [(pair, False) for pair in left if pair.query == left[0].query]
-
-
-def _given(
-    session: Session, opened: OpenRound, participation: Participation, now: dt.datetime
-) -> Sequence[tuple[StoredPair, bool]]:
-    """Return the least judged pairs of a query that the grader has not seen, or hidden repeats."""
+    if left and all(assignment.pair.training for assignment in participation.assignments):
+        return [(pair, False) for pair in left if pair.query == left[0].query]
     rows = session.scalars(select(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)).all()
     pairs = {plan.Pair(row.query, row.candidate): row for row in rows}
     counted, config = counts(session, opened, now), opened.config
@@ -340,9 +348,8 @@ def _given(
 
 def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
     """Count judgements of each pair that are valid or recently assigned, by id."""
-    waiting = ~_done(opened), ~StoredAssignment.unplayable
-    held = and_(*waiting, Participation.withdrawn.is_(None), StoredAssignment.made > now - HELD)
-    return Counter(dict(_count(session, opened, or_(_counting(opened), held))))
+    held = and_(Participation.withdrawn.is_(None), StoredAssignment.made > now - HELD)
+    return Counter(dict(_count(session, opened, or_(_done(opened), held))))
 
 
 def _done(opened: OpenRound) -> ColumnElement[bool]:
@@ -351,17 +358,13 @@ def _done(opened: OpenRound) -> ColumnElement[bool]:
     return and_(StoredAssignment.broad.is_not(None), StoredAssignment.fine.is_not(None), heard)
 
 
-def _counting(opened: OpenRound) -> ColumnElement[bool]:
-    """SQL condition for assignments whose judgements count."""
-    return and_(_done(opened), ~StoredAssignment.unplayable)
-
-
 def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> list[tuple[int, int]]:
-    """Count assignments by pair, without repeats and training."""
+    """Count assignments by pair, without repeats, training and what cannot be played."""
     query = select(StoredAssignment.pair_id, func.count()).join(Participation)
     query = query.join(StoredPair, StoredAssignment.pair_id == StoredPair.id).group_by(StoredAssignment.pair_id)
-    counted = Participation.round_id == opened.id, ~StoredAssignment.repeat, ~StoredPair.training, which
-    return [(pair, number) for pair, number in session.execute(query.where(*counted))]
+    counted = ~StoredAssignment.repeat, ~StoredAssignment.unplayable, ~StoredPair.training, which
+    rows = session.execute(query.where(Participation.round_id == opened.id, *counted))
+    return [(pair, number) for pair, number in rows]
 
 
 def progress(session: Session, opened: OpenRound, participation: Participation) -> dict[str, float]:
@@ -381,7 +384,7 @@ def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
     config, most = opened.config, opened.config.graders_per_pair
     every = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     pairs = int(session.scalar(every) or 0)
-    counted = [number for _, number in _count(session, opened, _counting(opened))]
+    counted = [number for _, number in _count(session, opened, _done(opened))]
     judged, made = sum(number >= most for number in counted), sum(min(number, most) for number in counted)
     share = made / (pairs * most) if pairs else 1.0
     numbers = {"pairs": pairs, "judged": judged, "graders": most, "share": share}
@@ -392,25 +395,3 @@ def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
 def is_closed(session: Session, opened: OpenRound, now: dt.datetime) -> bool:
     """True if a round was closed, or is not open at the given time."""
     return session.get_one(Round, opened.id).closed is not None or not opened.is_open(now)
-
-
-class OpenRoundsProgress:
-    """Progress of the open rounds for busy pages; recomputed every few seconds."""
-
-    def __init__(self, service: Service, rounds: Rounds) -> None:
-        self._service, self._rounds = service, rounds
-        self._counted: tuple[str, dt.datetime, dt.datetime, list[dict[str, Any]]] | None = None
-
-    def seen_by(self, viewer: Viewer | None) -> list[dict[str, Any]]:
-        """Return the progress of public rounds, and of all rounds for viewers who may grade."""
-        _, database = self._service.demand_campaign()
-        now, state, counted = self._service.clock(), database.page_state(), self._counted
-        if counted is None or counted[0] != state or not counted[1] <= now < counted[2]:
-            rounds = self._rounds.all()
-            with database.read() as session:
-                listed = [progress_of(session, opened) for opened in rounds if not is_closed(session, opened, now)]
-            times = [time for opened in rounds for time in (opened.config.opens, opened.config.closes) if time]
-            until = min([now + COUNTED_FOR, *(time for time in times if time > now)])
-            counted = self._counted = state, now, until, listed
-        may_grade = viewer is not None and viewer.may("grader")
-        return [summary for summary in counted[3] if summary["public"] or may_grade]

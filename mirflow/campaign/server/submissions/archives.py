@@ -1,4 +1,7 @@
-"""Unpacking of uploads: names are checked before anything is written, and sizes are enforced while unpacking."""
+"""Unpacking of uploads: names are checked before anything is written, and sizes are enforced while unpacking.
+
+The jobs that unpack and pool the lists of systems for a round of grading, in a child process with limits, are here too.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import tarfile
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,10 +22,13 @@ from pathlib import Path, PurePosixPath
 from tokenize import TokenError
 from typing import IO, Any
 
-from ....errors import AnnotationError
+from ....errors import AnnotationError, GradingError, clean_text
 from ....readers.content import is_hidden
 from ....store.cells import is_device
 from ...file import Limits
+from ...grading.pool import pool, read_rankings, write_pool
+from ...grading.query_draw import read_pieces, read_queries
+from .confinement import SendMessage
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.xz", ".txz", ".tar.bz2", ".tbz2")  # suffixes of supported archives
 MAX_NAME, MAX_PART = 1000, 255  # limits for a path in characters, and for each of its parts in bytes
@@ -297,3 +303,41 @@ def _open_regular(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
     if file is None:
         raise ArchiveError(f"{info.name!r} is not a regular file")
     return file
+
+
+def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Unpack lists of systems. `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and allowed
+    ``suffixes``. Returns: ``files`` (their number) and ``refused`` (rows of names and reasons).
+    """
+    sent = [(name, Path(path)) for name, path in task["sent"]]
+
+    def fits(name: str) -> str:
+        path = PurePosixPath(name)
+        if path.suffix.lower() not in task["suffixes"]:
+            return f"has an unsupported suffix: choose from {', '.join(task['suffixes'])}"
+        if len(path.parts) > 2 or "{" in name or "}" in name:
+            return "does not match SYSTEM.csv or SYSTEM/QUERY.txt"
+        return ""
+
+    try:
+        unpacked = unpack(sent, Path(task["out"]), Limits.model_validate(task["limits"]), fits)
+    except ArchiveError as error:
+        name = clean_text(sent[0][0]) if len(sent) == 1 else "the upload"
+        raise GradingError(f"{name} {error.message}") from None
+    refused = [[clean_text(path), clean_text(why)] for path, why in unpacked.refused]
+    return {"files": len(unpacked.files), "refused": refused}
+
+
+def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
+    """Pool lists of systems. `task`: ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``,
+    ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None),
+    ``secret``, and ``out`` (path of the table).
+    """
+    queries = read_queries(task["queries"])
+    pieces = read_pieces(task["pieces"], task["column"]) if task["pieces"] else None
+    names = () if pieces is None else pieces.names
+    rankings = read_rankings(task["lists"], queries, names, trusted=task["trusted"])
+    heard = read_pieces(task["queries"], "query").values(task["judged_as"]) if task["judged_as"] else {}
+    pooled = pool(rankings, queries, task["top"], task["secret"], pieces=pieces, same=task["same"], judged_as=heard)
+    write_pool(pooled, task["out"])
+    return {"pairs": len(pooled.pairs)}

@@ -40,8 +40,8 @@ JOBS: Mapping[str, str] = {
     "score": ".scoring:score_job",
     "release": ".scoring:release_job",
     "publish": ".scoring:publish_job",
-    "lists": "..graders.pooling:lists_job",
-    "pool": "..graders.pooling:pool_job",
+    "lists": ".archives:lists_job",
+    "pool": ".archives:pool_job",
 }
 # Modules that jobs of submissions need, imported once.
 PRELOADED = (

@@ -154,6 +154,12 @@ class Claims:
             if mine.worker == self.name:
                 mine.worker, mine.lease = "", None
 
+    def end(self, session: Session, mine: Submission, event: Event, reason: str = "") -> None:
+        """Set the last state of a submission, and announce it."""
+        mine.state, mine.reason, mine.finished = event, reason, self.service.clock()
+        announce(session, self.campaign, mine, event, mine.finished)
+        self.service.audit.record(self.name, event, submission=mine.id, system=mine.name)
+
     def _count_try(self, row: Submission, error: JobError) -> None:
         """Handle a job that ended without a result: retry a few times, since it may have been killed by chance."""
         _LOG.warning("submission %s: %s", row.id, error)
@@ -161,34 +167,32 @@ class Claims:
             return
         last = row.tries + 1 >= TRIES
         with self.finishing(row) as (session, mine):
-            mine.tries = row.tries + 1
-            mine.state = _BEFORE[row.state]
+            mine.tries, mine.state = row.tries + 1, _BEFORE[row.state]
             if last:
-                event: Event = "refused" if row.state == "checking" else "failed"
-                mine.state, mine.reason, mine.finished = event, f"it {error}", self.service.clock()
-                announce(session, self.campaign, mine, event, mine.finished)
-                self.service.audit.record(self.name, mine.state, submission=mine.id, system=mine.name)
+                self.end(session, mine, "refused" if row.state == "checking" else "failed", f"it {error}")
         if last:
             self._set_aside(row)
+
+    def claimed(self, session: Session, row: Submission) -> Submission:
+        """Return the stored row of a submission, if this worker still holds the claim."""
+        mine = session.get_one(Submission, row.number)
+        if mine.worker != self.name or mine.state != row.state:
+            raise LostClaimError(row.id)
+        return mine
 
     def beat(self, row: Submission) -> bool:
         """Renew the claim from time to time; False if the worker has to stop."""
         if time.monotonic() - self._beaten > self.lease.total_seconds() / 5:
             self._beaten = time.monotonic()
             with self.database.write() as session:
-                mine = session.get_one(Submission, row.number)
-                if mine.worker != self.name or mine.state != row.state:
-                    raise LostClaimError(row.id)
-                mine.lease = self.service.clock() + self.lease
+                self.claimed(session, row).lease = self.service.clock() + self.lease
         return not self.stopped.is_set()
 
     @contextmanager
     def finishing(self, row: Submission) -> Iterator[tuple[Session, Submission]]:
         """A transaction that ends a step, if this worker still holds the claim."""
         with self.database.write() as session:
-            mine = session.get_one(Submission, row.number)
-            if mine.worker != self.name or mine.state != row.state:
-                raise LostClaimError(row.id)
+            mine = self.claimed(session, row)
             mine.worker, mine.lease = "", None
             yield session, mine
             if mine.state not in _BEFORE:
@@ -220,10 +224,7 @@ class Claims:
                 session.add(Scored(submission_id=row.number, split=name, rules=rules, date=now))
             return
         with self.finishing(row) as (session, mine):
-            mine.state, mine.finished = "failed", self.service.clock()
-            mine.reason = _UNTOLD.format(split=name) if split.hidden else f"{name}: {error}"
-            announce(session, self.campaign, mine, "failed", mine.finished)
-            self.service.audit.record(self.name, "failed", submission=mine.id, system=mine.name)
+            self.end(session, mine, "failed", _UNTOLD.format(split=name) if split.hidden else f"{name}: {error}")
         self._set_aside(row)
 
     def _set_aside(self, row: Submission) -> None:

@@ -172,21 +172,10 @@ def mark_failed(row: Notification, error: str, now: dt.datetime, *, final: bool 
     if row.sent is not None:
         return False
     row.error = error[:500]
-    row.due = now + wait_after(row.tries)
+    row.due = now + min(LONGEST_WAIT, FIRST_WAIT * int(4 ** min(row.tries - 1, 10)))
     if final or now - row.date >= GIVEN_UP:
         row.lost = now
     return row.lost is not None
-
-
-def wait_after(tries: int) -> dt.timedelta:
-    """Return the time until the next attempt.
-
-    Examples
-    --------
-    >>> [wait_after(tries).total_seconds() for tries in (1, 2, 3, 4, 50)]
-    [10.0, 40.0, 160.0, 640.0, 21600.0]
-    """
-    return min(LONGEST_WAIT, FIRST_WAIT * int(4 ** min(tries - 1, 10)))
 
 
 def _waiting(channel: Channel) -> tuple[ColumnElement[bool], ...]:
@@ -237,6 +226,18 @@ class DeliveryError(MirflowError):
         super().__init__(message)
 
 
+@contextmanager
+def _reaching(host: str | None) -> Iterator[None]:
+    """Report that a host cannot be reached; it is all that is named, as an address may contain a secret."""
+    try:
+        yield
+    except ssl.SSLCertVerificationError as error:
+        raise DeliveryError(f"{host}: its certificate is not valid: {error.verify_message}") from None
+    except (HTTPException, OSError) as error:  # as are those of smtplib
+        reason = one_line(str(error) or type(error).__name__)
+        raise DeliveryError(f"{host}: cannot be reached, or the connection was lost: {reason}") from None
+
+
 class WebhookCourier:
     """Requests to the webhook, signed according to Standard Webhooks 1.0.
 
@@ -284,17 +285,10 @@ class WebhookCourier:
         timer = threading.Timer(MOST_SECONDS, cut)  # even if data still arrive
         timer.daemon = True
         timer.start()
-        # The URL may contain a secret: messages name only the host.
         try:
-            connection.request("POST", path, body.encode(), headers)
-            status = connection.getresponse().status
-        except ssl.SSLCertVerificationError as error:
-            raise DeliveryError(f"{url.hostname}: its certificate is not valid: {error.verify_message}") from None
-        except (HTTPException, OSError) as error:
-            reason = str(error) or type(error).__name__
-            raise DeliveryError(
-                f"{url.hostname}: cannot be reached, or the connection was lost: {one_line(reason)}"
-            ) from None
+            with _reaching(url.hostname):
+                connection.request("POST", path, body.encode(), headers)
+                status = connection.getresponse().status
         finally:
             timer.cancel()
             connection.close()
@@ -316,32 +310,27 @@ class MailCourier:
         """Send a message; errors do not quote the address, since organisers read them."""
         mail, context, server = self._mail, ssl.create_default_context(), self._mail.server
         port = mail.port or _PORTS[mail.encryption]
-        try:
-            if mail.encryption == "tls":
-                opened: smtplib.SMTP = smtplib.SMTP_SSL(server, port, timeout=SECONDS, context=context)
-            else:
-                opened = smtplib.SMTP(server, port, timeout=SECONDS)
-            with opened as connection:
-                if mail.encryption == "starttls":
-                    connection.starttls(context=context)
-                if mail.user:
-                    connection.login(mail.user, self._password)
-                connection.send_message(message.as_mail(mail.sender, self._account_url), mail.sender, [message.address])
-        except smtplib.SMTPRecipientsRefused as error:
-            code = next((code for code, _ in error.recipients.values()), 0)
-            raise DeliveryError(f"{server}: refuses the account's address ({code})", final=code >= 500) from None
-        except smtplib.SMTPResponseException as error:
-            text = error.smtp_error
-            text = text.decode(errors="replace") if isinstance(text, bytes) else text
-            text = re.sub(re.escape(message.address), "ADDRESS", one_line(text), flags=re.IGNORECASE)
-            raise DeliveryError(f"{server}: answers {error.smtp_code}: {text}") from None
-        except ssl.SSLCertVerificationError as error:
-            raise DeliveryError(f"{server}: its certificate is not valid: {error.verify_message}") from None
-        except (smtplib.SMTPException, OSError) as error:
-            reason = str(error) or type(error).__name__
-            raise DeliveryError(
-                f"{server}: cannot be reached, or the connection was lost: {one_line(reason)}"
-            ) from None
+        sent = message.as_mail(mail.sender, self._account_url)
+        with _reaching(server):
+            try:
+                if mail.encryption == "tls":
+                    opened: smtplib.SMTP = smtplib.SMTP_SSL(server, port, timeout=SECONDS, context=context)
+                else:
+                    opened = smtplib.SMTP(server, port, timeout=SECONDS)
+                with opened as connection:
+                    if mail.encryption == "starttls":
+                        connection.starttls(context=context)
+                    if mail.user:
+                        connection.login(mail.user, self._password)
+                    connection.send_message(sent, mail.sender, [message.address])
+            except smtplib.SMTPRecipientsRefused as error:
+                code = next((code for code, _ in error.recipients.values()), 0)
+                raise DeliveryError(f"{server}: refuses the account's address ({code})", final=code >= 500) from None
+            except smtplib.SMTPResponseException as error:
+                text = error.smtp_error
+                text = text.decode(errors="replace") if isinstance(text, bytes) else text
+                text = re.sub(re.escape(message.address), "ADDRESS", one_line(text), flags=re.IGNORECASE)
+                raise DeliveryError(f"{server}: answers {error.smtp_code}: {text}") from None
 
 
 Courier = WebhookCourier | MailCourier
@@ -380,9 +369,9 @@ class Sender:
 
     def step(self) -> bool:
         """Try to deliver the message that is due first; False if none is due."""
+        due = select(Notification.id).where(*_waiting(self.channel), Notification.due <= self.service.clock())
         with self.database.read() as session:
-            waiting = _waiting(self.channel), Notification.due <= self.service.clock()
-            if session.scalar(select(Notification.id).where(*waiting[0], waiting[1]).limit(1)) is None:
+            if session.scalar(due.limit(1)) is None:
                 return False
         with self.database.write() as session:
             message = claim(session, self.service, self.channel, self.service.clock())

@@ -143,7 +143,11 @@ def release(
                 row.value, row.low, row.high = exact
             elif value["value"] is not None:
                 row.true_value, row.true_low, row.true_high = exact
-                best = _best(session, submission, row)
+                # Private and withdrawn submissions count: the team knows their scores and could otherwise exploit them.
+                same = Released.split == name, Released.evaluation == evaluation, Released.metric == row.metric
+                of_team = select(Released.value).join(Submission).where(Submission.team == submission.team, *same)
+                known = [score for score in session.scalars(of_team) if score is not None]
+                best = (min if row.lower_is_better else max)(known, default=None)
                 row.value = climb(value["value"], best, split, lower_is_better=row.lower_is_better)
                 row.improved = row.value is not None
             session.add(row)
@@ -158,19 +162,6 @@ def _same(
     """Conditions for what a submission has on a split by a metric."""
     place = table.split == split, table.evaluation == evaluation, table.metric == metric
     return (table.submission_id == number, *place)
-
-
-def _best(session: Session, submission: Submission, row: Released) -> float | None:
-    """Return the team's best released score by the same metric.
-
-    Private and withdrawn submissions count: the team knows their scores and could otherwise exploit them.
-    """
-    same = Released.split == row.split, Released.evaluation == row.evaluation, Released.metric == row.metric
-    released = select(Released.value).join(Submission).where(Submission.team == submission.team, *same)
-    values = [value for value in session.scalars(released) if value is not None]
-    if not values:
-        return None
-    return min(values) if row.lower_is_better else max(values)
 
 
 def rivals(session: Session, submission: Submission, split: str) -> dict[str, dict[Relation, Submission]]:

@@ -120,7 +120,7 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
             raise
     remove(Path(task["scratch"], task["split"]))
     for report in reports:
-        write_content(_kept_scores(task, report.plan.name), report.content)
+        write_content(Path(task["scratch"], task["split"], f"{report.plan.name}.scores"), report.content)
     remove(journal.folder)
     # Files for tracks of other splits have no reference here.
     counts = {report.plan.name: {**report.status, Status.missing_reference: 0} for report in reports}
@@ -131,10 +131,6 @@ def score_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     return {"tracks": {name: sum(status.values()) for name, status in counts.items()}, "causes": causes}
 
 
-def _kept_scores(task: Mapping[str, Any], evaluation: str) -> Path:
-    return Path(task["scratch"], task["split"], f"{evaluation}.scores")
-
-
 def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Join the scores of a system to the store of a split, and compare it with others.
 
@@ -142,10 +138,11 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Returns: ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
     campaign, system = Campaign.of(task["campaign"]), str(task["system"])
-    places = {evaluation.name: _kept_scores(task, evaluation.name) for evaluation in campaign.evaluations}
+    kept = Path(task["scratch"], task["split"])
+    places = {evaluation.name: kept / f"{evaluation.name}.scores" for evaluation in campaign.evaluations}
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
     if not new:  # they were removed: the worker computes them again
-        raise StoreError(f"{Path(task['scratch'], task['split'])}: no scores of {system!r} are kept here")
+        raise StoreError(f"{kept}: no scores of {system!r} are kept here")
     for name, content in new.items():
         if (content.name, content.systems) != (name, (system,)):
             raise StoreError(f"{places[name]}: contains scores of {content.name} and {', '.join(content.systems)}")
@@ -163,18 +160,13 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         name: dataset_of(loaded(joined[name].part([system, *_known(joined[name], task["others"].get(name, ()))])))
         for name in sorted(new)
     }
-    return {
-        "values": {name: values_of(ds, system) for name, ds in scored.items()},
-        "comparisons": {
-            name: _comparisons(scored[name], system, others) for name, others in task["others"].items() if name in new
-        },
-    }
-
-
-def _comparisons(ds: Any, system: str, others: Iterable[str]) -> dict[str, dict[str, Any]]:
-    scored = [other for other in others if other in ds["system"].values]
-    compared = {other: compare_pair(ds, system, other, headline_metrics(ds)[0]) for other in scored}
-    return {other: {**row, "asked": ds.sizes["track"]} for other, row in compared.items() if row is not None}
+    comparisons: dict[str, dict[str, Any]] = {name: {} for name in task["others"] if name in new}
+    for name, compared in comparisons.items():
+        ds = scored[name]
+        for other in task["others"][name]:
+            row = compare_pair(ds, system, other, headline_metrics(ds)[0]) if other in ds["system"].values else None
+            compared |= {} if row is None else {other: {**row, "asked": ds.sizes["track"]}}
+    return {"values": {name: values_of(ds, system) for name, ds in scored.items()}, "comparisons": comparisons}
 
 
 def _known(content: GroupContent, systems: Iterable[str]) -> list[str]:

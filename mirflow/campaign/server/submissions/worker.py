@@ -7,7 +7,6 @@ worker, with the same result. A submission counts as scored from the transaction
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 import logging
@@ -31,8 +30,7 @@ from ....store.generations import remove, target_of
 from ...file import demand_unedited, split_root
 from ..service import Service
 from .confinement import Confinement, JobLimitError, JobRefusedError, StoppedError, SystemTroubleError, lacks
-from .jobs import LEASE, Claims, Jobs, LostClaimError, check_confines, read_beside, references_of, reporting
-from .notifications import announce
+from .jobs import Claims, Jobs, check_confines, read_beside, references_of, reporting
 from .releases import judge, release, rivals
 from .submission_tables import PublicCopy, RulesVersion, Scored, Submission, Trouble
 from .uploads import sweep
@@ -46,9 +44,9 @@ _LOG = logging.getLogger("mirflow.worker")
 class Worker:
     """A worker of a campaign. `name`: unique name of this worker; empty: host, process and a random part."""
 
-    def __init__(self, service: Service, name: str = "", lease: dt.timedelta = LEASE) -> None:
+    def __init__(self, service: Service, name: str = "") -> None:
         self.service = service
-        self.claims = Claims(service, name, lease)
+        self.claims = Claims(service, name)
         self.jobs = Jobs(self.claims)
         self.publication = Publication(self.claims, self.jobs)
         self.campaign, self.database, self.path = self.claims.campaign, self.claims.database, self.claims.path
@@ -289,9 +287,8 @@ class Publication:
             if not self._release_split(row, split):
                 return
         with self.claims.finishing(row) as (session, mine):
-            mine.state, mine.finished, mine.tries = "scored", self.service.clock(), 0
-            announce(session, self.campaign, mine, "scored", mine.finished)
-            self.service.audit.record(self.claims.name, "scored", submission=mine.id, system=mine.name)
+            mine.tries = 0
+            self.claims.end(session, mine, "scored")
         remove(self.service.folder_of("submissions") / row.id)
 
     def _release_split(self, row: Submission, name: str) -> bool:
@@ -321,10 +318,7 @@ class Publication:
             (self.jobs.scratch(row) / f"{name}.json").unlink(missing_ok=True)
             raise
         with self.database.write() as session:
-            mine = session.get_one(Submission, row.number)
-            if mine.worker != self.claims.name or mine.state != row.state:
-                raise LostClaimError(row.id)
-            now = self.service.clock()
+            mine, now = self.claims.claimed(session, row), self.service.clock()
             release(session, mine, name, split, result["values"], self.campaign.rules, now)
             session.flush()
             judge(session, mine, name, split, against, result["comparisons"])
