@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from .readers.jams_writing import to_jams as to_jams
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
-    from .readers.user_formats import declare_reader as declare_reader
+    from .readers.sources import declare_reader as declare_reader
     from .reports.checked_files import check as check
     from .reports.error_budgets import losses as losses
     from .reports.figures.canvas import plot as plot
@@ -112,7 +112,7 @@ _HOMES = {
         "readers.jams_writing": ("to_jams",),
         "readers.label_maps": ("read_label_map",),
         "readers.midi": ("to_midi",),
-        "readers.user_formats": ("declare_reader",),
+        "readers.sources": ("declare_reader",),
         "reports.checked_files": ("check",),
         "reports.error_budgets": ("losses",),
         "reports.figures.canvas": ("plot",),

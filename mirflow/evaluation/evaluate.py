@@ -737,7 +737,7 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
     sources: dict[str, TableSource] = {}
-    for key in open_table(str(path), reading, str(path)).keys:
+    for key in open_table(str(path), reading, str(path)).of_key:
         if key.track in sources:
             raise AnnotationError(f"holds several annotations of track {key.track!r}; write a pipeline", path=path)
         sources[key.track] = TableSource(str(path), RowKey(*key), reading, str(path))

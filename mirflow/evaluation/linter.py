@@ -348,7 +348,7 @@ def _with_defaults(options: Mapping[str, Any], task: str | None, convention: str
 def _check_table(path: Path, task: str, settings: _Settings) -> Iterator[FileCheck]:
     reading, name = _reading(task, settings.options), str(path)
     try:
-        keys = list(open_table(name, reading, name).keys)
+        keys = list(open_table(name, reading, name).of_key)
     except AnnotationError as error:
         yield FileCheck(name, (FileProblem("error", "unreadable", error.message, error.line),))
         return

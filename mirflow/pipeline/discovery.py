@@ -460,7 +460,7 @@ def _rows_of_tables(
             if tracks is None or reading.format_of(match.path) not in WHOLE:
                 sources = spread_table(match, reading)
             else:  # of a whole matrix, only for tracks of the other side
-                keys, known = open_table(match.path, reading, match.name).keys, set(tracks)
+                keys, known = open_table(match.path, reading, match.name).of_key, set(tracks)
                 alike = call_alike((key.track for key in keys), tracks)
                 sources = spread_table(match, reading, [own for own, theirs in alike.items() if theirs in known])
             if side.annotator not in wanted:

@@ -57,7 +57,7 @@ class HeldAnnotation:
         task = self.tasks[0]
         with suppress(AnnotationError):
             reading = Reading.of(task, columns=self.columns.get(task, {}))
-            return list(dict.fromkeys(key.track for key in open_table(str(path), reading, path.name).keys))
+            return list(dict.fromkeys(key.track for key in open_table(str(path), reading, path.name).of_key))
         return []
 
 
@@ -101,11 +101,11 @@ def annotations_in_text(
         declared = {} if matrix else declared
         with suppress(AnnotationError):
             table = open_table(str(path), Reading.of(task, columns=declared), path.name)
-            often = matrix or len(values) > len(table.keys)
+            often = matrix or len(values) > len(table.of_key)
             # Of a track with times there are several rows, and with several tags; else there is one.
-            if often != bool({"time", "start"} & columns.keys() or task == "tagging") or len(table.keys) < 1 + often:
+            if often != bool({"time", "start"} & columns.keys() or task == "tagging") or len(table.of_key) < 1 + often:
                 continue
-            samples = [table.read(key)[0] for key in [*table.keys][:3]]
+            samples = [table.read(key)[0] for key in [*table.of_key][:3]]
             if not any(is_plausible(one, task) for one in samples if len(one)):
                 continue
             held = found.setdefault(frozenset(columns.values() or shares), HeldAnnotation())
@@ -198,9 +198,9 @@ def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] =
             for columns in choices:
                 with suppress(AnnotationError):
                     table = open_table(str(path), Reading.of(task, columns=columns), path.name)
-                    if not isinstance(table, ParquetTable) or not table.keys:
+                    if not isinstance(table, ParquetTable) or not table.of_key:
                         continue
-                    sample = table.read(next(iter(table.keys)))[0]
+                    sample = table.read(next(iter(table.of_key)))[0]
                     if not len(sample):
                         continue
                     paths = frozenset(leaf.path for leaf in table.leaves.values())

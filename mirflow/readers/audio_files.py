@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,21 @@ class FileSignal:
             if not self._frames:
                 raise InvalidAnnotationError("holds no samples", path=self.name)
             self._held = _nothing(self._channels)
-            self._demand_whole(file)
+            for found in _PROMISE.finditer(file.extra_info):
+                promised, held = int(found["promised"]), int(found["held"])
+                # Some programs include the 8 bytes of the container's header, or a padding byte.
+                slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
+                if slack < promised - held and promised < _LENGTH_UNKNOWN:
+                    message = f"is truncated: its header says {promised} bytes, the file has {held}"
+                    raise UnreadableError(message, path=self.name)
+            from soundfile import SoundFileError
+
+            missing = True
+            with suppress(SoundFileError):  # of compressed files, the last samples are decoded
+                file.seek(self._frames - 1)
+                missing = not len(file.read(1))
+            if missing:
+                raise UnreadableError(f"is truncated: its header says {self._at(self._frames)}", path=self.name)
 
     @property
     def rate(self) -> float:
@@ -118,25 +133,6 @@ class FileSignal:
             return SoundFile(local_path(self.path, self.name))
         except (SoundFileError, TypeError) as error:  # TypeError: the encoding of a .raw file is unknown
             raise UnreadableError(f"cannot be read as audio: {_reason(error)}", path=self.name) from None
-
-    def _demand_whole(self, file: Any) -> None:
-        """Raise if the file holds less than its header promises; of compressed files, the last samples are decoded."""
-        for found in _PROMISE.finditer(file.extra_info):
-            promised, held = int(found["promised"]), int(found["held"])
-            # Some programs include the 8 bytes of the container's header, or a padding byte.
-            slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
-            if slack < promised - held and promised < _LENGTH_UNKNOWN:
-                message = f"is truncated: its header says {promised} bytes, the file has {held}"
-                raise UnreadableError(message, path=self.name)
-        from soundfile import SoundFileError
-
-        try:
-            file.seek(self._frames - 1)
-            missing = not len(file.read(1))
-        except SoundFileError:
-            missing = True
-        if missing:
-            raise UnreadableError(f"is truncated: its header says {self._at(self._frames)}", path=self.name)
 
     def _at(self, frame: int) -> str:
         return f"{frame / self._rate:.3f} s"

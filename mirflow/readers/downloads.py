@@ -197,41 +197,37 @@ def _download(file: RemoteFile) -> Path:
         if time.monotonic() < until:
             raise UnreadableError(message)
     try:
-        return _download_now(file)
+        try:
+            import obstore
+
+            client = client_of(file.kind, file.host)
+        except ImportError:
+            raise UnreadableError(NEEDED) from None
+        for attempt in range(1, _BREAKS + 1):
+            try:
+                answer = patiently(lambda: obstore.get(client, file.key))
+                now = file._replace(stamp=stamp_of(answer.meta))
+                copy = _copy_of(now)
+                _keep(copy, answer.stream(min_chunk_size=1))
+                if now != file and file.stamp.startswith(_UNKNOWN):
+                    _other_stamps[file] = copy
+                    while len(_other_stamps) > _MOST_OTHERS:
+                        _other_stamps.pop(next(iter(_other_stamps)), None)
+                return copy
+            except FileNotFoundError:
+                raise UnreadableError(f"{_UNREAD}it is gone") from None
+            except (OSError, UnreadableError):
+                raise
+            except Exception as error:
+                if attempt == _BREAKS or "body error" not in str(error):
+                    raise UnreadableError(f"{_UNREAD}{reason_of(error)}") from None
+        raise AssertionError
     except UnreadableError as error:
         failed = time.monotonic() + _PAUSE, error.message
         _failures[file] = failed
         if error.message.removeprefix(_UNREAD) in SILENCES:
             _failures[host] = failed
         raise
-
-
-def _download_now(file: RemoteFile) -> Path:
-    try:
-        import obstore
-
-        client = client_of(file.kind, file.host)
-    except ImportError:
-        raise UnreadableError(NEEDED) from None
-    for attempt in range(1, _BREAKS + 1):
-        try:
-            answer = patiently(lambda: obstore.get(client, file.key))
-            now = file._replace(stamp=stamp_of(answer.meta))
-            copy = _copy_of(now)
-            _keep(copy, answer.stream(min_chunk_size=1))
-            if now != file and file.stamp.startswith(_UNKNOWN):
-                _other_stamps[file] = copy
-                while len(_other_stamps) > _MOST_OTHERS:
-                    _other_stamps.pop(next(iter(_other_stamps)), None)
-            return copy
-        except FileNotFoundError:
-            raise UnreadableError(f"{_UNREAD}it is gone") from None
-        except (OSError, UnreadableError):
-            raise
-        except Exception as error:
-            if attempt == _BREAKS or "body error" not in str(error):
-                raise UnreadableError(f"{_UNREAD}{reason_of(error)}") from None
-    raise AssertionError
 
 
 def _keep(copy: Path, chunks: BytesStream) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -147,13 +146,14 @@ def parse_files(
         for file, found in table.annotations(words, own_names, odd):
             place = int(held[file])
             if found.account:
-                found = with_advised_remarks(found, reading, partial(_read_again, data[place], names[place]))
+
+                def read_again(other: Reading, content: bytes = data[place], name: str = names[place]) -> Annotation:
+                    annotation = parse_file(content, other, other.format or "txt", name)
+                    return other.with_labels(annotation)
+
+                found = with_advised_remarks(found, reading, read_again)
             single[place] = found
     return rows, single
-
-
-def _read_again(data: bytes, name: str, reading: Reading) -> Annotation:
-    return reading.with_labels(parse_file(data, reading, reading.format or "txt", name))
 
 
 @dataclass(frozen=True)
@@ -362,12 +362,30 @@ class Words:
         ]
         places, points, formed = _drop_point(digits)
         formed &= (length > points) & (length <= 8 * parts)
-        values = [_combined(part) for part in digits]
+        values = []
+        every_fourth = np.uint64(0x000000FF000000FF)
+        for part in digits:  # the numbers of eight digits each
+            pairs = part * np.uint64(10) + (part >> np.uint64(8))
+            high = (pairs & every_fourth) * np.uint64(100 + (1_000_000 << 32))
+            low = ((pairs >> np.uint64(16)) & every_fourth) * np.uint64(1 + (10_000 << 32))
+            values.append((high + low) >> np.uint64(32))
         whole = values[0] + values[1] * np.uint64(10**8)
         if parts > 2:
             formed &= values[2] <= _HIGHEST
             whole += values[2] * np.uint64(10**16)
-        numbers, plain = _divided(whole, places, formed)
+        # Divided by powers of ten; `plain` are the ones whose quotient is rounded as by `float`.
+        places = np.broadcast_to(places, whole.shape)
+        plain = formed & (whole < _EXACT) & (places < len(_POWERS))
+        numbers = whole / _POWERS[np.minimum(places, len(_POWERS) - 1)]
+        rest: Int = np.flatnonzero(formed & ~plain) if _EXTENDED else np.empty(0, dtype=np.int64)
+        if len(rest):
+            quotient = whole[rest].astype(np.longdouble) / _EXTENDED_POWERS[places[rest]]
+            rounded = quotient.astype(np.float64)
+            # Rounded to 64 bits first, what is now halfway between two numbers may have been above or below. Below a
+            # power of two, numbers are half as far apart as above.
+            offset, spacing = 4 * np.abs(quotient - rounded), np.spacing(rounded)
+            plain[rest] = (offset != 2 * spacing) & (offset != spacing)
+            numbers[rest] = rounded
         for place in np.flatnonzero(~plain).tolist():
             text = self.joined[self.start[words[place]] : end[place]]
             if b"_" not in text:  # which only `float` accepts between digits
@@ -447,32 +465,6 @@ def _drop_point(digits: list[Eights]) -> tuple[Int, Int, Bool]:
             own |= moved[part + 1] >> np.uint64(56)
     plain &= points <= 1
     return places.astype(np.int64), points, plain
-
-
-def _divided(whole: Eights, places: Int, formed: Bool) -> tuple[Float, Bool]:
-    """Integers divided by powers of ten, and the mask of the `formed` ones whose quotient is rounded as by `float`."""
-    places = np.broadcast_to(places, whole.shape)
-    exact = formed & (whole < _EXACT) & (places < len(_POWERS))
-    values = whole / _POWERS[np.minimum(places, len(_POWERS) - 1)]
-    rest: Int = np.flatnonzero(formed & ~exact) if _EXTENDED else np.empty(0, dtype=np.int64)
-    if len(rest):
-        quotient = whole[rest].astype(np.longdouble) / _EXTENDED_POWERS[places[rest]]
-        rounded = quotient.astype(np.float64)
-        # Rounded to 64 bits first, what is now halfway between two numbers may have been above or below. Below a power
-        # of two, numbers are half as far apart as above.
-        offset, spacing = 4 * np.abs(quotient - rounded), np.spacing(rounded)
-        exact[rest] = (offset != 2 * spacing) & (offset != spacing)
-        values[rest] = rounded
-    return values, exact
-
-
-def _combined(digits: Eights) -> Eights:
-    """The numbers of eight digits each."""
-    pairs = digits * np.uint64(10) + (digits >> np.uint64(8))
-    every_fourth = np.uint64(0x000000FF000000FF)
-    high = (pairs & every_fourth) * np.uint64(100 + (1_000_000 << 32))
-    low = ((pairs >> np.uint64(16)) & every_fourth) * np.uint64(1 + (10_000 << 32))
-    return (high + low) >> np.uint64(32)
 
 
 def _first_equal(numbers: Eights) -> Int:

@@ -71,7 +71,23 @@ def to_jams(
     for key in ("title", "artist"):
         setattr(jam.file_metadata, key, next((str(one.attrs[key]) for one in plain if one.attrs.get(key)), ""))
     for one in plain:
-        name = _namespace(one, task, namespace)
+        wanted = task
+        if wanted is None and not one.attrs.get("namespace") and one.attrs.get("task") is not None:
+            wanted = str(one.attrs["task"])  # noted by load()
+        name = namespace or (default_namespace(wanted) if wanted is not None else one.attrs.get("namespace"))
+        if name not in NAMESPACES:
+            holding = [space.name for space in NAMESPACES.values() if one.kind in space.kinds]
+            if not holding:
+                raise AnnotationError(f"JAMS has no namespace for annotations of kind {one.kind}")
+            what = "no JAMS namespace is given" if name is None else f"unknown JAMS namespace {name!r}"
+            raise AnnotationError(f"{what}; {one.kind} can be written as {', '.join(holding)}")
+        name = str(name)
+        if NAMESPACES[name].value == "position" and one.kind == "events":
+            name = "beat"
+        elif one.kind in ("series", "multipitch") and name in ("pitch_hz", "pitch_midi"):
+            name = "pitch_contour"
+        elif one.kind not in NAMESPACES[name].kinds:
+            raise AnnotationError(f"namespace {name!r} holds {NAMESPACES[name].kind}, not {one.kind}")
         written = jams.Annotation(name, time=0, duration=jam.file_metadata.duration)
         if one.attrs.get("annotator"):
             written.annotation_metadata.annotator = jams.JObject(id=str(one.attrs["annotator"]))
@@ -79,26 +95,6 @@ def to_jams(
             written.append(time=time, duration=duration, value=value, confidence=confidence)
         jam.annotations.append(written)
     return jam
-
-
-def _namespace(annotation: Annotation, task: str | None, namespace: str | None) -> str:
-    if task is None and not annotation.attrs.get("namespace"):
-        noted = annotation.attrs.get("task")  # by load()
-        task = None if noted is None else str(noted)
-    name = namespace or (default_namespace(task) if task is not None else annotation.attrs.get("namespace"))
-    if name not in NAMESPACES:
-        holding = [one for one, space in NAMESPACES.items() if annotation.kind in space.kinds]
-        if not holding:
-            raise AnnotationError(f"JAMS has no namespace for annotations of kind {annotation.kind}")
-        what = "no JAMS namespace is given" if name is None else f"unknown JAMS namespace {name!r}"
-        raise AnnotationError(f"{what}; {annotation.kind} can be written as {', '.join(holding)}")
-    if NAMESPACES[str(name)].value == "position" and annotation.kind == "events":
-        return "beat"
-    if annotation.kind in ("series", "multipitch") and name in ("pitch_hz", "pitch_midi"):
-        return "pitch_contour"
-    if annotation.kind not in NAMESPACES[str(name)].kinds:
-        raise AnnotationError(f"namespace {name!r} holds {NAMESPACES[str(name)].kind}, not {annotation.kind}")
-    return str(name)
 
 
 def observations_of(annotation: Annotation, namespace: str, duration: float) -> list[Observation]:
@@ -111,7 +107,16 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
     """
     kind = annotation.kind
     if kind == "patterns":
-        return list(_notes(annotation))
+        occurrences, notes = annotation.inner_counts
+        pattern, owner = rows_of(occurrences) + 1, rows_of(notes)
+        number = np.arange(len(notes)) - np.repeat(offsets_of(occurrences)[:-1], occurrences) + 1
+        columns = (annotation.columns["onset"], annotation.columns["pitch"], pattern[owner], number[owner])
+        # The namespace requires the morphetic pitch and the staff, which are unknown.
+        unknown, names = {"morph_pitch": 0, "staff": 0}, ("pattern_id", "occurrence_id")
+        return [
+            (onset, 0.0, {"midi_pitch": pitch, **unknown, **dict(zip(names, ids, strict=True))}, None)
+            for onset, pitch, *ids in zip(*(column.tolist() for column in columns), strict=True)
+        ]
     if kind == "tempo":
         tempi = annotation.columns["tempo"].tolist()
         strengths = annotation.columns.get("salience", np.full(len(tempi), np.nan)).tolist()
@@ -160,17 +165,6 @@ def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
         time, frequency = np.repeat(time, np.maximum(counts, 1)), held
     for moment, hertz in zip(time.tolist(), frequency.tolist(), strict=True):
         yield moment, 0.0, {"index": 0, "frequency": abs(hertz), "voiced": hertz > 0}, None
-
-
-def _notes(annotation: Annotation) -> Iterator[Observation]:
-    """Notes of patterns; the morphetic pitch and the staff, which the namespace requires, are unknown and set to 0."""
-    occurrences, notes = annotation.inner_counts
-    pattern, owner = rows_of(occurrences), rows_of(notes)
-    number = np.arange(len(notes)) - np.repeat(offsets_of(occurrences)[:-1], occurrences)
-    onsets, pitches = annotation.columns["onset"].tolist(), annotation.columns["pitch"].tolist()
-    for onset, pitch, p, o in zip(onsets, pitches, pattern[owner].tolist(), number[owner].tolist(), strict=True):
-        ids = {"pattern_id": p + 1, "occurrence_id": o + 1}
-        yield onset, 0.0, {"midi_pitch": pitch, "morph_pitch": 0, "staff": 0, **ids}, None
 
 
 def _number(label: str) -> float | str | None:

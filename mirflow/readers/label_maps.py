@@ -17,7 +17,6 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -89,24 +88,9 @@ class LabelMap:
         return [mapped.get(label, label if self.default is None else self.default) for label in labels], missing
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Vocabulary:
-    """A vocabulary that is compared by identity, as many annotations share a large one."""
-
-    texts: tuple[str, ...]
-
-    def __hash__(self) -> int:
-        return id(self.texts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Vocabulary) and self.texts is other.texts
-
-
-@lru_cache(maxsize=16)
-def _normal(vocabulary: _Vocabulary) -> tuple[str, ...]:
-    """Normal forms of a vocabulary; itself if all texts are normal."""
-    texts = vocabulary.texts
-    return texts if are_normal(texts) else tuple(map(normal_form, texts))
+_normal_forms: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+"""Vocabularies by their identity, as many annotations share a large one, and their texts in normal form."""
+_MOST_VOCABULARIES = 16
 
 
 def in_normal_form(annotation: Annotation) -> Annotation:
@@ -133,8 +117,14 @@ def in_normal_form(annotation: Annotation) -> Annotation:
         return annotation
     normal: Sequence[str]
     if isinstance(labels, CodedLabels):
-        vocabulary = _normal(_Vocabulary(labels.vocabulary))
-        if vocabulary is labels.vocabulary:
+        texts = labels.vocabulary
+        known, vocabulary = _normal_forms.get(id(texts), ((), ()))
+        if known is not texts:
+            vocabulary = texts if are_normal(texts) else tuple(map(normal_form, texts))
+            _normal_forms[id(texts)] = texts, vocabulary
+            for old in list(_normal_forms)[:-_MOST_VOCABULARIES]:
+                _normal_forms.pop(old, None)
+        if vocabulary is texts:
             return annotation
         normal = CodedLabels(vocabulary, labels.codes)
     elif are_normal(labels):

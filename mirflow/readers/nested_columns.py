@@ -231,30 +231,23 @@ def struct_columns(name: str, column: Any) -> dict[str, list[Any]]:
 
     The column is that of an Arrow table or a data frame of pandas or polars.
     """
-    array = _as_structs(column)
-    if array is None:
-        return {}
-    arrow = import_arrow(f"the column {name!r} of structs")
-    table = arrow.table({name: array})
+    if not hasattr(column, "type") and hasattr(column, "to_arrow"):  # polars
+        if not column.dtype.is_nested():
+            return {}
+        column = column.to_arrow()
+    elif not hasattr(column, "type"):
+        values = column if isinstance(column, list) else np.asarray(column)
+        if not isinstance(values, list) and values.dtype != object:
+            return {}
+        item: Any = next((one for one in values if one is not None and (not hasattr(one, "__len__") or len(one))), None)
+        inner = item[0] if isinstance(item, list) or getattr(item, "ndim", False) else item
+        if not isinstance(inner, dict):
+            return {}
+        arrow = import_arrow("a column of dicts")
+        try:
+            column = arrow.array(list(values), from_pandas=True)
+        except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError):
+            return {}  # mixed: not a column of annotations
+    table = import_arrow(f"the column {name!r} of structs").table({name: column})
     leaves = [leaf for leaf in leaves_of(table.schema) if leaf.parent]
     return {leaf.path: follow(table, leaf.path).to_pylist() for leaf in leaves}
-
-
-def _as_structs(column: Any) -> Any:
-    """An Arrow array of a column that may hold structs; None for other columns."""
-    if hasattr(column, "type"):
-        return column
-    if hasattr(column, "to_arrow"):  # polars
-        return column.to_arrow() if column.dtype.is_nested() else None
-    values = column if isinstance(column, list) else np.asarray(column)
-    if not isinstance(values, list) and values.dtype != object:
-        return None
-    item: Any = next((one for one in values if one is not None and (not hasattr(one, "__len__") or len(one))), None)
-    inner = item[0] if isinstance(item, list) or getattr(item, "ndim", False) else item
-    if not isinstance(inner, dict):
-        return None
-    arrow = import_arrow("a column of dicts")
-    try:
-        return arrow.array(list(values), from_pandas=True)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, arrow.ArrowNotImplementedError):
-        return None  # mixed: not a column of annotations

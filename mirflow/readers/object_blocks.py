@@ -67,25 +67,23 @@ def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], d
             single[place] = in_normal_form(thing)
     rows: list[tuple[Int, Ragged]] = []
     for places in forms.values() if kind.name in _FLAT else ():
-        converted = _rows_of(kind, _columns(kind, [sources[place].thing for place in places]))  # type: ignore[attr-defined]
+        things = [sources[place].thing for place in places]  # type: ignore[attr-defined]
+        first = things[0]
+        given: dict[str, Sequence[Any]] = {}
+        if isinstance(first, dict):
+            given = dict(zip(first, zip(*(thing.values() for thing in things), strict=True), strict=True))
+        elif not isinstance(first, tuple):
+            given = {kind.arguments[0]: things}
+        elif first and type(first[0]) in (np.ndarray, list) and len(first) <= len(kind.arguments):
+            given = dict(zip(kind.arguments, zip(*things, strict=True), strict=False))
+        # A tuple of numbers is itself the first argument, and left out.
+        if isinstance(first, tuple | dict):
+            given = {name: values for name, values in given.items() if values[0] is not None}
+        converted = _rows_of(kind, given)
         if converted is not None:
             regular, joined = converted
             rows.append((np.array(places, dtype=np.int64)[regular], joined))
     return rows, single
-
-
-def _columns(kind: Kind, things: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """The values of each argument or column of objects of one form; nothing if it is not regular."""
-    first = things[0]
-    if not isinstance(first, tuple | dict):
-        return {kind.arguments[0]: things}
-    if isinstance(first, dict):
-        given = dict(zip(first, zip(*(thing.values() for thing in things), strict=True), strict=True))
-    elif first and type(first[0]) in (np.ndarray, list) and len(first) <= len(kind.arguments):
-        given = dict(zip(kind.arguments, zip(*things, strict=True), strict=False))
-    else:  # One of numbers is itself the first argument.
-        return {}
-    return {name: values for name, values in given.items() if values[0] is not None}
 
 
 def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged] | None:

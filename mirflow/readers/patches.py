@@ -82,12 +82,12 @@ def patch_schema() -> dict[str, Any]:
     return schema
 
 
-def read_patch(path: str | Path, name: str = "") -> ReferencePatch:
+def read_patch(path: str | Path) -> ReferencePatch:
     """Read a patch file.
 
     Raises `AnnotationError` if it cannot be read or is invalid, with the place in the file.
     """
-    return parse_patch(read_bytes(path, MAX_PATCH, name or os.fspath(path)), name or os.fspath(path))
+    return parse_patch(read_bytes(path, MAX_PATCH), os.fspath(path))
 
 
 def parse_patch(data: bytes | str | Mapping[str, Any], name: str = "patch") -> ReferencePatch:
@@ -131,22 +131,20 @@ def _flaws(patch: ReferencePatch, kind: Kind) -> Iterator[tuple[str, str]]:
                 yield where, "has neither old nor new rows"
             for side, rows in (("old", edit.old), ("new", edit.new)):
                 for index, row in enumerate(rows):
-                    yield from ((f"{where}.{side}[{index}]", why) for why in _flaws_of_row(row, side, columns))
-
-
-def _flaws_of_row(row: Row, side: str, columns: Sequence[str]) -> Iterator[str]:
-    if not row:
-        yield "names no column"
-    for name, value in row.items():
-        if name == _LINE and side == "old":
-            if not (isinstance(value, float | int) and value == int(value) and value >= 1):
-                yield f"invalid line {value!r}: expected a whole number from 1 on"
-        elif name not in columns:
-            yield f"unknown column {name[:80]!r}: {suggest(name, columns)}"
-        elif (name == "label") != isinstance(value, str):
-            yield f"invalid {name} {value!r:.80}: expected {'text' if name == 'label' else 'a number'}"
-        elif isinstance(value, float) and not math.isfinite(value):
-            yield f"invalid {name} {value!r}: expected a finite number"
+                    at = f"{where}.{side}[{index}]"
+                    if not row:
+                        yield at, "names no column"
+                    for name, value in row.items():
+                        if name == _LINE and side == "old":
+                            if not (isinstance(value, float | int) and value == int(value) and value >= 1):
+                                yield at, f"invalid line {value!r}: expected a whole number from 1 on"
+                        elif name not in columns:
+                            yield at, f"unknown column {name[:80]!r}: {suggest(name, columns)}"
+                        elif (name == "label") != isinstance(value, str):
+                            expected = "text" if name == "label" else "a number"
+                            yield at, f"invalid {name} {value!r:.80}: expected {expected}"
+                        elif isinstance(value, float) and not math.isfinite(value):
+                            yield at, f"invalid {name} {value!r}: expected a finite number"
 
 
 def apply_edits(annotation: Annotation, edits: Iterable[RowEdit]) -> Annotation:

@@ -173,8 +173,18 @@ class Pattern:
         """
         if ":path}" in steps[0]:
             yield from self._walk(base, name, "/".join(steps), bound, otherwise)
-        elif not _PLACEHOLDER.search(steps[0]):
-            yield from self._enter(base, name, steps, bound, otherwise)
+        elif not _PLACEHOLDER.search(steps[0]):  # its folder need not be listed
+            inner = _join(name, steps[0]) if name or steps[0] else "/"
+            if not name and os.path.splitdrive(inner)[0] == inner:
+                inner += "/"  # the root of a drive of Windows, without it the working directory there
+            path = Path(base, inner)
+            if len(steps) > 1 and is_folder(path):
+                yield from self._descend(base, inner, steps[1:], bound, otherwise)
+            elif len(steps) == 1 and is_folder(path) == self.is_pack and os.path.lexists(path):
+                yield self._values(bound), _stat(path)
+            elif name and not os.path.lexists(path):
+                names = [entry.name for entry in _entries(base, name)]
+                otherwise += [_join(name, other) for other in names if other.lower() == steps[0].lower()]
         elif len(steps) > 1:
             regex = _regex(steps[0], bound)
             for entry in self._listed(base, name, steps[0], "/"):
@@ -202,25 +212,6 @@ class Pattern:
         entries = [entry for entry in _entries(base, name) if not is_hidden(entry.name) or step.startswith(".")]
         entries.sort(key=lambda entry: entry.name + after)
         return entries
-
-    def _enter(
-        self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str], otherwise: list[str]
-    ) -> Iterator[_Found]:
-        """Follow a step without a placeholder; its folder need not be listed."""
-        below = _join(name, steps[0]) if name or steps[0] else "/"
-        if not name and os.path.splitdrive(below)[0] == below:
-            below += "/"  # the root of a drive of Windows, without it the working directory there
-        path = Path(base, below)
-        if len(steps) > 1:
-            if is_folder(path):
-                yield from self._descend(base, below, steps[1:], bound, otherwise)
-                return
-        elif is_folder(path) == self.is_pack and os.path.lexists(path):
-            yield self._values(bound), _stat(path)
-            return
-        if name and not os.path.lexists(path):
-            names = [entry.name for entry in _entries(base, name)]
-            otherwise += [_join(name, other) for other in names if other.lower() == steps[0].lower()]
 
     def _walk(
         self, base: str, name: str, rest: str, bound: Mapping[str, str], otherwise: list[str]

@@ -70,11 +70,19 @@ def advised(message: str, reading: Reading, read: Read) -> str:
             text += f"{joint}{clause.replace(tasks[0], ' or '.join(works))}" if works else ""
             continue
         options = options_in(clause)
-        cure = options if _FORM in str(options) else options and _cure(options, reading, read)
-        if cure == options:
+        if not options or _FORM in str(options) or _works(options, reading, read):
             text += joint + clause
-        elif cure:
-            text += f"{joint}{clause[: clause.index('declare ')]}declare {spell(cure)}"
+            continue
+        try:
+            read(changed_reading(reading, options))
+        except AnnotationError as error:  # it may propose other options beside these
+            for _, other in _clauses(error.message):
+                more = options_in(other) if "declare" in other else {}
+                if more and not more.keys() & options.keys() and _works(options | more, reading, read):
+                    text += f"{joint}{clause[: clause.index('declare ')]}declare {spell(options | more)}"
+                    break
+        except (MirflowError, OSError):
+            pass
     return text
 
 
@@ -94,22 +102,6 @@ def _works(options: Mapping[str, Any], reading: Reading, read: Read) -> bool:
         return is_plausible(read(changed), changed.task)
     except (MirflowError, OSError):
         return False
-
-
-def _cure(options: dict[str, Any], reading: Reading, read: Read) -> dict[str, Any]:
-    """Options that work: those given, or with others that the error without them proposes; empty without any."""
-    if _works(options, reading, read):
-        return options
-    try:
-        read(changed_reading(reading, options))
-    except AnnotationError as error:
-        for _, clause in _clauses(error.message):
-            more = options_in(clause) if "declare" in clause else {}
-            if more and not more.keys() & options.keys() and _works(options | more, reading, read):
-                return options | more
-    except (MirflowError, OSError):
-        pass
-    return {}
 
 
 def changed_reading(reading: Reading, options: Mapping[str, Any]) -> Reading:

@@ -1,21 +1,28 @@
-"""Sources of annotations in files: one file, a file for each part, or selected beats; cheap to send to workers."""
+"""Sources of annotations in files: one file, a file for each part, or selected beats; cheap to send to workers.
+
+Files are parsed by their format, which may be one that users declare with a function that reads its bytes.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import repeat
+from operator import length_hint
 from pathlib import Path
-from typing import overload
+from typing import Any, TypeVar, overload
 
 from ..annotations.annotation import Annotation, stack_levels
+from ..annotations.arrays import from_arguments, from_columns
 from ..annotations.audio import signal_column, unlike
 from ..annotations.rolls import HOP, frames_of
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
-from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..errors import AnnotationError, InvalidAnnotationError, PluginError, UnreadableError, shorten
+from ..interruption import is_stop
+from ..plugins import LONGEST, READERS, declare, describe_error, find
 from ..theory.text_form import are_normal, normal_form
 from .audio_files import FileSignal, audio_files, digest_file
 from .content import demand_no_json, digest_of, file_stat, mix_stats, read_bytes
@@ -26,6 +33,7 @@ from .positions import select_beats
 from .remedies import with_advice, with_advised_remarks
 
 PathLike = str | os.PathLike[str]
+_Function = TypeVar("_Function", bound=Callable[[bytes], Any])
 _NUMPY = b"\x93NUMPY"
 """First bytes of an ``.npy`` file."""
 
@@ -33,8 +41,6 @@ _NUMPY = b"\x93NUMPY"
 def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
     """Parse the bytes of a file in any format except JAMS."""
     if format not in FORMATS:
-        from .user_formats import parse_user_format
-
         return parse_user_format(data, reading, name)
     declared = FORMATS[format]
     if declared.table and not declared.parser:
@@ -54,6 +60,75 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
     parse = load_reader(LAYOUTS.get(reading.kind, ".delimited:parse_delimited"))
     annotation: Annotation = parse(data, reading, format, name)
     return annotation
+
+
+def declare_reader(format: str) -> Callable[[_Function], _Function]:
+    """Declare a function that reads files of a format, for use in pipelines, Python and commands.
+
+    The function takes the bytes of a file. It returns an `Annotation` or an argument of :func:`mirflow.annotation`: the
+    arrays of one side in mir_eval's order, as a tuple if there are several, or columns by name, such as
+    ``{"time": [0.5, 1.0]}``.
+
+    Parameters
+    ----------
+    format : str
+        Name of the format, which must differ from those of mirflow.
+
+    Returns
+    -------
+    callable
+        Decorator that returns the function unchanged.
+
+    Raises
+    ------
+    PluginError
+        If mirflow has a format of that name.
+
+    Examples
+    --------
+    >>> @declare_reader("milliseconds")
+    ... def read_milliseconds(data):
+    ...     return {"time": [int(line) / 1000 for line in data.split()]}
+    >>> parse_user_format(b"500 1000", Reading.of("beat", format="milliseconds"), "a.ms").columns["time"].tolist()
+    [0.5, 1.0]
+    """
+    if format in FORMATS:
+        raise PluginError(f"mirflow already has a format {format!r}; choose another name")
+
+    def declare_function(function: _Function) -> _Function:
+        declare(READERS, format, function)
+        return function
+
+    return declare_function
+
+
+def parse_user_format(data: bytes, reading: Reading, name: str | Path) -> Annotation:
+    """Parse the bytes of a file with the declared reader of its format."""
+    reader = find(READERS, str(reading.format))
+    try:
+        found = reader(data)
+        columns = found.values() if isinstance(found, Mapping) else found if isinstance(found, tuple) else (found,)
+        items = max((length_hint(column, 0) for column in columns), default=0)
+        if 8 * items > reading.max_bytes:
+            what = f"its reader returned {items:,} items, which take more than {reading.max_bytes:,} bytes"
+            raise InvalidAnnotationError(f"format {reading.format!r}: {what} (max_bytes raises this limit)")
+        if isinstance(found, Mapping):
+            found = from_columns(KINDS[reading.kind], found)
+        elif not isinstance(found, Annotation):
+            found = from_arguments(KINDS[reading.kind], found if isinstance(found, tuple) else (found,))
+    except AnnotationError as error:
+        message = shorten(error.message, LONGEST)
+        raise InvalidAnnotationError(message, path=error.path or name, line=error.line) from error
+    except MemoryError:  # the file is too large, not invalid
+        raise
+    except BaseException as error:  # an error in the user's code affects the file, not the run
+        if is_stop(error):
+            raise
+        raise InvalidAnnotationError(f"format {reading.format!r}: {describe_error(error)}", path=name) from error
+    if found.kind != reading.kind:
+        message = f"format {reading.format!r}: its reader returned {found.kind}, not {reading.kind}"
+        raise InvalidAnnotationError(message, path=name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +182,7 @@ class FileSource(Source):
             from .tables.table import TableSource, open_table
 
             table = open_table(self.path, reading, other.label)
-            return TableSource(self.path, next(iter(table.keys)), reading).read_once()[0]
+            return TableSource(self.path, next(iter(table.of_key)), reading).read_once()[0]
         return other.read_once()[0]
 
     def read_once(self) -> tuple[Annotation, str]:

@@ -66,7 +66,7 @@ def outcome_of(example: Example, data: bytes, folder: Path) -> Outcome:
         try:
             if example.keyed:
                 reading = Reading.of(example.task, format=example.format, **example.reading)
-                keys = open_table(str(path), reading, str(path)).keys
+                keys = open_table(str(path), reading, str(path)).of_key
                 content = {"/".join(key): TableSource(str(path), key, reading).read()[0] for key in keys}
             else:
                 content = {"": read(path, task=example.task, format=example.format, **example.reading)}

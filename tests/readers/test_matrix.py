@@ -54,7 +54,7 @@ def ranks(opened, query):
 )
 def test_a_row_is_a_ranking_without_the_query(tmp_path, name, text):
     opened = matrix(tmp_path, text, name)
-    assert [key.track for key in opened.keys] == ["x", "y", "z"]
+    assert [key.track for key in opened.of_key] == ["x", "y", "z"]
     assert [ranks(opened, query) for query in "xyz"] == [["z", "y"], ["z", "x"], ["x", "y"]]
 
 
@@ -68,7 +68,7 @@ def test_equal_distances_keep_the_order_of_the_columns(tmp_path):
 
 def test_rows_may_be_some_of_the_items_or_queries_of_their_own(tmp_path):
     text = MIREX.replace("2\t1.241\t0.000\t0.6264\n", "")
-    assert [key.track for key in matrix(tmp_path, text).keys] == ["x", "z"]
+    assert [key.track for key in matrix(tmp_path, text).of_key] == ["x", "z"]
     assert ranks(matrix(tmp_path, ",a,b\nhummed,0.5,0.2\n", "m.csv"), "hummed") == ["b", "a"]
 
 
@@ -124,7 +124,7 @@ def test_what_is_no_matrix_is_reported(tmp_path, text, message):
 def test_a_changed_row_concerns_its_query_only_and_a_changed_name_all(tmp_path):
     def facts(text):
         opened = matrix(tmp_path, text)
-        return [(opened.stamp(key), opened.read(key)[1]) for key in opened.keys]
+        return [(opened.stamp(key), opened.read(key)[1]) for key in opened.of_key]
 
     first, other = facts(MIREX), facts(MIREX.replace("1.241\t0.000", "1.242\t0.000"))
     assert [one == two for one, two in zip(first, other, strict=True)] == [True, False, True]
@@ -181,7 +181,7 @@ class TestArrays:
     def test_a_changed_row_concerns_its_query_only(self, tmp_path):
         def facts(distances):
             opened = self.write(tmp_path, distances)
-            return [(opened.stamp(key), opened.read(key)[1]) for key in opened.keys]
+            return [(opened.stamp(key), opened.read(key)[1]) for key in opened.of_key]
 
         other = self.DISTANCES.copy()
         other[1, 2] = 0.7
@@ -257,7 +257,7 @@ def test_a_matrix_is_not_held(tmp_path):
     tracemalloc.start()
     try:
         opened = open_table(str(path), Reading.of(task="retrieval", format="matrix"), "m.csv")
-        for key in opened.keys:
+        for key in opened.of_key:
             opened.stamp(key)
         for name in names[:20]:
             opened.read(RowKey(name))

@@ -37,7 +37,7 @@ def items(opened, track: str) -> list[str]:
 class TestRows:
     def test_a_query_and_an_item_in_each_row(self, tmp_path):
         opened = table(tmp_path, "x.csv", "q1,b\nq1,a\nq2,c\n")
-        assert [key.track for key in opened.keys] == ["q1", "q2"]
+        assert [key.track for key in opened.of_key] == ["q1", "q2"]
         assert items(opened, "q1") == ["b", "a"]
 
     @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ class TestLists:
 
     def test_comments_blank_lines_and_queries_without_answers(self, tmp_path):
         opened = table(tmp_path, "x.txt", "# top 3\n\nq1: a b\nq2:\n", format="lists")
-        assert [key.track for key in opened.keys] == ["q1", "q2"]
+        assert [key.track for key in opened.of_key] == ["q1", "q2"]
         assert items(opened, "q2") == []
         assert opened.read(RowKey("q1"))[0].line(1) == 3
 
@@ -210,7 +210,7 @@ class TestStamps:
     def test_a_changed_row_concerns_its_query_only(self, tmp_path, name, before, after, options):
         def facts():
             opened = table(tmp_path, name, before, **options)
-            return {key.track: (opened.stamp(key), opened.read(key)[1]) for key in opened.keys}
+            return {key.track: (opened.stamp(key), opened.read(key)[1]) for key in opened.of_key}
 
         first, before = facts(), after
         second = facts()
@@ -286,7 +286,7 @@ def sides(opened, track):
 
 def test_the_others_of_a_group_are_relevant_and_the_query_is_left_out(tmp_path):
     opened = groups(tmp_path, COVERS)
-    assert [key.track for key in opened.keys] == ["a", "b", "c", "d", "e"]
+    assert [key.track for key in opened.of_key] == ["a", "b", "c", "d", "e"]
     assert sides(opened, "b") == (["a", "c"], ["b"])
     assert sides(opened, "d") == (["e"], ["d"])
 
@@ -297,8 +297,8 @@ def test_the_query_may_be_kept(tmp_path):
 
 def test_items_that_nobody_is_relevant_for_are_no_queries(tmp_path):
     opened = groups(tmp_path, COVERS)
-    assert RowKey("alone") not in opened.keys
-    assert RowKey("noise") not in opened.keys
+    assert RowKey("alone") not in opened.of_key
+    assert RowKey("noise") not in opened.of_key
 
 
 def test_the_same_artist_is_left_out(tmp_path):
@@ -307,7 +307,7 @@ def test_the_same_artist_is_left_out(tmp_path):
     assert sides(opened, "c") == (["a", "b", "f"], ["c"])
     assert sides(opened, "f") == (["a", "b", "c"], ["f"])
     assert sides(opened, "e") == (["d"], ["e"])
-    assert not {RowKey("g"), RowKey("h")} & set(opened.keys), "the whole group is of one artist"
+    assert not {RowKey("g"), RowKey("h")} & set(opened.of_key), "the whole group is of one artist"
     assert sides(groups(tmp_path, ARTISTS, "g.csv"), "g") == (["h"], ["g"])
 
 
@@ -347,7 +347,7 @@ def test_what_is_wrong_is_reported(tmp_path, text, options, error, message):
 def test_a_changed_group_concerns_its_own_queries_only(tmp_path):
     def facts(text, **options):
         opened = groups(tmp_path, text, "g.csv", **options)
-        return {key.track: (opened.stamp(key), opened.read(key)[1]) for key in opened.keys}
+        return {key.track: (opened.stamp(key), opened.read(key)[1]) for key in opened.of_key}
 
     before, after = facts(ARTISTS), facts(ARTISTS + "i,jazz,q\n")
     assert [key for key in before if before[key] != after[key]] == ["d", "e"]

@@ -257,7 +257,7 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
     sources: list[tuple[str, str, Source]] = []
     if holds_tracks(path, reading):
         for match, system in zip(matches, systems, strict=True):
-            keys = open_table(match.path, reading, match.name).keys
+            keys = open_table(match.path, reading, match.name).of_key
             called = call_tracks((key.track for key in keys), queries, match.name)
             wanted = [key.track for key in keys if called[key.track] in queries]
             sources += [

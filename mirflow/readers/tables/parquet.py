@@ -133,7 +133,12 @@ class ParquetTable(TrackTable):
             elif name in kind.texts:
                 numbers[name] = np.array([_text(value) for value in held.to_pylist()], dtype=np.str_)
             else:
-                numbers[name] = _numbers(held, path)
+                arrow = import_arrow("Parquet")
+                if not (_is_numeric(held.type) or arrow.types.is_boolean(held.type) or arrow.types.is_null(held.type)):
+                    some = next((value for value in held.to_pylist() if value is not None), None)
+                    raise InvalidAnnotationError(f"the column {path!r} holds {held.type}, not numbers: {some!r}")
+                column: Column = held.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+                numbers[name] = column.astype(np.float64)
         lines: Sequence[int] = (self.of_key[key] + 1).tolist()
         if self.whole:
             lines = SameLine(lines[0], next(iter(sizes.values())))
@@ -292,11 +297,16 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
             texts["track"] = [short[track] for track in texts["track"]]
         groups = group_by_key(zip(*texts.values(), strict=True))
         of_key = {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
-        if not reading.delimited.columns:
-            _demand_keys_declared(file, {**keys, **chosen}, of_key)
+        columns = {**keys, **chosen}
+        for leaf in () if reading.delimited.columns else file.leaves:
+            # A column that separates annotations, such as systems, of which a track has several, has to be declared.
+            if heading(leaf.path) in SEPARATING and not leaf.depth and leaf not in columns.values():
+                named = list(map(_text, file.read([leaf.path], range(len(file.starts) - 1))[leaf.path].to_pylist()))
+                rows_of = {key: [(row + 1, named[row]) for row in own.tolist()] for key, own in of_key.items()}
+                demand_one_key(leaf.path, rows_of, {name: one.path for name, one in columns.items()}, file.name)
     except InvalidAnnotationError as error:
         raise InvalidAnnotationError(error.message, path=name, line=error.line) from None
-    return ParquetTable(name, reading, file, chosen, of_key, _report_unread(reading, file, {**keys, **chosen}))
+    return ParquetTable(name, reading, file, chosen, of_key, _report_unread(reading, file, columns))
 
 
 def parse_parquet(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
@@ -407,16 +417,6 @@ def track_column(chosen: Mapping[str, Leaf], leaves: Sequence[Leaf]) -> Leaf:
     raise InvalidAnnotationError(f"{message}, or write {{track}} into the path of files of one track each")
 
 
-def _demand_keys_declared(file: ParquetRows, columns: Mapping[str, Leaf], of_key: Mapping[RowKey, Int]) -> None:
-    """Raise if a column that separates annotations, such as systems, is not declared, and a track has several."""
-    for leaf in file.leaves:
-        if heading(leaf.path) in SEPARATING and not leaf.depth and leaf not in columns.values():
-            held = file.read([leaf.path], range(len(file.starts) - 1))[leaf.path]
-            texts = [_text(value) for value in held.to_pylist()]
-            rows = {key: [(row + 1, texts[row]) for row in own.tolist()] for key, own in of_key.items()}
-            demand_one_key(leaf.path, rows, {name: one.path for name, one in columns.items()}, file.name)
-
-
 def _text(value: Any) -> str:
     """A label: whole numbers without a point, and nothing for a missing value."""
     if isinstance(value, float):
@@ -427,13 +427,3 @@ def _text(value: Any) -> str:
 def _is_numeric(kind: Any) -> bool:
     types = import_arrow("Parquet").types
     return bool(types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind))
-
-
-def _numbers(values: Any, path: str) -> Column:
-    arrow = import_arrow("Parquet")
-    kind = values.type
-    if not (_is_numeric(kind) or arrow.types.is_boolean(kind) or arrow.types.is_null(kind)):
-        some = next((value for value in values.to_pylist() if value is not None), None)
-        raise InvalidAnnotationError(f"the column {path!r} holds {kind}, not numbers: {some!r}")
-    found: Column = values.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return found.astype(np.float64)

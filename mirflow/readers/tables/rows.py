@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...annotations.annotation import Annotation
-from ...annotations.schema import KINDS, Kind
+from ...annotations.schema import KINDS
 from ...errors import AnnotationError, InvalidAnnotationError
 from ...theory.text_form import normal_form
 from ..content import decode, demand_no_json, read_bytes
@@ -100,7 +100,15 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         return RowTable(name, Layout(KINDS[reading.kind], reading, name, "\t", {}, -1, None), "", {}, 0)
     number, first = lines[0]
     separator = find_separator(first, reading.format_of(path), options)
-    separator = separator or _separator(first, KINDS[reading.kind])
+    if separator is None and "\t" in first:
+        separator = "\t"
+    elif separator is None:  # for any suffix
+        bare, kind = _QUOTED.sub("", first).strip(), KINDS[reading.kind]
+        for one in (",", ";"):
+            if one in bare and (" " not in bare or is_header(first.split(one), kind, keyed=True)):
+                separator = one
+                break
+        separator = separator or sniff(first)
     if reading.task == "tagging" and not options.columns and options.header is not False:
         tagged = _rows_of_tag_lists(lines, separator, name) or _rows_of_tags(lines, separator, name)
         if tagged:
@@ -228,14 +236,3 @@ def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, 
         return rows
     named = dict(zip(paths, name_items(paths), strict=True))
     return {key._replace(track=named[key.track]): lines for key, lines in rows.items()}
-
-
-def _separator(first: str, kind: Kind) -> str:
-    """The separator of columns by the first row, for any suffix."""
-    if "\t" in first:
-        return "\t"
-    bare = _QUOTED.sub("", first).strip()
-    for separator in (",", ";"):
-        if separator in bare and (" " not in bare or is_header(first.split(separator), kind, keyed=True)):
-            return separator
-    return sniff(first)

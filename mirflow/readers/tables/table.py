@@ -68,11 +68,6 @@ class TrackTable:
     """Rows of each annotation, or their positions, in file order."""
 
     @property
-    def keys(self) -> Collection[RowKey]:
-        """Keys of its annotations, in file order."""
-        return self.of_key.keys()
-
-    @property
     def held(self) -> int:
         """About how many bytes of memory it takes."""
         raise NotImplementedError
@@ -103,9 +98,9 @@ class TrackTable:
 
     def demand(self, key: RowKey) -> None:
         """Raise unless the file has a key; it may have changed since it was listed."""
-        if not self.keys:
+        if not self.of_key:
             raise UnreadableError("the file has no rows", path=self.name)
-        if key not in self.keys:
+        if key not in self.of_key:
             raise UnreadableError(f"has no rows of {', '.join(filter(None, key))!r}", path=self.name)
 
 
@@ -256,9 +251,9 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
 
 
 def _first(table: TrackTable) -> Annotation:
-    if not table.keys:
+    if not table.of_key:
         raise UnreadableError("has no rows", path=table.name)
-    return table.read(next(iter(table.keys)))[0]
+    return table.read(next(iter(table.of_key)))[0]
 
 
 def name_files(path: str) -> tuple[Path, Path]:
@@ -297,7 +292,7 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
     """
     table = open_table(match.path, reading, match.name)
     wanted = set(tracks) if tracks is not None and reading.format_of(match.path) in WHOLE else None
-    keys = [key for key in table.keys if wanted is None or key.track in wanted]
+    keys = [key for key in table.of_key if wanted is None or key.track in wanted]
     return [TableSource(match.path, key, reading, match.name, table.stamp(key)) for key in keys]
 
 
