@@ -37,9 +37,9 @@ def signals_of_a_terminal() -> Iterator[None]:
 # A command whose first block is scored, and whose other blocks are never done.
 RUN = """
 import sys
-from mirflow.engine import block
+from mirflow.engine import schedule
 from tests.test_interruption import score_one_then_wait
-block.score_block = score_one_then_wait
+schedule.score_block = score_one_then_wait
 from mirflow.__main__ import main
 main()
 """

@@ -1,32 +1,38 @@
-"""Blocks of work: read the annotations and estimates of some tracks, and score all pairs at once."""
+"""Blocks of work: read the references and estimates of some tracks, clean both sides, and score all pairs at once."""
 
 from __future__ import annotations
 
 import os
 import threading
-import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise, repeat
-from typing import Any, TypeAlias, overload
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
-from ..annotations.schema import kind_of
+from ..annotations.collection import Collection, join_rows, read_rows, with_columns
+from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
+from ..annotations.validation import extents
+from ..errors import AnnotationError, InvalidAnnotationError, counted, place_of
 from ..interruption import recognized_interrupts
-from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
-from ..metrics.cleaning import Cleaned
+from ..metrics.base import Convention, Grid, Pairs, Scores, get_task
+from ..metrics.cleaning import Cleaned, emptied
 from ..metrics.measures import Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
-from ..ragged import Bool, Float, Int, offsets_of, ranges
+from ..ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 from ..readers.content import join_digests
+from ..readers.file_blocks import read_files
+from ..readers.object_blocks import read_objects
 from ..store.cells import (
     NUMERATOR,
     SCORED,
@@ -40,8 +46,7 @@ from ..store.cells import (
     no_numerators,
     write_message,
 )
-from .block_sides import BlockSide
-from .pair_scores import BROKEN, LOST, score_pairs
+from .pair_scores import BROKEN, LOST, combine_references, name_extras, score_pairs
 from .plausibility import doubts_of, odd_sides, suspects
 
 BLOCK = 64  # default number of tracks of a block
@@ -179,6 +184,140 @@ def one_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
+Trouble = tuple[Status, str]  # why an annotation cannot be scored
+
+
+class BlockSide:
+    """One side of a block: its distinct sources, numbered in order, and a row for each annotation that could be read.
+    Sources of equal texts share a row. An empty row follows those of the annotations."""
+
+    def __init__(self, given: Iterable[Source | None], kind: Kind) -> None:
+        # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
+        numbers: dict[int, int] = {}
+        self.sources: list[Source] = []
+        numbered: list[int] = []
+        for source in given:
+            number = -1 if source is None else numbers.setdefault(id(source), len(self.sources))
+            if source is not None and number == len(self.sources):
+                self.sources.append(source)
+            numbered.append(number)
+        self.given: Int = np.array(numbered, dtype=np.int64)  # number of each given source; -1: none
+        self.row: Int = np.full(len(self.sources), -1, dtype=np.int64)
+        """Row of each source; -1 if it could not be read."""
+        self.troubles: dict[int, Trouble] = {}  # sources that cannot be scored
+        parts, single = read_objects(self.sources)
+        parts += read_rows(self.sources)
+        files, others_of_files, self.digests = read_files(self.sources)
+        parts += files
+        single |= others_of_files
+        first = 0
+        for places, part in parts:
+            self.row[places] = np.arange(first, first + len(part))
+            first += len(part)
+        others: list[Annotation] = []
+        known: dict[int, int] = {}
+        rest = [number for number in np.flatnonzero(self.row < 0).tolist() if number not in single]
+        for number in rest:
+            source = self.sources[number]
+            try:
+                single[number], digest = source.read()
+            except InvalidAnnotationError as error:
+                self.troubles[number] = Status.invalid, str(error)
+            except (AnnotationError, OSError) as error:
+                self.troubles[number] = Status.unreadable, str(error)
+            except MemoryError:
+                text = f"{source.label}: too large: memory ran out while it was read"
+                self.troubles[number] = Status.unreadable, text
+            else:
+                if digest:
+                    self.digests[number] = digest
+        for number, annotation in single.items():
+            row = known.setdefault(id(annotation), first + len(others))
+            if row == first + len(others):
+                others.append(annotation)
+            self.row[number] = row
+        names = [""] * (first + len(others))
+        for number, row in reversed([*enumerate(self.row.tolist())]):
+            if row >= 0:
+                names[row] = self.label(number)
+        several = Counter(names)
+        names = [name if several[name] == 1 else f"{name} #{row}" for row, name in enumerate(names)]
+        rows = [part for _, part in parts] + ([to_ragged(others)] if others else [])
+        originals = dict(enumerate(others, first))
+        self.annotations = Collection(kind.name, tuple(names), join_rows(kind, rows), originals=originals)
+        """As given, by the names of their sources, of which those of equal texts share one."""
+
+    def __repr__(self) -> str:
+        return f"<one side of a block: {self.annotations!r}, {counted(len(self.troubles), 'source')} in trouble>"
+
+    @cached_property
+    def spans(self) -> Float:
+        """Extents of each row, as given."""
+        return extents(self.annotations.schema, self._rows)
+
+    @cached_property
+    def _rows(self) -> Ragged:
+        """All rows, as given."""
+        kind, rows = self.annotations.schema, self.annotations.rows
+        rows = Ragged(rows.columns, (np.append(rows.counts[0], 0), *rows.counts[1:]), rows.labels, rows.depths)
+        return with_columns(kind, rows, ["label"]) if "label" in kind.required else rows
+
+    def clean(self, convention: Convention) -> Cleaned:
+        """Clean all rows by the convention; sources of flawed ones are in trouble."""
+        rows = self._rows
+        cleaned = convention.clean(rows)
+        self.emptied = emptied(rows, cleaned.rows)
+        for row, account in self.annotations.accounts.items():
+            cleaned.repairs[row] += sum(remark.count for remark in account if remark.severity == "repair")
+        for row, flaw in cleaned.flaws.items():
+            annotation = self.annotations.at(row)
+            for number in np.flatnonzero(self.row == row).tolist():
+                path = annotation.file(flaw.item) or self.label(number)
+                error = AnnotationError(flaw.text(annotation), path=path, line=annotation.line(flaw.item))
+                self.troubles[number] = Status.invalid, str(error)
+        return cleaned
+
+    @cached_property
+    def usable(self) -> Bool:
+        """Which sources can be scored; False at the end, for no source."""
+        usable = np.ones(len(self.sources) + 1, dtype=np.bool_)
+        usable[[*self.troubles, -1]] = False
+        return usable
+
+    @cached_property
+    def filled(self) -> Bool:
+        """Which sources can be scored and have items as given; False at the end, for no source."""
+        filled: Bool = self.usable & np.append(self._rows.counts[0][self.row] > 0, False)
+        return filled
+
+    def label(self, number: int) -> str:
+        """Name of a source in messages; empty without one."""
+        return self.sources[number].label if number >= 0 else ""
+
+    def remarks(self, number: int, name: RemarkSide) -> list[CellRemark]:
+        """What the reader of a source remarked, as remarks on the cells of this side of a pair."""
+        return [
+            CellRemark(one.severity, name, f"{place_of(self.label(number), one.line)}: {one.message}")
+            for one in self.annotations.accounts.get(int(self.row[number]), ())
+        ]
+
+    def annotator(self, number: int) -> Any:
+        """The annotator, as the annotation itself says, else as was asked for."""
+        asked = getattr(self.sources[number], "annotator", None)
+        return (
+            self.annotations.at(int(self.row[number])).attrs.get("annotator", asked) if self.row[number] >= 0 else asked
+        )
+
+    def seconds(self, numbers: Int) -> Float:
+        """Seconds from the first to the last time of some sources, or the length of audio; 0 without any."""
+        if self.annotations.kind == "audio":
+            read = (self.annotations.at(row) if row >= 0 else None for row in self.row[numbers].tolist())
+            lengths = [0.0 if one is None else seconds_of(one.columns["signal"].tolist()) for one in read]
+            return np.array(lengths, dtype=np.float64)
+        first, last, _ = self.spans[self.row[numbers]].T
+        return np.where(np.isnan(last - first), 0.0, last - first)
+
+
 PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 
 
@@ -269,108 +408,28 @@ def _state(
     track: TrackWork, system: str, own: Sequence[int], estimate: int, references: BlockSide, estimates: BlockSide
 ) -> tuple[Status, CellRemark]:
     """Status of a cell that lacks something, and the reason; `own` are the references that it is scored against."""
-
-    def state(status: Status, side: RemarkSide, text: str) -> tuple[Status, CellRemark]:
-        return status, CellRemark("reason", side, text)
-
+    side: RemarkSide = "reference"
+    troubles = [references.troubles[reference] for reference in own if reference in references.troubles]
+    empty = [reference for reference in own if not references.filled[reference]]
     if not own and track.references:
+        side, status = "pair", Status.missing_reference
         text = f"system {system!r} is the reference of track {track.track!r} itself"
-        return state(Status.missing_reference, "pair", text)
-    if not own:
-        return state(Status.missing_reference, "reference", f"track {track.track!r} has no reference")
-    for reference in own:
-        if reference in references.troubles:
-            status, text = references.troubles[reference]
-            return state(status, "reference", text)
-    if estimate < 0:
+    elif not own:
+        status, text = Status.missing_reference, f"track {track.track!r} has no reference"
+    elif troubles:
+        status, text = troubles[0]
+    elif estimate < 0:
+        side, status = "estimate", Status.missing_estimate
         text = f"system {system!r} has no estimate of track {track.track!r}"
-        return state(Status.missing_estimate, "estimate", text)
-    if estimate in estimates.troubles:
-        status, text = estimates.troubles[estimate]
-        return state(status, "estimate", text)
-    for reference in own:
-        if not references.filled[reference]:
-            text = f"{references.label(reference)}: track {track.track!r} has an empty reference"
-            return state(Status.empty_reference, "reference", text)
-    text = f"{estimates.label(estimate)}: system {system!r} has an empty estimate of track {track.track!r}"
-    return state(Status.empty_estimate, "estimate", text)
-
-
-EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
-"""Variables that keep every annotator's scores."""
-
-
-def combine_references(
-    how: Combine, measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str], count: int
-) -> tuple[Float, Float, dict[str, Sparse]]:
-    """Scores of cells from the scores of their pairs. `how` ({"", "mean", "max", "each"}): ``mean``: the plain means of
-    score and weight over the annotators whose references have something to measure (weight above 0; all, if none has).
-    ``max``: the best score, by the metric's orientation, with its own weight. ``each``: as ``mean``, and every
-    annotator's score and weight as well. `cell` (int64 (pairs,)), `count`: number of cells; a cell without a pair gets
-    score NaN and weight 0. Returns `score, weight` (float64 (cells, measures)), `extras`: over cells; seconds and
-    counts are means over the annotators, scores over those that have the entry."""
-    pairs_per_cell = np.bincount(cell, minlength=count)
-    extras: dict[str, Sparse] = {}
-    for name, sparse in scores.extras.items():
-        index = sparse.index.copy()
-        index[:, 0] = cell[index[:, 0]]
-        value = sparse.value
-        if (pairs_per_cell > 1).any():
-            # Of all pairs where an absent entry is 0, else of those that have it.
-            index, place = np.unique(index, axis=0, return_inverse=True)
-            entries = np.bincount(place.ravel(), minlength=len(index))
-            among = entries if np.isnan(sparse.fill) else pairs_per_cell[index[:, 0]]
-            value = np.bincount(place.ravel(), weights=value, minlength=len(index)) / among
-        extras[name] = replace(sparse, index=index, value=value)
-    if how == "each":
-        extras |= extras_by_annotator(measures, tuple(sorted(set(annotator))), scores, cell, annotator)
-    score = np.full((count, len(measures)), np.nan)
-    weight = np.zeros((count, len(measures)))
-    if pairs_per_cell.max(initial=0) <= 1:
-        score[cell], weight[cell] = scores.score, scores.weight
-        return score, weight, extras
-    sign = np.array([-1.0 if measure.metric.orientation == "lower" else 1.0 for measure in measures])
-    columns = np.arange(len(measures))
-    order = np.argsort(cell, kind="stable")
-    starts = np.searchsorted(cell[order], np.arange(count))
-    for number in np.flatnonzero(pairs_per_cell):
-        rows = order[starts[number] : starts[number] + pairs_per_cell[number]]
-        scored, weighed = scores.score[rows], scores.weight[rows]
-        # An annotator with nothing to measure scores 0 by convention, which must not be the smallest error.
-        counted = (weighed > 0) | ~(weighed > 0).any(axis=0)
-        # A reference without velocities gives no score where they are compared; the others do, and count.
-        present = counted & ~np.isnan(scored)
-        if how == "max":  # of the first on ties
-            best = np.where(present, scored * sign, -np.inf).argmax(axis=0)
-            score[number], weight[number] = scored[best, columns], weighed[best, columns]
-            continue
-        counted = np.where(present.any(axis=0), present, counted)
-        score[number] = np.mean(scored, axis=0, where=counted)
-        weight[number] = np.mean(weighed, axis=0, where=counted)
-    return score, weight, extras
-
-
-def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> dict[str, Sparse]:
-    """Add the identity of the measure to results with extra dims, for queries of the store."""
-    identity = {measure.variable: str(measure) for measure in measures if measure.metric.dims}
-    return {name: replace(sparse, attrs={**sparse.attrs, "metric": identity[name]}) for name, sparse in extras.items()}
-
-
-def extras_by_annotator(
-    measures: Sequence[Measure], names: tuple[str, ...], scores: Scores, cell: Int, annotator: Sequence[str]
-) -> dict[str, Sparse]:
-    """Every annotator's scores and weights as results with extra dims; `names` are those of all annotators."""
-    place = np.array([names.index(name) for name in annotator], dtype=np.int64)
-    metric = tuple(str(measure) for measure in measures)
-    columns = np.arange(len(metric), dtype=np.int64)
-    index = np.column_stack(
-        [np.repeat(cell, len(metric)), np.repeat(place, len(metric)), np.tile(columns, len(cell))]
-    ).astype(np.int64)
-    dims, coords = ("annotator", "metric"), (names, metric)
-    return {
-        EACH_SCORE: Sparse(dims, coords, index, scores.score.ravel(), {"long_name": "score by annotator"}, np.nan),
-        EACH_WEIGHT: Sparse(dims, coords, index, scores.weight.ravel(), {"long_name": "weight by annotator"}),
-    }
+    elif estimate in estimates.troubles:
+        side, (status, text) = "estimate", estimates.troubles[estimate]
+    elif empty:
+        status = Status.empty_reference
+        text = f"{references.label(empty[0])}: track {track.track!r} has an empty reference"
+    else:
+        side, status = "estimate", Status.empty_estimate
+        text = f"{estimates.label(estimate)}: system {system!r} has an empty estimate of track {track.track!r}"
+    return status, CellRemark("reason", side, text)
 
 
 def score_block(work: BlockWork) -> Cells:
@@ -619,43 +678,3 @@ def _digests_and_durations(block: BlockSides) -> tuple[tuple[str, ...], Float]:
     joined = np.repeat([join_digests(known[first:end]) for first, end in pairwise(ends)], widths).tolist()
     others = [estimates.digests.get(source, "") for source in estimates.given.tolist()]
     return tuple(f"{own}:{other}" for own, other in zip(joined, others, strict=True)), np.repeat(durations, widths)
-
-
-Key: TypeAlias = str
-"""Of a block: its evaluation and number, and what tells one graph from all others: ``chord-block-7-...``."""
-
-
-class BlockTask:
-    """The task of a block: it makes its work where it is called or sent, so that a graph holds a plan and no work."""
-
-    def __init__(self, works: Works, place: int) -> None:
-        self._works, self.place = works, place
-        self.columns = works.columns_of(place)  # places of its tracks in the plan
-
-    @property
-    def work(self) -> BlockWork:
-        """What is read and scored."""
-        return self._works[self.place]
-
-    def __call__(self) -> Cells:
-        """Read and score the block."""
-        return score_block(self.work)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return partial, (score_block, self.work)
-
-
-Graph: TypeAlias = Mapping[Key, tuple[BlockTask]]
-
-
-def block_graph(works: Works, token: str) -> dict[Key, tuple[BlockTask]]:
-    """A dask graph with a task for each block of some cells of a plan. Two graphs, on one cluster or in one expression,
-    must never share a task, as their files may differ although their names do not: the `token` tells them apart."""
-    name = f"{works.plan.name}-block"
-    # A task is called without arguments: dask would search them, with all their sources, for keys.
-    return {f"{name}-{place}-{token}": (BlockTask(works, place),) for place in range(len(works))}
-
-
-def graph_of_one(work: BlockWork) -> dict[Key, tuple[Any]]:
-    """A dask graph of one block that is scored alone."""
-    return {f"{work.evaluation}-alone-{uuid.uuid4().hex}": (partial(score_block, work),)}

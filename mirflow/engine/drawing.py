@@ -13,8 +13,9 @@ import numpy as np
 from ..errors import QueryError, RunError, counted
 from ..pipeline.plan import Stale
 from ..store.cells import Cells
-from .block import BlockTask, Graph, Key, Works, block_graph, clean_sides, read_sides, score_sides
+from .block import Works, clean_sides, read_sides, score_sides
 from .runs import plan
+from .schedule import BlockTask, Graph, Key, block_graph
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -20,7 +20,8 @@ from ..metrics.base import Pairs, Scores, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Bool, Column, Int
 from ..store.cells import NUMERATOR, concatenate_cells, no_numerators
-from .block import BLOCK, Works, extras_by_annotator, name_extras, score_block
+from .block import BLOCK, Works, score_block
+from .pair_scores import extras_by_annotator, name_extras
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,8 +126,7 @@ class LazyCollection(TrackMapping):
     def __dask_keys__(self) -> list[Any]:
         return [*self._tasks]
 
-    def __dask_tokenize__(self) -> object:
-        return self.__dask_keys__()
+    __dask_tokenize__ = __dask_keys__
 
     def __dask_postcompute__(self) -> tuple[Any, tuple[()]]:
         return functools.partial(join_blocks, self.kind, self.tracks, self.metadata), ()

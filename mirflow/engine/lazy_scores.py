@@ -20,7 +20,8 @@ from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Int
 from ..store.cells import CELL_ATTRS, CellPlaces, Cells, GroupContent, concatenate_cells, no_cells, relabel
 from ..store.format import FINGERPRINTS, TEXTS, dense_cells, usable_text
-from .block import Works, block_graph, block_size
+from .block import Works, block_size
+from .schedule import block_graph
 
 _CELL = ("system", "track")
 _TEXT = np.dtype("O", metadata={"element_type": str})
@@ -37,7 +38,7 @@ def lazy_scores(
     `extras`: templates of the results with extra dims; only dims, coords, attrs and fill are used. `size`: number of
     tracks of a chunk; None: those of a block of a run."""
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
-    for name, values in to_arrays(no_cells(("",) * width), (), (), {}).items():
+    for name, values in to_arrays(("",), (), {}, no_cells(("",) * width)).items():
         dims = ("track",) if name == "duration" else (*_CELL, "metric")[: values.ndim]
         layout[name] = dims, values.shape[2:], _TEXT if name in TEXTS else values.dtype, CELL_ATTRS[name]
     for name, sparse in extras.items():
@@ -51,10 +52,15 @@ def lazy_scores(
 
 
 def to_arrays(
-    cells: Cells, systems: Sequence[str], tracks: Sequence[str], extras: Mapping[str, Sparse]
+    systems: Sequence[str], tracks: Sequence[str], extras: Mapping[str, Sparse], *blocks: Cells
 ) -> dict[str, Any]:
-    """Cells as dense arrays over (system, track, ...), with text as objects; those of others are left out. `extras`
-    have the labels of the whole, of which those of some cells, such as annotators, may be fewer."""
+    """The cells of blocks as dense arrays over (system, track, ...), with text as objects; those of others are left
+    out. Without systems, what the references alone say of the tracks. `extras` have the labels of the whole, of which
+    those of some cells, such as annotators, may be fewer."""
+    cells = concatenate_cells(blocks)
+    if not systems:
+        every = GroupContent("tracks", tuple(dict.fromkeys(cells.system)), tuple(tracks), cells)
+        return dense_cells(every, ["duration"])
     block = GroupContent("block", tuple(systems), tuple(tracks), cells)
     arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
     place = CellPlaces(block.systems, block.tracks).of(cells)
@@ -106,18 +112,13 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
         return ScoredCells, (self.plan, self.extras, self.size, self.token), [*self._selections.values()]
 
     def __setstate__(self, selections: Sequence[Selection]) -> None:
-        for one in selections:
-            self.add(one)
+        for selection in selections:
+            self._selections[selection.name] = selection
 
     def select(self, rows: Int, columns: Int) -> Selection:
         """A selection of systems and tracks by their places, the same for all variables."""
         name = f"{self.plan.name}-chunk-{self.token}-{tokenize(rows, columns)}"
-        known = self._selections.get(name)
-        return known or self.add(Selection(name, rows, columns, self.size))
-
-    def add(self, selection: Selection) -> Selection:
-        """Provide the chunks of a selection."""
-        return self._selections.setdefault(selection.name, selection)
+        return self._selections.setdefault(name, Selection(name, rows, columns, self.size))
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The tasks for the requested chunks, and their dependencies."""
@@ -149,7 +150,7 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
             columns = one.tracks(key[1]).tolist()
             labels = [plan.systems[row] for row in one.rows], [plan.tracks[column] for column in columns]
             blocks = dict.fromkeys(block_of[column] for column in columns)
-            tasks[key] = (partial(_cut_chunk, *labels, self.extras), *blocks)
+            tasks[key] = (partial(to_arrays, *labels, self.extras), *blocks)
         return tasks
 
     def get_output_keys(self) -> set[Any]:
@@ -168,14 +169,6 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
 
     def __len__(self) -> int:
         return len(self._tasks(sorted(self.get_output_keys())))
-
-
-def _cut_chunk(systems: Sequence[str], tracks: Sequence[str], extras: Mapping[str, Sparse], *blocks: Cells) -> Arrays:
-    cells = concatenate_cells(blocks)
-    if systems:
-        return to_arrays(cells, systems, tracks, extras)
-    every = GroupContent("tracks", tuple(dict.fromkeys(cells.system)), tuple(tracks), cells)
-    return dense_cells(every, ["duration"])
 
 
 class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations

@@ -1,9 +1,12 @@
-"""Scores of the pairs of a block, where a metric that fails on a pair costs that score alone."""
+"""Scores of the pairs of a block, and of its cells, which may have several references.
+
+A metric that fails on a pair costs that score alone.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -17,7 +20,8 @@ from ..metrics.losses import score_losses
 from ..metrics.measures import Measure
 from ..metrics.pair_metrics import layout_of, read_result
 from ..metrics.user_metrics import describe_failure, function_of
-from ..ragged import Float
+from ..pipeline.plan import Combine
+from ..ragged import Float, Int
 
 BROKEN = "the metric failed: "
 LOST = "lost while it was read: "
@@ -186,3 +190,80 @@ def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure
                 table.score[pair, column], table.weight[pair, column] = result
     table.demand_ranges()
     return table.scores(kernel)
+
+
+EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
+"""Variables that keep every annotator's scores."""
+
+
+def combine_references(
+    how: Combine, measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str], count: int
+) -> tuple[Float, Float, dict[str, Sparse]]:
+    """Scores of cells from the scores of their pairs. `how` ({"", "mean", "max", "each"}): ``mean``: the plain means of
+    score and weight over the annotators whose references have something to measure (weight above 0; all, if none has).
+    ``max``: the best score, by the metric's orientation, with its own weight. ``each``: as ``mean``, and every
+    annotator's score and weight as well. `cell` (int64 (pairs,)), `count`: number of cells; a cell without a pair gets
+    score NaN and weight 0. Returns `score, weight` (float64 (cells, measures)), `extras`: over cells; seconds and
+    counts are means over the annotators, scores over those that have the entry."""
+    pairs_per_cell = np.bincount(cell, minlength=count)
+    extras: dict[str, Sparse] = {}
+    for name, sparse in scores.extras.items():
+        index = sparse.index.copy()
+        index[:, 0] = cell[index[:, 0]]
+        value = sparse.value
+        if (pairs_per_cell > 1).any():
+            # Of all pairs where an absent entry is 0, else of those that have it.
+            index, place = np.unique(index, axis=0, return_inverse=True)
+            entries = np.bincount(place.ravel(), minlength=len(index))
+            among = entries if np.isnan(sparse.fill) else pairs_per_cell[index[:, 0]]
+            value = np.bincount(place.ravel(), weights=value, minlength=len(index)) / among
+        extras[name] = replace(sparse, index=index, value=value)
+    if how == "each":
+        extras |= extras_by_annotator(measures, tuple(sorted(set(annotator))), scores, cell, annotator)
+    score = np.full((count, len(measures)), np.nan)
+    weight = np.zeros((count, len(measures)))
+    if pairs_per_cell.max(initial=0) <= 1:
+        score[cell], weight[cell] = scores.score, scores.weight
+        return score, weight, extras
+    sign = np.array([-1.0 if measure.metric.orientation == "lower" else 1.0 for measure in measures])
+    columns = np.arange(len(measures))
+    order = np.argsort(cell, kind="stable")
+    starts = np.searchsorted(cell[order], np.arange(count))
+    for number in np.flatnonzero(pairs_per_cell):
+        rows = order[starts[number] : starts[number] + pairs_per_cell[number]]
+        scored, weighed = scores.score[rows], scores.weight[rows]
+        # An annotator with nothing to measure scores 0 by convention, which must not be the smallest error.
+        counted = (weighed > 0) | ~(weighed > 0).any(axis=0)
+        # A reference without velocities gives no score where they are compared; the others do, and count.
+        present = counted & ~np.isnan(scored)
+        if how == "max":  # of the first on ties
+            best = np.where(present, scored * sign, -np.inf).argmax(axis=0)
+            score[number], weight[number] = scored[best, columns], weighed[best, columns]
+            continue
+        counted = np.where(present.any(axis=0), present, counted)
+        score[number] = np.mean(scored, axis=0, where=counted)
+        weight[number] = np.mean(weighed, axis=0, where=counted)
+    return score, weight, extras
+
+
+def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> dict[str, Sparse]:
+    """Add the identity of the measure to results with extra dims, for queries of the store."""
+    identity = {measure.variable: str(measure) for measure in measures if measure.metric.dims}
+    return {name: replace(sparse, attrs={**sparse.attrs, "metric": identity[name]}) for name, sparse in extras.items()}
+
+
+def extras_by_annotator(
+    measures: Sequence[Measure], names: tuple[str, ...], scores: Scores, cell: Int, annotator: Sequence[str]
+) -> dict[str, Sparse]:
+    """Every annotator's scores and weights as results with extra dims; `names` are those of all annotators."""
+    place = np.array([names.index(name) for name in annotator], dtype=np.int64)
+    metric = tuple(str(measure) for measure in measures)
+    columns = np.arange(len(metric), dtype=np.int64)
+    index = np.column_stack(
+        [np.repeat(cell, len(metric)), np.repeat(place, len(metric)), np.tile(columns, len(cell))]
+    ).astype(np.int64)
+    dims, coords = ("annotator", "metric"), (names, metric)
+    return {
+        EACH_SCORE: Sparse(dims, coords, index, scores.score.ravel(), {"long_name": "score by annotator"}, np.nan),
+        EACH_WEIGHT: Sparse(dims, coords, index, scores.weight.ravel(), {"long_name": "weight by annotator"}),
+    }

@@ -33,12 +33,13 @@ _CLEARLY = 0.3  # by how much the regularity of one reading must exceed that of 
 
 
 def midi_numbers(annotation: Annotation) -> str | None:
-    """Evidence that the pitches of an annotation are MIDI numbers, where Hz is expected; None without any. Several
-    whole numbers, none above 127, are hardly ever frequencies."""
-    return _whole_numbers(_low_pitches(annotation))
+    """Doubt about an annotation whose pitches are MIDI numbers, where Hz is expected; None without any. Several whole
+    numbers, none above 127, are hardly ever frequencies."""
+    numbers = _whole_numbers(_low_pitches(annotation))
+    return numbers and f"the pitches are {numbers}: are they MIDI numbers? {_remedy_for_numbers(annotation)}"
 
 
-def remedy_for_numbers(annotation: Annotation, side: str = "", other: Annotation | None = None) -> str:
+def _remedy_for_numbers(annotation: Annotation, side: str = "", other: Annotation | None = None) -> str:
     """What may be done about MIDI numbers; without an option if as MIDI numbers they would not be those of music.
     `side`: the side that alone has them, or empty. `other`: the other side, if it is in Hz."""
     numbers = _low_pitches(annotation)
@@ -76,7 +77,7 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
         if all(whole):
             ranges[1] = ranges[1].removeprefix("whole numbers ") if ranges[0] != ranges[1] else ""
         both = " and ".join(filter(None, ranges))
-        return f"the pitches of both sides are {both}: are they MIDI numbers? {remedy_for_numbers(estimate)}"
+        return f"the pitches of both sides are {both}: are they MIDI numbers? {_remedy_for_numbers(estimate)}"
     for name, pitch, other in (("reference", low[0], estimate), ("estimate", low[1], reference)):
         given = _sounding(other) if len(pitch) else pitch
         if not len(given) or not HIGHEST_MIDI < given.max() < _ABSURD:
@@ -87,7 +88,7 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
             what = _range_of(pitch)
         if what:
             numbered = reference if name == "reference" else estimate
-            remedy = remedy_for_numbers(numbered, name, other)
+            remedy = _remedy_for_numbers(numbered, name, other)
             return f"the {name}'s pitches are {what}: are they MIDI numbers? {remedy}"
     return None
 

@@ -71,9 +71,10 @@ from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
-from .block import EACH, BlockTask, Key, Works, block_graph
+from .block import Works
+from .pair_scores import EACH
 from .parts import Part, PartFolder, PartResults, sorting_place
-from .schedule import choose_scheduler, execute, start_forkserver
+from .schedule import BlockTask, Key, block_graph, choose_scheduler, execute, start_forkserver
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -8,11 +8,13 @@ import multiprocessing
 import os
 import signal
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from heapq import heapreplace
 from importlib.metadata import version
 from multiprocessing import forkserver, resource_tracker
@@ -21,7 +23,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from pickle import PickleError
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
@@ -29,7 +31,47 @@ from ..errors import MirflowError, PluginError, RunError, SchedulerError, Unread
 from ..interruption import deferred
 from ..plugins import import_module
 from ..store.cells import Cells, concatenate_cells
-from .block import BlockWork, Graph, Key, failed_cells, graph_of_one
+from .block import BlockWork, Works, failed_cells, score_block
+
+Key: TypeAlias = str
+"""Of a block: its evaluation and number, and what tells one graph from all others: ``chord-block-7-...``."""
+
+
+class BlockTask:
+    """The task of a block: it makes its work where it is called or sent, so that a graph holds a plan and no work."""
+
+    def __init__(self, works: Works, place: int) -> None:
+        self._works, self.place = works, place
+        self.columns = works.columns_of(place)  # places of its tracks in the plan
+
+    @property
+    def work(self) -> BlockWork:
+        """What is read and scored."""
+        return self._works[self.place]
+
+    def __call__(self) -> Cells:
+        """Read and score the block."""
+        return score_block(self.work)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial, (score_block, self.work)
+
+
+Graph: TypeAlias = Mapping[Key, tuple[BlockTask]]
+
+
+def block_graph(works: Works, token: str) -> dict[Key, tuple[BlockTask]]:
+    """A dask graph with a task for each block of some cells of a plan. Two graphs, on one cluster or in one expression,
+    must never share a task, as their files may differ although their names do not: the `token` tells them apart."""
+    name = f"{works.plan.name}-block"
+    # A task is called without arguments: dask would search them, with all their sources, for keys.
+    return {f"{name}-{place}-{token}": (BlockTask(works, place),) for place in range(len(works))}
+
+
+def graph_of_one(work: BlockWork) -> dict[Key, tuple[Any]]:
+    """A dask graph of one block that is scored alone."""
+    return {f"{work.evaluation}-alone-{uuid.uuid4().hex}": (partial(score_block, work),)}
+
 
 Done = Callable[[Key, Cells], None]
 """Called in the process of the run with the key of a block and its results, as they arrive."""

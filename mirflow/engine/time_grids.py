@@ -122,6 +122,8 @@ def align(
     >>> align(beats, {"hop": 0.25}, width=1).activation.values.tolist()
     [0.0, 0.5, 1.0, 0.5, 1.0]
     """
+    import xarray as xr
+
     options = GridOptions(resampling, width)
     if hasattr(annotations, "data_vars") and "track" in annotations.dims:
         annotations = collection_from_dataset(annotations)
@@ -150,7 +152,18 @@ def align(
     for row, flaw in cleaned.flaws.items():
         raise error_of(flaw, plain[row], labels[row])
     found = grids.make_grid(kind, cleaned.rows, grid, form.decimals)
-    aligned = _dataset(kind, form, cleaned.rows, found, options, labels)
+    rows, options = cleaned.rows, replace(options, size=form.size(cleaned.rows))
+    _demand_room(len(rows) * _values_a_row(form, found, options.size))
+    variables = form.to_grid(rows, found, options)
+    if "code" in variables:
+        dims, codes, _ = variables["code"]
+        variables["label"] = (dims, texts_at([*rows.labels, grids.NOTHING], codes), {"long_name": "label in force"})
+        if "count" not in variables:
+            variables["covered"] = (dims, codes >= 0, {"long_name": "whether a label is in force"})
+    variables["valid"] = (("time",), grids.valid_frames(kind, grids.extents(kind, rows), found), _VALID)
+    coords = {"annotation": list(labels), **_coords(kind, variables, found, rows.labels)}
+    laid = {name: (("annotation", *dims), array, attrs) for name, (dims, array, attrs) in variables.items()}
+    aligned = xr.Dataset(laid, coords, _attrs(kind, found, options))
     tasks = {one.attrs.get("task") for one in plain}
     if len(tasks) == 1 and None not in tasks:
         aligned.attrs["task"] = tasks.pop()
@@ -183,26 +196,6 @@ def _clean(kind: Kind, rows: Ragged) -> Cleaned:
         before = set_aside(rows, [(rolls.outside(pitch), lambda item: describe(pitch[item]))])
     cleaned = get_task(form.task).convention().clean(before.rows)
     return replace(cleaned, flaws={**cleaned.flaws, **before.flaws})
-
-
-def _dataset(
-    kind: Kind, form: GridForm, rows: Ragged, grid: TimeGrid, options: GridOptions, names: Sequence[str]
-) -> xr.Dataset:
-    """Annotations in memory on a grid."""
-    import xarray as xr
-
-    options = replace(options, size=form.size(rows))
-    _demand_room(len(rows) * _values_a_row(form, grid, options.size))
-    variables = form.to_grid(rows, grid, options)
-    if "code" in variables:
-        dims, codes, _ = variables["code"]
-        variables["label"] = (dims, texts_at([*rows.labels, grids.NOTHING], codes), {"long_name": "label in force"})
-        if "count" not in variables:
-            variables["covered"] = (dims, codes >= 0, {"long_name": "whether a label is in force"})
-    variables["valid"] = (("time",), grids.valid_frames(kind, grids.extents(kind, rows), grid), _VALID)
-    coords = {"annotation": list(names), **_coords(kind, variables, grid, rows.labels)}
-    laid = {name: (("annotation", *dims), array, attrs) for name, (dims, array, attrs) in variables.items()}
-    return xr.Dataset(laid, coords, _attrs(kind, grid, options))
 
 
 _VALID = {"long_name": "whether the stretch begins before the end of the annotation"}
@@ -376,27 +369,15 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     if missing:
         raise AnnotationError(f"{kind.name} on a grid need {', '.join(missing)}")
     many = next((dim for dim in _ROWS if dim in dataset[form.needed[0]].dims), None)
-    rows = form.to_rows(_arrays_of(dataset, form, many))
-    if many == "track":
-        return Collection(kind.name, tuple(str(track) for track in dataset["track"].values), rows)
-    attrs = {"task": dataset.attrs["task"]} if "task" in dataset.attrs else {}
-    single = [to_dataset(from_ragged(kind.name, rows, row, attrs)) for row in range(len(rows))]
-    if many is None:
-        return single[0]
-    return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}
-
-
-def _arrays_of(dataset: xr.Dataset, form: GridForm, many: str | None) -> GridArrays:
-    """The arrays of a dataset, whose rows lie along one dim or are but one."""
-    values: dict[str, Column] = {}
+    values: dict[str, Column] = {}  # whose rows lie along one dim or are but one
     for name in (*form.needed, *form.optional, "valid"):
         if name not in dataset.variables:
             continue
         dims = form.other_dims.get(name, form.dims)
-        given = dataset[name].variable
-        if {*given.dims} != {*dims} | ({many} if many else set()):
-            raise AnnotationError(f"{name} lies over {', '.join(map(str, given.dims))}, not {', '.join(dims)}")
-        array = given.transpose(*([many] if many else []), *dims).to_numpy()
+        variable = dataset[name].variable
+        if {*variable.dims} != {*dims} | ({many} if many else set()):
+            raise AnnotationError(f"{name} lies over {', '.join(map(str, variable.dims))}, not {', '.join(dims)}")
+        array = variable.transpose(*([many] if many else []), *dims).to_numpy()
         values[name] = array if many else array[np.newaxis]
     times = np.asarray(dataset["time"].values, dtype=np.float64)
     values.setdefault("valid", np.ones((len(values[form.needed[0]]), len(times)), dtype=np.bool_))
@@ -410,4 +391,11 @@ def _arrays_of(dataset: xr.Dataset, form: GridForm, many: str | None) -> GridArr
         last = times[-1:] + (times[-1:] - times[-2:-1] if len(times) > 1 else 0.0)
         ends = np.append(times[1:], last)
     pitches = np.asarray(dataset["pitch"].values if "pitch" in form.dims else (), dtype=np.float64)
-    return GridArrays(values, times, ends, labels, pitches)
+    rows = form.to_rows(GridArrays(values, times, ends, labels, pitches))
+    if many == "track":
+        return Collection(kind.name, tuple(str(track) for track in dataset["track"].values), rows)
+    attrs = {"task": dataset.attrs["task"]} if "task" in dataset.attrs else {}
+    single = [to_dataset(from_ragged(kind.name, rows, row, attrs)) for row in range(len(rows))]
+    if many is None:
+        return single[0]
+    return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}

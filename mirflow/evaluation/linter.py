@@ -20,7 +20,7 @@ from ..annotations.schema import KINDS, kind_of
 from ..annotations.source import HeldSource, Source
 from ..annotations.validation import extents, inspect, odd_spacing
 from ..engine.block import BlockWork, TrackWork, score_block
-from ..engine.plausibility import SPACING, doubts_of, midi_numbers, remedy_for_numbers
+from ..engine.plausibility import SPACING, doubts_of, midi_numbers
 from ..errors import AnnotationError, UnreadableError, counted
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.constants import WINS
@@ -451,9 +451,7 @@ def _check_annotation(
         for doubt in doubts_of(rules, rules.select()):
             if doubt.of_side is not None and (text := doubt.of_side(annotation)):
                 yield FileProblem("warning", doubt.rule, text, annotator=annotator)
-    numbers = midi_numbers(annotation) if name is not None and kind_of(name).pitched else None
-    if numbers:
-        message = f"the pitches are {numbers}: are they MIDI numbers? {remedy_for_numbers(annotation)}"
+    if name is not None and kind_of(name).pitched and (message := midi_numbers(annotation)):
         yield FileProblem("warning", "pitch_unit", message, annotator=annotator)
     taken = rules is not None and not rules.clean(rows).flaws
     wrong: set[int] = set()

@@ -16,7 +16,7 @@ from ..annotations.labelled import to_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..engine.block import BLOCK
 from ..engine.lazy import LazyCollection
-from ..engine.plausibility import midi_numbers, remedy_for_numbers
+from ..engine.plausibility import midi_numbers
 from ..errors import AnnotationError, InvalidAnnotationError, MetricError, counted, problems_of, together, warn_caller
 from ..ragged import Column
 from ..readers import read, read_all
@@ -183,9 +183,8 @@ def annotation(task: str, *values: object, notation: Notation = HARTE, **columns
         values = (of_columns(kind, {**ordered, **columns}),)
     options = {} if notation == HARTE else {"notation": notation}
     one = to_annotation(values[0] if len(values) == 1 else values, task, **options)
-    found = midi_numbers(one) if kind.pitched else None
-    if found:
-        warn_caller(f"{task}: the pitches are {found}: are they MIDI numbers? {remedy_for_numbers(one)}")
+    if kind.pitched and (doubt := midi_numbers(one)):
+        warn_caller(f"{task}: {doubt}")
     warn_of_accounts([("", one.account)])
     return _labelled(one, task if task in TASK_KINDS else None)
 

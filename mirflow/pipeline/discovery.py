@@ -150,7 +150,8 @@ def discover(found: Discovery) -> None:
             (source, {"system" if name == "annotator" else name: value for name, value in values.items()})
             for source, values in estimates
         ]
-    shared = [name for name in _free_names(references) if name in _free_names(estimates)]
+    first, other = (side[0][1] if side else {} for side in (references, estimates))
+    shared = [name for name in first if name in other and name not in ("track", "system", "annotator")]
     if not all(_follows(side, name, "track") for name in shared for side in (references, estimates)):
         # Several tracks have the same name; they are then named by the placeholders that both sides have.
         references, estimates = _qualified(references, shared), _qualified(estimates, shared)
@@ -289,17 +290,6 @@ def _qualified(found: Sequence[Found], shared: Sequence[str]) -> list[Found]:
     return [(one, {**named, "track": "/".join(named[name] for name in (*shared, "track"))}) for one, named in found]
 
 
-def _free_names(found: Sequence[Found]) -> list[str]:
-    return [name for name in (found[0][1] if found else ()) if name not in ("track", "system", "annotator")]
-
-
-def _in_normal_form(found: Sequence[Found]) -> Sequence[Found]:
-    """What was found, with names in the form in which they are compared."""
-    if isinstance(found, FoundFiles) or are_normal([*{text for _, values in found for text in values.values()}]):
-        return found
-    return [(source, {name: normal_form(text) for name, text in values.items()}) for source, values in found]
-
-
 def _without_format(found: Sequence[Found]) -> Sequence[Found]:
     """What was found without the suffixes of files, which tell neither tracks nor systems apart."""
     if isinstance(found, FoundFiles):
@@ -347,20 +337,25 @@ def _find_side(
     if everything and (otherwise := describe_otherwise(everything, pattern.text)):
         found.warn(otherwise)
     matches = _choose_files(found, key, pattern, everything)
-    if pattern.is_readings or pattern.is_pack:
-        return _in_normal_form(_collected(found, pattern, matches, key, reading))
-    if tabular:
-        return _in_normal_form(_rows_of_tables(found, matches, key, reading, tracks))
     sources: Sequence[Found] = []
-    if each_annotator and reading.kind != "audio" and not has_parts(side.path, reading):
+    collected = pattern.is_readings or pattern.is_pack
+    if collected:
+        sources = _collected(found, pattern, matches, key, reading)
+    elif tabular:
+        sources = _rows_of_tables(found, matches, key, reading, tracks)
+    elif each_annotator and reading.kind != "audio" and not has_parts(side.path, reading):
         sources = _annotated(matches, pattern.names, reading)
     elif matches:
         try:
             sources = gather(matches, pattern.text, pattern.names, reading, side.annotator)
         except AnnotationError as error:
             found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
-    sources = [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
-    return _in_normal_form(sources)
+    if lone and not (collected or tabular):
+        sources = [(source, {**values, "track": LONE_TRACK}) for source, values in sources]
+    # Names are compared in one form of Unicode.
+    if isinstance(sources, FoundFiles) or are_normal([*{text for _, values in sources for text in values.values()}]):
+        return sources
+    return [(source, {name: normal_form(text) for name, text in values.items()}) for source, values in sources]
 
 
 def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:

@@ -26,6 +26,7 @@ from pydantic import (
     PlainValidator,
     WithJsonSchema,
     create_model,
+    field_validator,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -177,19 +178,6 @@ def _systems(value: Any) -> Any:
         raise ValueError("names a system twice")
     metadata = value.values() if isinstance(value, dict) else [None] * len(names)
     return {name: {} if meta is None else meta for name, meta in zip(names, metadata, strict=True)}
-
-
-def _store(path: str) -> str:
-    flaw = store_flaw(path)
-    if flaw:
-        raise ValueError(f"{path!r} {flaw}")
-    return path
-
-
-def _scheduler(name: str) -> str:
-    if name not in SCHEDULERS and not _ADDRESS.fullmatch(name):
-        raise ValueError(f"unknown scheduler {name!r}: choose from {', '.join(SCHEDULERS)}, tcp://host:port")
-    return name
 
 
 Scalar = Annotated[
@@ -411,10 +399,17 @@ class Evaluation(Strict):
 class Execution(Strict):
     """Execution of the run."""
 
-    scheduler: Annotated[str, AfterValidator(_scheduler)] = "auto"
+    scheduler: str = "auto"
     """auto, serial, processes, threads, or the address of a dask scheduler, tcp://host:port."""
     block: int = Field(default=64, gt=0, le=100_000)
     """Tracks that one task computes."""
+
+    @field_validator("scheduler")
+    @classmethod
+    def _check_scheduler(cls, name: str) -> str:
+        if name not in SCHEDULERS and not _ADDRESS.fullmatch(name):
+            raise ValueError(f"unknown scheduler {name!r}: choose from {', '.join(SCHEDULERS)}, tcp://host:port")
+        return name
 
 
 class Pipeline(Strict):
@@ -428,10 +423,17 @@ class Pipeline(Strict):
     """Python files, relative to this file, or modules that declare tasks and readers: they are run."""
     evaluations: list[Evaluation] = Field(min_length=1)
     """Comparisons of references and estimates."""
-    store: Annotated[str, AfterValidator(_store)]
+    store: str
     """The Zarr store for the results, relative to the file's folder."""
     execution: Execution = Field(default_factory=Execution)
     """Execution of the run."""
+
+    @field_validator("store")
+    @classmethod
+    def _check_store(cls, path: str) -> str:
+        if flaw := store_flaw(path):
+            raise ValueError(f"{path!r} {flaw}")
+        return path
 
 
 Trouble = tuple[Place, str]

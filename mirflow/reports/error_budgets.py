@@ -16,10 +16,10 @@ from ..analysis.query_options import Names, Query
 from ..analysis.scores import cell_texts, names_of
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
-from ..engine.block import Key, Works, block_graph, block_size
+from ..engine.block import Works, block_size
 from ..engine.pair_scores import ROUNDING
 from ..engine.runs import plan as plan_files
-from ..engine.schedule import choose_scheduler, execute
+from ..engine.schedule import Key, block_graph, choose_scheduler, execute
 from ..errors import MetricError, MirflowError, QueryError, UnknownNameError, counted, warn_caller
 from ..evaluation.evaluate import evaluate, score
 from ..evaluation.sides import TracksLike, holds_tracks, task_of

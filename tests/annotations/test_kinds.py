@@ -21,7 +21,7 @@ from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.annotations.schema import KINDS as DECLARED
 from mirflow.annotations.schema import Kind
 from mirflow.annotations.source import HeldSource
-from mirflow.engine.block_sides import BlockSide
+from mirflow.engine.block import BlockSide
 from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError
 from mirflow.metrics.base import get_task

@@ -16,8 +16,9 @@ import xarray as xr
 
 import mirflow
 from mirflow.engine import schedule
-from mirflow.engine.block import Graph, Key, Works, block_graph
+from mirflow.engine.block import Works
 from mirflow.engine.runs import plan
+from mirflow.engine.schedule import Graph, Key, block_graph
 from mirflow.errors import RunError, SchedulerError
 from mirflow.pipeline.plan import Stale
 from mirflow.store.cells import Cells

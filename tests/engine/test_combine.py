@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirflow.engine.block import EACH_SCORE, EACH_WEIGHT, combine_references, name_extras
+from mirflow.engine.pair_scores import EACH_SCORE, EACH_WEIGHT, combine_references, name_extras
 from mirflow.metrics.base import Scores, Sparse, get_task
 from mirflow.metrics.measures import Measure, Metric
 

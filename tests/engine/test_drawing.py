@@ -13,9 +13,10 @@ import pytest
 
 import mirflow
 from mirflow.engine import drawing
-from mirflow.engine.block import Works, block_graph
+from mirflow.engine.block import Works
 from mirflow.engine.drawing import draw_pipeline, steps_of
 from mirflow.engine.runs import plan, same_cells
+from mirflow.engine.schedule import block_graph
 from mirflow.errors import QueryError, RunError
 from mirflow.pipeline.plan import Stale
 from tests.commands import invoke

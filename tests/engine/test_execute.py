@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from mirflow.engine import schedule as execution
-from mirflow.engine.block import BlockWork, Graph, Key, Works, block_graph, one_thread, score_block
+from mirflow.engine.block import BlockWork, Works, one_thread, score_block
 from mirflow.engine.runs import plan
-from mirflow.engine.schedule import choose_scheduler, execute
+from mirflow.engine.schedule import Graph, Key, block_graph, choose_scheduler, execute
 from mirflow.errors import RunError
 from mirflow.pipeline.plan import Stale
 from mirflow.store.cells import Cells
@@ -71,7 +71,7 @@ def test_a_killed_worker_process_costs_a_retry(
     graph: Graph, expected: dict[Key, Cells], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = tmp_path / "killed"
-    monkeypatch.setattr("mirflow.engine.block.score_block", functools.partial(kill_once_then_score, once))
+    monkeypatch.setattr("mirflow.engine.schedule.score_block", functools.partial(kill_once_then_score, once))
     assert_same(results(graph, "processes", workers=2), expected)
     assert once.exists()
 
@@ -92,7 +92,7 @@ def always_die(work: BlockWork) -> Cells:
 
 
 def test_workers_that_always_die_end_in_an_error_that_says_so(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mirflow.engine.block.score_block", always_die)
+    monkeypatch.setattr("mirflow.engine.schedule.score_block", always_die)
     with pytest.raises(RunError, match=r"the worker process died \(killed by signal 9\) before it scored anything"):
         results(graph, "processes", workers=2)
 
@@ -152,7 +152,7 @@ def test_a_cluster_that_goes_away_ends_in_an_error_that_says_so(cluster: Any, gr
 def test_workers_with_other_code_are_an_error_that_says_so(
     cluster: Any, graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mirflow.engine.block.score_block", operator.attrgetter("something_new"))
+    monkeypatch.setattr("mirflow.engine.schedule.score_block", operator.attrgetter("something_new"))
     with pytest.raises(
         RunError, match=r"'something_new'.: its scheduler and workers need the code of this process, mir"
     ):

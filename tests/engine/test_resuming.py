@@ -15,7 +15,7 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.engine import block
+from mirflow.engine import schedule
 from mirflow.engine.runs import run_plans, same_content
 from mirflow.errors import MirflowWarning, RunError
 from mirflow.pipeline import plan_pipeline
@@ -26,7 +26,7 @@ from mirflow.store import Journal, open_pack
 from mirflow.store.cells import Cells
 from tests.datasets import write_dataset, write_lab, write_pipeline
 
-original = block.score_block
+original = schedule.score_block
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def interrupt(folder: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, **how:
         done.append(1)
         return original(work)
 
-    monkeypatch.setattr(block, "score_block", stop)
+    monkeypatch.setattr(schedule, "score_block", stop)
     with pytest.raises(KeyboardInterrupt):
         mirflow.run(folder / "pipeline.yaml", **how)
-    monkeypatch.setattr(block, "score_block", original)
+    monkeypatch.setattr(schedule, "score_block", original)
 
 
 def group(store: Path) -> xr.Dataset:
@@ -74,10 +74,10 @@ def test_plans_are_scored_without_a_store_and_resumed_from_a_journal(
         done.append(1)
         return original(work)
 
-    monkeypatch.setattr(block, "score_block", stop)
+    monkeypatch.setattr(schedule, "score_block", stop)
     with pytest.raises(KeyboardInterrupt):
         run_plans(plans, journal, scheduler="serial")
-    monkeypatch.setattr(block, "score_block", original)
+    monkeypatch.setattr(schedule, "score_block", original)
     (found,) = run_plans(plans, Journal(folder / "journal"), scheduler="serial")
     assert found.counts["resumed"] > 0
     (expected,) = mirflow.run(folder / "pipeline.yaml", store=folder / "usual.zarr").evaluations
@@ -309,7 +309,7 @@ def test_random_edits_and_interruptions(folder: Path, monkeypatch: pytest.Monkey
             try:
                 interrupt(folder, monkeypatch, chance.randrange(3))
             except pytest.fail.Exception:
-                monkeypatch.setattr(block, "score_block", original)
+                monkeypatch.setattr(schedule, "score_block", original)
             continue
         mirflow.run(folder / "pipeline.yaml")
         assert_as_fresh(folder)

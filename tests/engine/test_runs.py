@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.cli import cli
-from mirflow.engine import block
+from mirflow.engine import schedule
 from mirflow.engine.block import BlockWork, score_block
 from mirflow.engine.runs import RunReport, preview
 from mirflow.errors import (
@@ -180,7 +180,7 @@ def test_force_recomputes_everything(folder: Path) -> None:
 def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     undisturbed = folder / "undisturbed.zarr"
     run(folder, store=undisturbed)
-    original = block.score_block
+    original = schedule.score_block
     scored: list[int] = []
 
     def interrupted_on_the_third(work: Any) -> Cells:
@@ -189,7 +189,7 @@ def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pyte
         scored.append(len(work))
         return original(work)
 
-    monkeypatch.setattr(block, "score_block", interrupted_on_the_third)
+    monkeypatch.setattr(schedule, "score_block", interrupted_on_the_third)
     with pytest.raises(KeyboardInterrupt):
         run(folder)
     assert not (folder / "store.zarr").exists()
@@ -343,7 +343,7 @@ def test_a_lazy_tree_scores_each_cell_once(
         blocks.append(len(work))
         return score_block(work)
 
-    monkeypatch.setattr(block, "score_block", score)
+    monkeypatch.setattr(schedule, "score_block", score)
     read.clear()
     with dask.config.set(scheduler="synchronous"):
         take(tree, tree["chord"].to_dataset(), folder / "saved.zarr")

@@ -13,9 +13,9 @@ import xarray as xr
 import mirflow
 from mirflow import evaluate_paths
 from mirflow.annotations.labelled import from_dataset
-from mirflow.engine.block import Works, block_graph
+from mirflow.engine.block import Works
 from mirflow.engine.runs import RunReport, preview
-from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
+from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, block_graph, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
 from mirflow.evaluation.linter import check_paths
 from mirflow.pipeline import plan_evaluation

@@ -15,7 +15,8 @@ import dask.array  # noqa: F401  imported here, as what is imported under the li
 import xarray  # noqa: F401
 
 import mirflow
-from mirflow.engine.block import BROKEN, BlockWork, TrackWork, score_block
+from mirflow.engine.block import BlockWork, TrackWork, score_block
+from mirflow.engine.pair_scores import BROKEN
 from mirflow.errors import MirflowError, MirflowWarning
 from mirflow.evaluation.linter import check_paths
 from mirflow.metrics.base import get_task
