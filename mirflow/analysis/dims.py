@@ -120,11 +120,6 @@ def over_of(table: xr.DataArray, metric: str, query: Query) -> dict[str, str]:
     return over
 
 
-def say_over(over: Mapping[str, str]) -> str:
-    """Reductions within each track, as text."""
-    return ", ".join(f"{dim}={how}" for dim, how in over.items())
-
-
 def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     """Put the metrics with one number per track by ``over`` among all others.
 
@@ -162,7 +157,8 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     coords = _coords(ds, [measures[variable] for variable in variables])
     labels = {"metric": np.array([*names_of(ds, "metric"), *names], dtype=str)}
     derived = derived.assign_coords({**labels, **{name: ("metric", values) for name, values in coords.items()}})
-    return derived.assign_attrs(over=say_over(query.over)), replace(query, metric=[*numbers, *names], over=None)
+    text = ", ".join(f"{dim}={how}" for dim, how in query.over.items())
+    return derived.assign_attrs(over=text), replace(query, metric=[*numbers, *names], over=None)
 
 
 def refuse_annotators(ds: xr.Dataset, query: Query, metric: str) -> None:
@@ -306,8 +302,11 @@ def over_systems(
     Returns `ds`: a system for each word (and each model), with the weights of the systems chosen, or the same reduction
     of weights. `kinds`: the aggregates of its metrics.
     """
+    import xarray as xr
+
     if len(over) > 1:
-        raise QueryError(f"systems are reduced over 'system' or over 'run', not over both: {say_over(over)}")
+        both = ", ".join(f"{dim}={how}" for dim, how in over.items())
+        raise QueryError(f"systems are reduced over 'system' or over 'run', not over both: {both}")
     ((dim, text),) = over.items()
     words = [word.strip() for word in _COMMA.split(text)]
     places = list(kinds)
@@ -339,9 +338,19 @@ def over_systems(
             said = f"{word} of {len(rows)}" if word in _WORDS else f"by {word}"
             labels.append(f"{name}, {said}" if name and len(words) > 1 else name or said)
             firsts.append(int(rows[0]))
-    result = _like(ds.isel(metric=places), labels, firsts, np.stack(score), np.stack(weight))
+    # A track of which none of the systems has a score keeps the status of the first one.
+    scores, status = np.stack(score), np.array(ds["status"].values[firsts])
+    status[~np.isnan(scores).all(axis=2)] = int(Status.ok)
+    dims = ("system", "track", "metric")
+    coords: dict[str, Any] = {SYSTEM: np.array(labels, dtype=str)}
+    for other, part in (("track", ds), ("metric", ds.isel(metric=places))):
+        coords |= {other: part[other].values}
+        coords |= {name: (other, coord) for name, coord in coords_of(part, other).items()}
+    variables = {"score": (dims, scores), "weight": (dims, np.stack(weight)), "status": (dims[:2], status)}
     reduced = "; ".join(filter(None, (str(ds.attrs.get("over", "")), f"{dim}={','.join(words)}")))
-    return result.assign_attrs(over=reduced), dict(enumerate(kinds.values()))
+    attrs = {**ds.attrs, "over": reduced}
+    result = xr.Dataset({**variables, "duration": ("track", ds["duration"].values)}, coords, attrs)
+    return result, dict(enumerate(kinds.values()))
 
 
 def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequence[int]) -> None:
@@ -380,17 +389,3 @@ def _metric_of(word: str) -> tuple[str, int | None]:
     """A metric that chooses, and how many tracks are kept; None: all."""
     metric, _, number = word.rpartition(":")
     return (metric, int(number)) if metric and number.isdecimal() else (word, None)
-
-
-def _like(ds: xr.Dataset, labels: Sequence[str], firsts: Sequence[int], score: Float, weight: Float) -> xr.Dataset:
-    """An evaluation with other systems; a track of which none has a score keeps the status of the first system."""
-    import xarray as xr
-
-    status = np.array(ds["status"].values[list(firsts)])
-    status[~np.isnan(score).all(axis=2)] = int(Status.ok)
-    dims = ("system", "track", "metric")
-    coords: dict[str, Any] = {SYSTEM: np.array(labels, dtype=str)}
-    for other in dims[1:]:
-        coords |= {other: ds[other].values, **{name: (other, coord) for name, coord in coords_of(ds, other).items()}}
-    more = {"status": (dims[:2], status), "duration": ("track", ds["duration"].values)}
-    return xr.Dataset({"score": (dims, score), "weight": (dims, weight), **more}, coords, ds.attrs)

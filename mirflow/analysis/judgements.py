@@ -233,32 +233,19 @@ def fine_within_broad(judgements: Judgements) -> xr.Dataset:
     both = ~np.isnan(judged.level) & ~np.isnan(judged.fine)
     if not both.any():
         raise AnnotationError("no judgement has both a broad and a fine part", path=judged.source or None)
-    boxes = [_box(judged.fine[both & (judged.level == level)]) for level in range(len(BROAD))]
-    variables = {
-        name: ("broad", np.array([box[name] for box in boxes]), {"long_name": about})
-        for name, about in _ABOUT_BOXES.items()
-    }
+    boxes: list[tuple[float, ...]] = []  # in the order of what is said about them
+    for level in range(len(BROAD)):
+        fine = judged.fine[both & (judged.level == level)]
+        if not len(fine):
+            boxes.append((0, *[np.nan] * 8, 0))
+            continue
+        q1, median, q3 = np.quantile(fine, [0.25, 0.5, 0.75]).tolist()
+        inside = (fine >= q1 - _REACH * (q3 - q1)) & (fine <= q3 + _REACH * (q3 - q1))
+        lower, upper = (fine.min(), fine[inside].min(), q1), (q3, fine[inside].max(), fine.max())
+        boxes.append((len(fine), fine.mean(), *lower, median, *upper, (~inside).sum()))
+    columns = zip(_ABOUT_BOXES.items(), zip(*boxes, strict=True), strict=True)
+    variables = {name: ("broad", np.array(values), {"long_name": about}) for (name, about), values in columns}
     return xr.Dataset(variables, {"broad": list(BROAD)})
-
-
-def _box(fine: Float) -> dict[str, float]:
-    if not len(fine):
-        return {name: 0 if name in ("n", "outliers") else float("nan") for name in _ABOUT_BOXES}
-    q1, median, q3 = np.quantile(fine, [0.25, 0.5, 0.75]).tolist()
-    reach = _REACH * (q3 - q1)
-    inside = (fine >= q1 - reach) & (fine <= q3 + reach)
-    return {
-        "n": len(fine),
-        "mean": float(fine.mean()),
-        "lowest": float(fine.min()),
-        "whisker_low": float(fine[inside].min()),
-        "q1": q1,
-        "median": median,
-        "q3": q3,
-        "whisker_high": float(fine[inside].max()),
-        "highest": float(fine.max()),
-        "outliers": int((~inside).sum()),
-    }
 
 
 LIMIT = 240.0

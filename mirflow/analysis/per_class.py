@@ -29,7 +29,7 @@ from ..metrics.measures import Measure
 from ..ragged import Float, Int
 from ..store.cells import Status
 from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems, system_coordinates
-from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, say_over, table_of
+from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, table_of
 from .lookup import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 from .query_options import BEST, ORDERS, Names, Query, as_names
 from .scores import computed, group_tracks, labels_of, names_of, states_of, tables_of
@@ -154,7 +154,8 @@ class TableSelection:
     def said_over(self) -> str:
         """Reductions within each track, as text."""
         dim = next(iter(self.inner)) if self.kind in ORDER_AGGREGATES else CLASS
-        return say_over({**self.over, **({dim: self.classes} if self.classes else {})})
+        over = {**self.over, **({dim: self.classes} if self.classes else {})}
+        return ", ".join(f"{dim}={how}" for dim, how in over.items())
 
     @property
     def side(self) -> int:
@@ -377,8 +378,21 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
                 f"{tag}=sum puts the decisions of all tags into one order (micro)"
             )
         classes, query = "sum" if query.over else "", replace(query, over=None)
+    elif kind in RATIO_AGGREGATES and not RATIO_AGGREGATES[kind].along and tuple(labels_of(table)) == CONFUSED:
+        # Over the classes of a confusion, of which ratios are read off, outcomes are summed, or one is chosen.
+        left = dict(query.over or {})
+        chosen = CLASS in left
+        classes, query = left.pop(CLASS, ""), replace(query, over=left or None)
+        every = [name for name in dict.fromkeys(chain(*labels_of(table).values())) if name != NONE]
+        if classes in REDUCTIONS and classes != "sum":
+            raise QueryError(
+                f"over {CLASS!r}: counts of classes are summed (over {CLASS}=sum); for the {classes} of their "
+                f"values take across {CLASS}={classes}"
+            )
+        if chosen and classes not in ("sum", *every):
+            raise UnknownNameError(f"reduction or {CLASS}", classes, ["sum", *every])
     else:
-        classes, query = _over_classes(table, kind, query)
+        classes = ""
     over = over_of(table, str(measure), query)
     systems = find_labels(ds, "system", _sorted_systems(ds, variable, query))
     refuse_annotators(ds, query, str(measure))
@@ -401,22 +415,6 @@ def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     part = part.assign(cells).assign_attrs(missing=missing)
     places = part["_place"].values
     return TableSelection(part.drop_vars("_place"), table.isel(system=systems), places, measure, kind, over, classes)
-
-
-def _over_classes(table: xr.DataArray, kind: str, query: Query) -> tuple[str, Query]:
-    """The part of a query over the classes of a confusion, of which ratios are read off, and the query without it."""
-    over, labels = dict(query.over or {}), labels_of(table)
-    if tuple(labels) != CONFUSED or kind not in RATIO_AGGREGATES or RATIO_AGGREGATES[kind].along or CLASS not in over:
-        return "", query
-    how, classes = over.pop(CLASS), [one for one in dict.fromkeys(chain(*labels.values())) if one != NONE]
-    if how in REDUCTIONS and how != "sum":
-        raise QueryError(
-            f"over {CLASS!r}: counts of classes are summed (over {CLASS}=sum); for the {how} of their "
-            f"values take across {CLASS}={how}"
-        )
-    if how != "sum" and how not in classes:
-        raise UnknownNameError(f"reduction or {CLASS}", how, ["sum", *classes])
-    return how, replace(query, over=over or None)
 
 
 def aggregate_table(selection: TableSelection, by: Names = None, group: str = "") -> xr.Dataset:

@@ -308,7 +308,21 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
 
     Without a metric those that are one number answer; where there is none, the others.
     """
-    query, across_systems = _apart(ds, query) if query.by or query.across else (query, None)
+    by, across_dims = as_names(query.by) or [], names_across(query.across)
+    # What is about groups of systems is done with the results.
+    grouped = [name for name in by if name in coords_of(ds, "system") and name not in coords_of(ds, "track")]
+    over_runs = RUN in across_dims and has_runs(ds)
+    if len(grouped) + over_runs > 1:
+        raise QueryError(
+            f"systems can be grouped by only one coordinate at a time, not by {', '.join([*grouped, RUN])}"
+        )
+    words = across_dims[RUN] if over_runs else ["mean"]
+    for name in words:
+        if name not in ACROSS:
+            raise UnknownNameError("reduction", name, ACROSS)
+    if grouped or over_runs:
+        others = {dim: how for dim, how in (query.across or {}).items() if not (over_runs and dim == RUN)}
+        query = replace(query, by=[name for name in by if name not in grouped] or None, across=others or None)
     numbers, variables = lookup.split_names(ds, query.metric, exact=query.exact)
     if query.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(query.by) or [])
@@ -325,48 +339,22 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
     results += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
     if query.across:
         results = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in results]
-    return results if across_systems is None else [across_systems(one) for one in results]
-
-
-def _apart(ds: xr.Dataset, query: Query) -> tuple[Query, Callable[[xr.Dataset], xr.Dataset] | None]:
-    """A query without what is about groups of systems, and the function that does that with its result, if any."""
-    by = as_names(query.by) or []
-    grouped = [name for name in by if name in coords_of(ds, "system") and name not in coords_of(ds, "track")]
-    names = names_across(query.across).get(RUN) if RUN in (query.across or {}) and has_runs(ds) else None
-    if names is None and not grouped:
-        return query, None
-    if len(grouped) + (names is not None) > 1:
-        raise QueryError(
-            f"systems can be grouped by only one coordinate at a time, not by {', '.join([*grouped, RUN])}"
-        )
-    others = {dim: how for dim, how in (query.across or {}).items() if dim != RUN or names is None}
-    plain = replace(query, by=[name for name in by if name not in grouped] or None, across=others or None)
-    if names is None:
-        return plain, lambda result: _sorted(
-            reduce_groups(result, grouped[0], {"mean": ACROSS["mean"]}).isel({RUN: 0}, drop=True), query.sort
-        )
-    for name in names:
-        if name not in ACROSS:
-            raise UnknownNameError("reduction", name, ACROSS)
-
-    def reduce_runs(result: xr.Dataset) -> xr.Dataset:
-        made = _sorted(reduce_groups(result, MODEL, {name: ACROSS[name] for name in names}), query.sort)
-        text = "; ".join(filter(None, (f"{RUN}={','.join(names)}", made.attrs.get("across", ""))))
-        return made.assign_attrs(across=text, repeats=str(repeats(made.attrs) * len(names)))
-
-    return plain, reduce_runs
-
-
-def _sorted(result: xr.Dataset, sort: str | None) -> xr.Dataset:
-    """A result with its systems in the order of their values, where these were asked for in that order."""
-    if sort in (None, STORED) or "metric" not in result.dims:
-        return result
-    if sort == NAME:
-        return result.isel(system=np.argsort(result["system"].values, kind="stable"))
-    metrics = names_of(result, "metric")
-    place = metrics.index(sort) if sort in metrics else 0
-    first = result["value"].isel(metric=place).transpose("system", ...).values.reshape(result.sizes["system"], -1)
-    return result.isel(system=ranked(first[:, 0], names_of(result, "orientation")[place]))
+    for index, result in enumerate(results) if grouped or over_runs else ():
+        coordinate = MODEL if over_runs else grouped[0]
+        result = reduce_groups(result, coordinate, {name: ACROSS[name] for name in words})
+        # Systems were in the order of their own values, and now those of groups matter.
+        if query.sort == NAME and "metric" in result.dims:
+            result = result.isel(system=np.argsort(result["system"].values, kind="stable"))
+        elif query.sort not in (None, STORED) and "metric" in result.dims:
+            metrics = names_of(result, "metric")
+            place = metrics.index(query.sort) if query.sort in metrics else 0
+            value = result["value"].isel(metric=place).transpose("system", ...).values
+            first = value.reshape(len(value), -1)[:, 0]
+            result = result.isel(system=ranked(first, names_of(result, "orientation")[place]))
+        text = "; ".join(filter(None, (f"{RUN}={','.join(words)}", result.attrs.get("across", ""))))
+        about = {"across": text, "repeats": str(repeats(result.attrs) * len(words))}
+        results[index] = result.assign_attrs(about) if over_runs else result.isel({RUN: 0}, drop=True)
+    return results
 
 
 def only_answer(found: Sequence[xr.Dataset]) -> xr.Dataset:

@@ -444,18 +444,12 @@ class SelectionTotals:
                         f"metric {selection.names('metric')[column]!r}: lower is better, so a missing score "
                         "cannot count as 0; choose missing skip or common (--missing)"
                     )
-        unknown = np.isnan(selection.duration)
-        if unknown.any():
-            check_durations(selection.aggregates, self.counting.any(axis=1) & unknown, selection.names("track"))
-
-
-def check_durations(kinds: Sequence[str], unknown: Bool, tracks: Sequence[str]) -> None:
-    """Raise a QueryError for an aggregate over durations if those of some tracks (tracks,) that count are unknown."""
-    for kind in dict.fromkeys(kind for kind in kinds if AGGREGATES[kind].needs_duration):
-        if unknown.any():
-            track = tracks[int(np.flatnonzero(unknown)[0])]
+        unknown = np.isnan(selection.duration) & self.counting.any(axis=1)
+        lasting = [kind for kind in selection.aggregates if AGGREGATES[kind].needs_duration]
+        if lasting and unknown.any():
+            track = selection.names("track")[int(np.flatnonzero(unknown)[0])]
             raise QueryError(
-                f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                f"aggregate {lasting[0]!r} needs the durations of the references, and that of track {track!r} is not "
                 "known here; choose wcsr, or ask a store that holds `duration`"
             )
 

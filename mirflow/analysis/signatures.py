@@ -29,6 +29,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 from urllib.parse import quote, unquote
@@ -159,7 +160,7 @@ class Signature:
 
     def __str__(self) -> str:
         named = "".join(f";{key}={_written(value)}" for key, value in self.fields.items())
-        metrics = "+".join(quoted(metric, _ALONE) for metric in self.metrics)
+        metrics = "+".join(quoted(metric, safe=_ALONE) for metric in self.metrics)
         return f"{quoted(self.task).replace('/', '%2F')}/{metrics}{named}"
 
     @property
@@ -228,19 +229,18 @@ class Signature:
         )
 
 
-def quoted(text: str, safe: str = _SAFE) -> str:
-    """A text without the characters that separate parts of a signature.
+quoted = partial(quote, safe=_SAFE, errors="surrogatepass")
+"""A text without the characters that separate parts of a signature."""
+
+
+def unquoted(text: str) -> str:
+    """The text that `quoted` made safe.
 
     Examples
     --------
     >>> quoted("R&B; soul"), unquoted("R%26B%3B%20soul")
     ('R%26B%3B%20soul', 'R&B; soul')
     """
-    return quote(text, safe, errors="surrogatepass")
-
-
-def unquoted(text: str) -> str:
-    """The text that `quoted` made safe."""
     try:
         return unquote(text, errors="surrogatepass")
     except UnicodeDecodeError:
@@ -250,7 +250,7 @@ def unquoted(text: str) -> str:
 def _written(value: Value) -> str:
     """A text, names with commas between, or pairs with colons."""
     if isinstance(value, str):
-        return quoted(value, _ALONE)
+        return quoted(value, safe=_ALONE)
     return ",".join(quoted(one) if isinstance(one, str) else ":".join(map(quoted, one)) for one in value)
 
 

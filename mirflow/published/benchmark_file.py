@@ -9,8 +9,9 @@ import hashlib
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Literal
@@ -250,10 +251,8 @@ def _named_metrics(benchmark: Benchmark) -> Iterator[tuple[tuple[str | int, ...]
                 yield (*place, "values", system, name), name
 
 
-def benchmark_schema() -> dict[str, Any]:
-    """Return the JSON Schema of benchmark files, for editors."""
-    return schema_of(Benchmark)
-
+benchmark_schema: Callable[[], dict[str, Any]] = partial(schema_of, Benchmark)
+"""Returns the JSON Schema of benchmark files, for editors."""
 
 DATA = "MIRFLOW_DATA"
 """The environment variable with the folder in which the data of benchmarks are looked for."""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -234,9 +235,8 @@ def read_tables(
     return Published(mapping.name, groups)
 
 
-def mapping_schema() -> dict[str, Any]:
-    """The JSON Schema of mapping files, for editors."""
-    return schema_of(TableMapping)
+mapping_schema: Callable[[], dict[str, Any]] = partial(schema_of, TableMapping)
+"""Returns the JSON Schema of mapping files, for editors."""
 
 
 def _measures(group: ScoreGroup, document: Document, place: Place, problems: list[Problem]) -> list[dict[str, Measure]]:

@@ -12,7 +12,7 @@ import numpy as np
 from ..analysis.lookup import find_metrics
 from ..analysis.queries import boards_of, choose_one, evaluate_query, headline_metrics, lazy_query
 from ..analysis.query_options import Names, Query, QueryOptions, make_query
-from ..analysis.scores import as_scores, names_of, scores_frame
+from ..analysis.scores import as_scores, names_of, scores_frame, show_span
 from ..analysis.selection import count_unscored
 from ..annotations.collection import Collection
 from ..annotations.collection import from_dataset as collection_from_dataset
@@ -165,10 +165,6 @@ def _section(name: str, ds: xr.Dataset) -> str:
         notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
     listed = "".join(f'<div class="note">{escape(note)}</div>' for note in notes)
     leader = f"{title_in(result)}: {rank_result(result).lead()}"
-    return f"{head}<div>{escape(leader)}</div>{_table(result)}{listed}"
-
-
-def _table(result: xr.Dataset) -> str:
     units = [f" [{unit}]" if unit else "" for unit in names_of(result, "unit")]
     named = zip(names_of(result, "metric"), units, names_of(result, "aggregate"), strict=True)
     heads = "".join(
@@ -177,11 +173,10 @@ def _table(result: xr.Dataset) -> str:
     rows, value, n = [], result["value"].values, result["n"].values
     for index, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
         shown = ("-" if np.isnan(number) else f"{number:z.4f}" for number in value[index].tolist())
-        cells = "".join(f'<td class="number">{number}</td>' for number in shown)
-        span = str(n[index].max()) if np.ptp(n[index]) == 0 else f"{n[index].min()}-{n[index].max()}"
-        rows.append(f'<tr><th>{escape(system)}</th>{cells}<td class="number">{span}</td></tr>')
-    head = f'<thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead>'
-    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+        entries = "".join(f'<td class="number">{number}</td>' for number in shown)
+        rows.append(f'<tr><th>{escape(system)}</th>{entries}<td class="number">{show_span(n[index])}</td></tr>')
+    table = f'<table><thead><tr><th>system</th>{heads}<th class="number">n</th></tr></thead>'
+    return f"{head}<div>{escape(leader)}</div>{table}<tbody>{''.join(rows)}</tbody></table>{listed}"
 
 
 class DatasetAccessor(Inference):

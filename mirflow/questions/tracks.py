@@ -44,7 +44,7 @@ def worst(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, p
     Returns
     -------
     Tabulation of xr.Dataset
-        For each evaluation that of :func:`mirflow.analysis.worst.extremes`.
+        For each evaluation that of :func:`mirflow.analysis.where_to_look.extremes`.
     """
     return _extremes(boards, query, n, overall, percent)
 
@@ -58,14 +58,14 @@ def best(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, pe
     Returns
     -------
     Tabulation of xr.Dataset
-        For each evaluation that of :func:`mirflow.analysis.worst.extremes`.
+        For each evaluation that of :func:`mirflow.analysis.where_to_look.extremes`.
     """
     return _extremes(boards, query, n, overall, percent, best=True)
 
 
 def _extremes(boards: Boards, query: Query, n: int, overall: bool, percent: bool, *, best: bool = False) -> Answer:
     """The worst or the best tracks of each evaluation."""
-    from ..analysis.worst import extremes
+    from ..analysis.where_to_look import extremes
     from ..reports.summaries import extremes_long_table, extremes_table
 
     infer = partial(extremes, count=n, best=best, overall=overall)
@@ -96,15 +96,12 @@ def changes(
     Returns
     -------
     Tabulation of xr.Dataset
-        For each evaluation that of :func:`mirflow.analysis.worst.changes`.
+        For each evaluation that of :func:`mirflow.analysis.where_to_look.changes`.
     """
-    from ..analysis.inference.noninferiority import baselines_of
-    from ..analysis.worst import changes as list_changes
+    from ..analysis.where_to_look import changes as list_changes
     from ..reports.comparisons_tables import changes_long_table, changes_table
 
-    def infer(ds: xr.Dataset, query: Query, group: str) -> xr.Dataset:
-        return list_changes(ds, query, baselines_of(ds, query, baseline), n, best=gains, group=group)
-
+    infer = partial(list_changes, baseline=baseline, count=n, best=gains)
     readable = partial(changes_table, percent=percent)
     return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], changes_long_table)
 

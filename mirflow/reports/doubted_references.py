@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.disagreements import Disagreement, TrackAnnotations, find_disagreements
 from ..analysis.lookup import find_labels
 from ..analysis.queries import ScoresLike
 from ..analysis.query_options import Names, as_names
 from ..analysis.scores import names_of
+from ..analysis.where_to_look import Disagreement, TrackAnnotations, find_disagreements
 from ..annotations.annotation import Annotation
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
@@ -45,7 +45,7 @@ def consensus(
 ) -> Tabulation[xr.Dataset]:
     """Places at which the systems of a store agree against the reference; see :func:`mirflow.consensus`.
 
-    See :func:`mirflow.analysis.disagreements.find_disagreements` for how labels and events are compared.
+    See :func:`mirflow.analysis.where_to_look.find_disagreements` for how labels and events are compared.
     """
     if not 0.5 < least <= 1:
         raise QueryError(f"invalid least {least}: expected a share above 0.5, up to 1")

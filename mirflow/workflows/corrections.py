@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,9 +102,32 @@ def make_patch(
     ['C:min']
     """
     when = datetime.date.today().isoformat() if date is None else date
+    pairs: Iterable[tuple[str, Annotation, Annotation, str]]
+    if not isinstance(original, str | Path) or not isinstance(edited, str | Path):
+        if track is None:
+            raise AnnotationError("annotations in memory need the name of their track")
+        own, other = (to_annotation(annotation, task, **options) for annotation in (original, edited))
+        pairs = [(track, own, other, NO_DIGEST)]
+    else:
+        paths, reading = (Path(original), Path(edited)), Reading.of(task, **options)
+        for path in paths:
+            if not path.exists():
+                raise AnnotationError("no such file or folder", path=path)
+        if paths[0].is_dir() != paths[1].is_dir():
+            raise AnnotationError("give two files or two folders, not one of each", path=paths[1])
+        if paths[0].is_dir():
+            left, right = (sources_by_track(path, reading, annotator or None) for path in paths)
+            unknown = next((name for name in right if name not in left), None)
+            if unknown is not None:
+                raise AnnotationError(f"track {unknown!r} has no original; {suggest(unknown, left)}", path=paths[1])
+        else:
+            name = track or paths[0].stem
+            left, right = ({name: source_at(path, reading, annotator or None)} for path in paths)
+        originals = ((name, *left[name].read(), source) for name, source in right.items())
+        pairs = ((name, own, source.read()[0], digest) for name, own, digest, source in originals)
     tracks = []
-    for name, left, right, digest in _pairs(original, edited, task, track, annotator, options):
-        if edits := edits_between(left, right):
+    for name, own, other, digest in pairs:
+        if edits := edits_between(own, other):
             tracks.append(PatchedTrack(name, digest, edits, author, reason, when, annotator))
     if not tracks:
         raise AnnotationError(
@@ -113,40 +136,6 @@ def make_patch(
     made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(ReferencePatch(task, tuple(tracks))))
     parse_patch(made)
     return made
-
-
-def _pairs(
-    original: AnnotationLike,
-    edited: AnnotationLike,
-    task: str,
-    track: str | None,
-    annotator: str,
-    options: Mapping[str, Any],
-) -> Iterator[tuple[str, Annotation, Annotation, str]]:
-    """Track, both annotations, and the digest of the original."""
-    if not isinstance(original, str | Path) or not isinstance(edited, str | Path):
-        if track is None:
-            raise AnnotationError("annotations in memory need the name of their track")
-        yield track, to_annotation(original, task, **options), to_annotation(edited, task, **options), NO_DIGEST
-        return
-    own, other = Path(original), Path(edited)
-    reading = Reading.of(task, **options)
-    for path in (own, other):
-        if not path.exists():
-            raise AnnotationError("no such file or folder", path=path)
-    if own.is_dir() != other.is_dir():
-        raise AnnotationError("give two files or two folders, not one of each", path=other)
-    if own.is_dir():
-        left, right = (sources_by_track(path, reading, annotator or None) for path in (own, other))
-        unknown = next((name for name in right if name not in left), None)
-        if unknown is not None:
-            raise AnnotationError(f"track {unknown!r} has no original; {suggest(unknown, left)}", path=other)
-    else:
-        name = track or own.stem
-        left, right = ({name: source_at(path, reading, annotator or None)} for path in (own, other))
-    for name, source in right.items():
-        annotation, digest = left[name].read()
-        yield name, annotation, source.read()[0], digest
 
 
 def apply_patch(annotation: AnnotationLike, patch: PatchLike, track: str | None = None) -> xr.Dataset:
@@ -239,7 +228,23 @@ def patch_effects(
             found += _effects(plan, path, metric, {os.path.realpath(one): str(one) for one in patches})
     if not found:
         raise QueryError("no evaluation has a patch; name one in reference.patch, or after the pipeline")
-    return Tabulation(found, lambda width: [_readable(ds) for ds in found], lambda: [_effects_rows(found)])
+
+    def rows() -> list[Table]:
+        of_all, values = ("patch", "group", "task", "tracks"), ("before", "after", "rank_before", "rank_after")
+        cells = [
+            (
+                *(ds.attrs[name] for name in of_all),
+                name,
+                system,
+                *(float(ds[value].sel(system=system, metric=name)) for value in values),
+            )
+            for ds in found
+            for name in names_of(ds, "metric")
+            for system in names_of(ds, "system")
+        ]
+        return [Table((*of_all, "metric", "system", *values), tuple(cells))]
+
+    return Tabulation(found, lambda width: [_readable(ds) for ds in found], rows)
 
 
 def _effects(plan: EvaluationPlan, store: str | Path, metric: Names, given: Mapping[str, str]) -> Iterator[xr.Dataset]:
@@ -251,7 +256,17 @@ def _effects(plan: EvaluationPlan, store: str | Path, metric: Names, given: Mapp
         tracks = list(dict.fromkeys(change["track"] for change in patch["changes"]))
         without = scores.copy(deep=True)
         places = [plan.tracks.index(track) for track in tracks]
-        fresh = open_plan(_of_tracks(_without(plan, str(patch["file"])), places)).compute()
+        references = []  # without what the patch corrects
+        for of_track in plan.references:
+            left = []
+            for reference in of_track:
+                source = reference.source
+                if isinstance(source, PatchedSource):
+                    edits = tuple(edit for edit in source.edits if edit[0] != str(patch["file"]))
+                    reference = replace(reference, source=replace(source, edits=edits) if edits else source.source)
+                left.append(reference)
+            references.append(tuple(left))
+        fresh = open_plan(_of_tracks(replace(plan, references=tuple(references)), places)).compute()
         for name in _VARIABLES:
             without[name].loc[{"track": tracks}] = fresh[name].sel(track=tracks).transpose(*without[name].dims).values
         before = aggregate_query(without, query, plan.name).sel(system=after["system"].values)
@@ -310,20 +325,6 @@ def _of_tracks(plan: EvaluationPlan, places: Sequence[int]) -> EvaluationPlan:
     )
 
 
-def _without(plan: EvaluationPlan, file: str) -> EvaluationPlan:
-    """The plan with references that a patch does not correct."""
-    references = []
-    for own in plan.references:
-        left = []
-        for one in own:
-            if isinstance(one.source, PatchedSource):
-                edits = tuple(edit for edit in one.source.edits if edit[0] != file)
-                one = replace(one, source=replace(one.source, edits=edits) if edits else one.source.source)
-            left.append(one)
-        references.append(tuple(left))
-    return replace(plan, references=tuple(references))
-
-
 def _readable(ds: xr.Dataset) -> Table:
     rows: list[tuple[str | float | None, ...]] = []
     for metric in names_of(ds, "metric"):
@@ -338,19 +339,3 @@ def _readable(ds: xr.Dataset) -> Table:
     notes = f"corrected: {shorten(ds.attrs['tracks'], _LONGEST)}", f"{counted(moved, 'rank')} changed"
     title = f"{ds.attrs['group']}: without and with {ds.attrs['patch']}"
     return Table(("system", "metric", "before", "after", "change", "rank"), tuple(rows), title, notes)
-
-
-def _effects_rows(found: Sequence[xr.Dataset]) -> Table:
-    values = ("before", "after", "rank_before", "rank_after")
-    rows = [
-        (
-            *(ds.attrs[name] for name in ("patch", "group", "task", "tracks")),
-            metric,
-            system,
-            *(float(ds[name].sel(system=system, metric=metric)) for name in values),
-        )
-        for ds in found
-        for metric in names_of(ds, "metric")
-        for system in names_of(ds, "system")
-    ]
-    return Table(("patch", "group", "task", "tracks", "metric", "system", *values), tuple(rows))

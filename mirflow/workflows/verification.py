@@ -128,7 +128,27 @@ def verify(
         boards = _score(_of_pipeline(pipeline, root, estimates, signed))
     else:
         boards = _score(_of_folders(str(reference), str(estimates), signed))
-    checks = [*_check_all(numbers, boards)]
+    # The numbers of a table with the same signature are computed together.
+    systems: dict[tuple[int, Signature], dict[str, None]] = {}
+    for one in numbers:
+        if one.signature is not None and "system" in one.names and one.printed:
+            systems.setdefault((one.table, one.signature), {})[one.names["system"]] = None
+    computed: dict[tuple[int, Signature], Recomputed | str] = {}
+    checks: list[NumberCheck] = []
+    for one in numbers:
+        again: Recomputed | str = one.problem
+        if one.signature is not None and not one.problem:
+            key = one.table, one.signature
+            if key not in computed:
+                computed[key] = _recompute(one.signature, [*systems.get(key, {})], boards)
+            again = computed[key]
+        if isinstance(again, str):
+            signature = str(one.signature or "")
+            checks.append(NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, again, signature))
+        elif one.place:
+            checks.append(again.check(one))
+        elif one.signature is not None:
+            checks += again.list(one.signature)
     about = str(document) if Path(document).suffix else "signature"
     notes += [
         f"{one.task}/{'+'.join(one.metrics)}: the signature names no references (ref): any could have been used"
@@ -306,30 +326,6 @@ def _score(pipeline: Pipeline | None) -> dict[str, xr.Dataset]:
     with tempfile.TemporaryDirectory() as folder:
         reports = run_plans(planned.plans, Journal(Path(folder)), scheduler=pipeline.execution.scheduler)
     return {one.plan.name: as_scores(dataset_of(one.content)) for one in reports}
-
-
-def _check_all(numbers: Sequence[SignedNumber], boards: Mapping[str, xr.Dataset]) -> Iterator[NumberCheck]:
-    """Check every number; those of a table with the same signature are computed together."""
-    systems: dict[tuple[int, Signature], dict[str, None]] = {}
-    for one in numbers:
-        if one.signature is not None and "system" in one.names and one.printed:
-            systems.setdefault((one.table, one.signature), {})[one.names["system"]] = None
-    computed: dict[tuple[int, Signature], Recomputed | str] = {}
-    for one in numbers:
-        if one.signature is None or one.problem:
-            signed = str(one.signature or "")
-            yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, one.problem, signed)
-            continue
-        key = one.table, one.signature
-        if key not in computed:
-            computed[key] = _recompute(one.signature, [*systems.get(key, {})], boards)
-        again = computed[key]
-        if isinstance(again, str):
-            yield NumberCheck(one.place, one.names, one.printed, math.nan, UNKNOWN, again, str(one.signature))
-        elif one.place:
-            yield again.check(one)
-        else:
-            yield from again.list(one.signature)
 
 
 @dataclass(frozen=True)

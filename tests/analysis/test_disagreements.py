@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.analysis.disagreements import TrackAnnotations, find_disagreements
+from mirflow.analysis.where_to_look import TrackAnnotations, find_disagreements
 from mirflow.annotations.annotation import Annotation
 
 

@@ -442,13 +442,7 @@ def gaps_to_best(compared: xr.Dataset, metric: int = 0) -> Float:
 
 
 def mark_best(
-    ds: xr.Dataset,
-    query: Query,
-    result: xr.Dataset,
-    *,
-    level: float = DEFAULT_LEVEL,
-    correction: str = "auto",
-    cluster: str | None = None,
+    ds: xr.Dataset, query: Query, result: xr.Dataset, *, level: float = DEFAULT_LEVEL, cluster: str | None = None
 ) -> xr.Dataset:
     """Mark the systems that do not differ significantly from the best one, itself among them.
 
@@ -459,7 +453,7 @@ def mark_best(
     names = result.attrs["metric"] if "metric" in result.attrs else names_of(result, "metric")
     systems = query.system if is_about_runs(ds, query) else names_of(result, "system")
     same = replace(query, metric=names, exact=True, system=systems, sort=None)
-    compared = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
+    compared = compare(ds, same, level=level, cluster=cluster, sizes=False)
     tells, marks = tells_apart(compared), like_best(compared)
     counts = np.concatenate(
         [compared["n"].values[*paired.compared_pairs(compared, at).T, at] for at in range(len(tells))]

@@ -280,6 +280,7 @@ class Ratios:
     (clusters, different denominators)."""
     denominator: Int
     """The column of `below` of each value: int64 (values,)."""
+    clusters: int
 
     @classmethod
     def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Ratios:
@@ -294,12 +295,7 @@ class Ratios:
             denominator[index] = different.setdefault(bottom.tobytes(), len(denominators))
             if denominator[index] == len(denominators):
                 denominators.append(bottom)
-        return cls(above, np.stack(denominators, axis=1) if denominators else np.empty((count, 0)), denominator)
-
-    @property
-    def clusters(self) -> int:
-        """Number of clusters to draw."""
-        return len(self.above)
+        return cls(above, np.stack(denominators, axis=1) if denominators else np.empty((count, 0)), denominator, count)
 
     def again(self, counts: Float) -> Float:
         """The values of replicates."""
