@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from ...reports.tables import Entry, Table
     from ..grading.assignment import By
     from ..grading.judgement_tables import GraderJudgement, GradingEvent, Known, Unjudged
-    from ..grading.pool import Pool
 
 _FILE = LocalPath(exists=True, dir_okay=False)
 _OUT = LocalPath(dir_okay=False)
@@ -260,7 +259,7 @@ def overview_command(
     from ...reports.tables import Table
     from ..grading.judgement_tables import read_events, read_judgements
     from ..grading.pool import read_key
-    from ..grading.rater_agreement import collection_of, progress
+    from ..grading.rater_agreement import collection_of, progress, without_middle
 
     style = choose_format(style, output)
     people = for_people(style)
@@ -282,7 +281,23 @@ def overview_command(
     tables = [Table(("what", "number"), tuple(counts), "progress"), _grader_table(rows, events, pool.seed, people)]
     tables += agreement_tables(collection_of(rows), people, options["level"])
     if any(row.broad for row in rows):
-        tables.append(_ranking_table(rows, pool, people))
+        ranking = without_middle(rows, pool)
+        schemes, systems = (ranking[name].values.tolist() for name in ("scheme", "system"))
+        lines: list[tuple[Entry, ...]] = []
+        for column in ranking["rank"].values[0].argsort(kind="stable").tolist():
+            entries: list[Entry] = []
+            for scheme in range(len(schemes)):
+                score = show_number(ranking["score"].values[scheme, column].item(), people)
+                rank = ranking["rank"].values[scheme, column].item()
+                entries += [f"{score} ({rank:g})" if score is not None else None] if people else [score, rank]
+            lines.append((systems[column], *entries))
+        columns = ("system", *(name for scheme in schemes for name in (f"score, {scheme}", f"rank, {scheme}")))
+        title, notes = "systems", tuple[str, ...]()
+        if people:
+            lines.append(("tau", *(show_number(value, people) for value in ranking["tau"].values.tolist())))
+            columns, title = ("system", *schemes), "systems, by the weight of the middle category"
+            notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
+        tables.append(Table(columns, tuple(lines), title, notes))
     emit(tables, style, output)
 
 
@@ -310,28 +325,6 @@ def _grader_table(rows: Sequence[GraderJudgement], log: Sequence[GradingEvent], 
     timed = (*(("seconds", "hours") if log else ()), *(("heard",) if listened else ()))
     columns = ("grader", "judged", "repeats", "same", "weighted_kappa", "difference", *timed)
     return Table(columns, tuple(lines), "graders and their agreement with themselves", notes if people else ())
-
-
-def _ranking_table(rows: Sequence[GraderJudgement], pool: Pool, people: bool) -> Table:
-    from ...reports.tables import Table
-    from ..grading.rater_agreement import without_middle
-
-    ranking = without_middle(rows, pool)
-    schemes, systems = (ranking[name].values.tolist() for name in ("scheme", "system"))
-    lines: list[tuple[Entry, ...]] = []
-    for column in ranking["rank"].values[0].argsort(kind="stable").tolist():
-        entries: list[Entry] = []
-        for scheme in range(len(schemes)):
-            score = show_number(ranking["score"].values[scheme, column].item(), people)
-            rank = ranking["rank"].values[scheme, column].item()
-            entries += [f"{score} ({rank:g})" if score is not None else None] if people else [score, rank]
-        lines.append((systems[column], *entries))
-    if not people:
-        columns = ("system", *(name for scheme in schemes for name in (f"score, {scheme}", f"rank, {scheme}")))
-        return Table(columns, tuple(lines), "systems")
-    lines.append(("tau", *(show_number(value, people) for value in ranking["tau"].values.tolist())))
-    notes = ("scores with ranks in brackets; tau: Kendall's tau-b with the ranking by all three categories",)
-    return Table(("system", *schemes), tuple(lines), "systems, by the weight of the middle category", notes)
 
 
 @grading_command.command("close", cls=Command, short_help="Write the tables that are scored.")

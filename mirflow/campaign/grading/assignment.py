@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -267,28 +268,13 @@ def read_plan(path: str | os.PathLike[str]) -> tuple[Plan, float]:
     return Plan(tuple(turns), tuple(dict.fromkeys(grader for grader, _ in turns)), each, seed), minutes
 
 
-@dataclass(frozen=True, slots=True)
-class PlanSummary:
-    """Work of a plan: the quantities of table 5 of the MIREX chapter, and hours."""
-
-    queries: int
-    pairs: int  # unique ones
-    graders: int
-    graders_per_pair: int
-    judgements: int  # without repeats
-    repeats: int
-    queries_per_grader: tuple[int, float, int]  # least, mean and most
-    pairs_per_grader: tuple[int, float, int]  # least, mean and most, without repeats
-    hours: float  # of all graders together, with repeats
-    most_hours: float  # of the busiest grader, with repeats
-    feasible: bool  # whether the busiest grader needs at most `limit` minutes
-    limit: float
-
-
-def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSummary:
-    """Summarise the work of a plan.
+def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> SimpleNamespace:
+    """Summarise the work of a plan by the quantities of table 5 of the MIREX chapter.
 
     `limit`: most minutes that a grader can be asked for.
+    Returns: numbers of ``queries``, (unique) ``pairs``, ``graders``, ``graders_per_pair``, ``judgements`` and
+      ``repeats``; ``queries_per_grader`` and ``pairs_per_grader``, the least, mean and most, without repeats; ``hours``
+      of all graders and ``most_hours`` of the busiest, with repeats; and whether that is ``feasible`` by the ``limit``.
 
     Examples
     --------
@@ -303,7 +289,7 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
     queries = [len({pair.query for pair in listed}) for listed in pairs.values()]
     counts = queries, [*map(len, pairs.values())]
     extents = [(min(numbers), sum(numbers) / len(numbers), max(numbers)) for numbers in counts]
-    return PlanSummary(
+    return SimpleNamespace(
         queries=len({pair.query for pair in unique}),
         pairs=len(unique),
         graders=len(plan.graders),
@@ -319,8 +305,8 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> PlanSum
     )
 
 
-def tabulate_work(work: PlanSummary) -> list[tuple[str, int | str]]:
-    """Tabulate the quantities of a plan for people.
+def tabulate_work(work: SimpleNamespace) -> list[tuple[str, int | str]]:
+    """Tabulate the quantities of a plan, see `summarise`, for people.
 
     Examples
     --------

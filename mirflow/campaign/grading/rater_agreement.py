@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -220,24 +221,16 @@ def time_on_task(events: Iterable[GradingEvent], idle: float = IDLE) -> dict[str
     return {grader: dict(pairs) for grader, pairs in spent.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class GraderWork:
-    """Amount and consistency of a grader's work."""
-
-    judged: int  # pairs with a valid judgement, without repeats
-    agreement: SelfAgreement
-    median_seconds: float  # median time per pair; NaN without events
-    total_seconds: float  # time on all pairs
-    median_heard: float  # median share of a recording played before its judgement, from 0 to 1; NaN if unknown
-
-
 def grader_work(
     judgements: Iterable[GraderJudgement], events: Iterable[GradingEvent] = (), graders: Iterable[str] = ()
-) -> dict[str, GraderWork]:
+) -> dict[str, SimpleNamespace]:
     """Compute the work of each grader, and under the empty name that of all together.
 
     `events`: see `time_on_task`.
     `graders`: graders to list even without judgements.
+    Returns: by grader the number of pairs ``judged`` (with a valid judgement, without repeats), the ``agreement`` with
+      the own repeats, ``median_seconds`` per pair (NaN without events) and ``total_seconds``, and ``median_heard``, the
+      median share of a recording played before its judgement, from 0 to 1 (NaN if unknown).
 
     Examples
     --------
@@ -257,7 +250,7 @@ def grader_work(
     seconds = {grader: [*spent.values()] for grader, spent in time_on_task(events).items()}
     judged[""], seconds[""] = judged.total(), [value for spent in seconds.values() for value in spent]
     return {
-        name: GraderWork(
+        name: SimpleNamespace(
             judged=judged[name],
             agreement=agreement[name] if name in agreement else _self_agreement(name, ()),
             median_seconds=median(seconds[name]) if seconds.get(name) else float("nan"),
@@ -268,23 +261,15 @@ def grader_work(
     }
 
 
-@dataclass(frozen=True, slots=True)
-class RoundProgress:
-    """Progress of a round."""
-
-    pairs: int  # number of pairs in the pool
-    graders: int  # number of graders with a judgement
-    wanted: int  # number of required judgements
-    judged: int  # number of valid judgements that count towards them
-    share: float  # share of the required judgements that were made, from 0 to 1
-    by_count: Mapping[int, int]  # number of pairs with 0, 1, 2, ... judgements
-    cannot_hear: int  # number of failed judgements
-    known: int  # number of judgements on known pieces
-    repeats: int  # number of hidden repeats
-
-
-def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1) -> RoundProgress:
+def progress(
+    judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], graders_per_pair: int = 1
+) -> SimpleNamespace:
     """Compute the progress of a round.
+
+    Returns: numbers of ``pairs`` in the pool, of ``graders`` with a judgement, of ``wanted`` judgements and of those
+      ``judged`` that count towards them, with their ``share`` from 0 to 1; ``by_count``, the number of pairs with 0, 1,
+      2, ... judgements; and numbers of judgements of what a grader ``cannot_hear``, of ``known`` pieces, and hidden
+      ``repeats``.
 
     Examples
     --------
@@ -297,7 +282,7 @@ def progress(judgements: Iterable[GraderJudgement], pairs: Iterable[Pair], grade
     pairs = list(pairs)
     counts = Counter(made[pair] for pair in pairs)
     wanted, judged = len(pairs) * graders_per_pair, sum(min(made[pair], graders_per_pair) for pair in pairs)
-    return RoundProgress(
+    return SimpleNamespace(
         pairs=len(pairs),
         graders=len({row.grader for row in rows if row.counts}),
         wanted=wanted,
@@ -388,14 +373,6 @@ class GroundTruth:
 
     candidates: tuple[GroupedCandidate, ...]  # candidates by query, most similar first
     undecided: tuple[str, ...]  # queries with too few judgements for a test to distinguish two candidates
-
-    def groups(self, query: str) -> list[list[str]]:
-        """Return the groups of a query, most similar first."""
-        groups: dict[int, list[str]] = defaultdict(list)
-        for candidate in self.candidates:
-            if candidate.query == query and candidate.group:
-                groups[candidate.group].append(candidate.candidate)
-        return list(groups.values())
 
 
 def group_candidates(

@@ -9,6 +9,7 @@ import datetime as dt
 import logging
 import threading
 import time
+from typing import Any
 
 from sqlalchemy import delete as delete_rows
 from sqlalchemy import func, select
@@ -161,29 +162,14 @@ def account(request: Request, secret: str = "", expires: dt.datetime | None = No
     service, _, database, viewer = served(request)
     with database.read() as session:
         user = session.get_one(User, viewer.user)
-        tokens = [
-            {
-                "id": token.id,
-                "what": _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else ""),
-                "made": _day(token.created),
-                "used": _day(token.used),
-                "until": _day(token.expires),
-            }
-            for token in logins.valid_tokens(session, viewer.user, service.clock())
-        ]
-    return page(
-        request,
-        "account.html",
-        here="account",
-        lab=user.lab,
-        mail=user.mail,
-        sends_mail=_sends_mail(service),
-        since=_day(user.created),
-        tokens=tokens,
-        secret=secret,
-        expires=_day(expires),
-        most_days=MOST_DAYS,
-    )
+        tokens = []
+        for token in logins.valid_tokens(session, viewer.user, service.clock()):
+            what = _WHAT[token.kind] + (" (this one)" if token.id == viewer.token else "")
+            days = {"made": _day(token.created), "used": _day(token.used), "until": _day(token.expires)}
+            tokens.append({"id": token.id, "what": what, **days})
+    about: dict[str, Any] = {"lab": user.lab, "mail": user.mail, "sends_mail": _sends_mail(service)}
+    about |= {"since": _day(user.created), "secret": secret, "expires": _day(expires), "most_days": MOST_DAYS}
+    return page(request, "account.html", here="account", tokens=tokens, **about)
 
 
 def accounts(request: Request) -> Response:
@@ -196,16 +182,11 @@ def accounts(request: Request) -> Response:
         listed = []
         for user in session.scalars(select(User).order_by(User.name)):
             left = quotas(session, campaign, user.id, service.clock()) if user.role in submit else ()
-            listed.append(
-                {
-                    **{name: getattr(user, name) for name in ("name", "role", "lab")},
-                    "created": user.created.date().isoformat(),
-                    "revoked": "" if user.revoked is None else user.revoked.date().isoformat(),
-                    "mail": bool(user.mail),
-                    "submissions": sent.get(user.id, 0),
-                    "used": {quota.split: quota.used for quota in left},
-                }
-            )
+            revoked = "" if user.revoked is None else user.revoked.date().isoformat()
+            row: dict[str, Any] = {"name": user.name, "role": user.role, "lab": user.lab}
+            row |= {"created": user.created.date().isoformat(), "revoked": revoked}
+            row |= {"mail": bool(user.mail), "submissions": sent.get(user.id, 0)}
+            listed.append({**row, "used": {quota.split: quota.used for quota in left}})
     splits = {name: {"quota": split.quota, "per": split.per} for name, split in campaign.splits.items()}
     if wants_json(request):
         return JSONResponse({"splits": splits, "accounts": listed}, headers=PRIVATE)

@@ -157,16 +157,15 @@ class Stores:
             return current
         number = token.partition("-")[0]
         if current.number and number.isdecimal():
-            folder = current.folder.with_name(f"generation-{int(number):06d}")
-            signature = _signature(folder / _ROOT)
-            if signature is not None and (earlier := self._snapshot(name, folder, signature)).token == token:
+            earlier = self.generation(current, int(number))
+            if earlier is not None and earlier.token == token:
                 return earlier
         raise StoreError(f"generation {token} of {name} is gone; the current one is {current.token}")
 
-    def before(self, snapshot: Snapshot) -> Snapshot | None:
-        """Return the previous generation, if it still exists."""
-        folder = snapshot.folder.with_name(f"generation-{snapshot.number - 1:06d}")
-        signature = _signature(folder / _ROOT) if snapshot.number > 1 else None
+    def generation(self, snapshot: Snapshot, number: int) -> Snapshot | None:
+        """Return another generation of a store, if it still exists."""
+        folder = snapshot.folder.with_name(f"generation-{number:06d}")
+        signature = _signature(folder / _ROOT) if number > 0 else None
         return None if signature is None else self._snapshot(snapshot.name, folder, signature)
 
     def read(self, snapshot: Snapshot) -> Snapshot:
@@ -321,15 +320,29 @@ class Answers:
             return await asyncio.shield(under_way)
         if self._waiting >= WAITING:
             raise HTTPException(503, "The server is busy. Try again in a moment.", headers={"Retry-After": "2"})
+
+        def keep() -> Kept:
+            content = make()
+            kind, tag = content.media_type, etag or hashlib.blake2b(content.body, digest_size=8).hexdigest()
+            headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
+            if content.status == 200:
+                # Browsers may store public responses, but have to revalidate them.
+                storing = b"private, no-store" if private else b"no-cache"
+                headers += [(b"etag", f'W/"{tag}"'.encode()), (b"cache-control", storing)]
+            shared = {} if private or kind.startswith("text/html") else self._shared
+            more = {**content.headers, **shared}.items()
+            headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in more]
+            packed = None
+            if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:
+                packed = gzip.compress(content.body, 6, mtime=0)
+            return Kept(content.status, headers, content.body, packed, tag)
+
         future: asyncio.Future[Kept] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._made[key] = future
         self._waiting += 1
         try:
-            shared = {} if private else self._shared
-            kept = await asyncio.get_running_loop().run_in_executor(
-                pool, lambda: _keep(make(), etag, private=private, shared=shared)
-            )
+            kept = await asyncio.get_running_loop().run_in_executor(pool, keep)
         except BaseException as error:
             future.set_exception(error if isinstance(error, Exception) else HTTPException(503))
             raise
@@ -416,21 +429,6 @@ def digest(text: str, size: int = 8) -> str:
 def is_known(given: str, etag: str) -> bool:
     """True if a client already has a response by its ``If-None-Match``."""
     return given.strip() == "*" or any(part.strip().removeprefix("W/") == f'"{etag}"' for part in given.split(","))
-
-
-def _keep(content: Content, etag: str, *, private: bool, shared: Mapping[str, str]) -> Kept:
-    kind, etag = content.media_type, etag or hashlib.blake2b(content.body, digest_size=8).hexdigest()
-    headers = [(b"content-type", kind.encode()), (b"vary", b"accept-encoding, accept, cookie, authorization")]
-    if content.status == 200:
-        # Browsers may store public responses, but have to revalidate them.
-        keep = b"private, no-store" if private else b"no-cache"
-        headers += [(b"etag", f'W/"{etag}"'.encode()), (b"cache-control", keep)]
-    more = content.headers if kind.startswith("text/html") else {**content.headers, **shared}
-    headers += [(name.lower().encode(), value.encode("latin-1")) for name, value in more.items()]
-    packed = None
-    if kind.startswith(_COMPRESSED) and _LEAST_COMPRESSED <= len(content.body) <= LARGEST:
-        packed = gzip.compress(content.body, 6, mtime=0)
-    return Kept(content.status, headers, content.body, packed, etag)
 
 
 PICTURE_BYTES = 200_000_000  # size of all pictures that are kept, in bytes

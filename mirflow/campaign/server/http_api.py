@@ -232,17 +232,12 @@ def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
         }
         for name, ds in snapshot.boards.items()
     ]
-    attrs = snapshot.nodes[""].get("attributes", {})
-    return {
-        "name": snapshot.name,
-        "generation": snapshot.token,
-        "created": attrs.get("created", ""),
-        "versions": attrs.get("versions", {}),
-        "evaluations": evaluations,
-        "self": f"{service.prefix}{BASE}/stores/{at}",
-        "zarr": f"{service.prefix}/stores/{at}.zarr" if has_zarr else None,
-        "zarr_of_generation": f"{service.prefix}/stores/{pinned}.zarr" if has_zarr else None,
-    }
+    attrs, stores = snapshot.nodes[""].get("attributes", {}), f"{service.prefix}/stores"
+    answer: dict[str, Any] = {"name": snapshot.name, "generation": snapshot.token, "created": attrs.get("created", "")}
+    answer |= {"versions": attrs.get("versions", {}), "evaluations": evaluations}
+    answer["self"] = f"{service.prefix}{BASE}/stores/{at}"
+    zarr = {"zarr": f"{stores}/{at}.zarr", "zarr_of_generation": f"{stores}/{pinned}.zarr"}
+    return {**answer, **{name: address if has_zarr else None for name, address in zarr.items()}}
 
 
 def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
@@ -260,19 +255,12 @@ def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) 
         for row in count_statuses(ds).tolist()
     ]
     durations = ds["duration"].values.tolist() if shown.references and "duration" in ds else None
-    return {
-        "store": snapshot.name,
-        "generation": snapshot.token,
-        "name": name,
-        **{key: attrs.get(key, "") for key in ("task", "convention", "grid", "combine", "created")},
-        "parameters": attrs.get("parameters", {}),
-        "versions": attrs.get("versions", {}),
-        "warnings": list_cautions(attrs) if shown.by_track else [],
-        "headline": headline_metric(ds),
-        "systems": _labels(ds, "system", cells=cells),
-        "tracks": _labels(ds, "track", duration=durations) if shown.by_track else None,
-        "metrics": _labels(ds, "metric"),
-    }
+    tracks = _labels(ds, "track", duration=durations) if shown.by_track else None
+    answer: dict[str, Any] = {"store": snapshot.name, "generation": snapshot.token, "name": name}
+    answer |= {key: attrs.get(key, "") for key in ("task", "convention", "grid", "combine", "created")}
+    answer |= {key: attrs.get(key, {}) for key in ("parameters", "versions")}
+    answer |= {"warnings": list_cautions(attrs) if shown.by_track else [], "headline": headline_metric(ds)}
+    return {**answer, "systems": _labels(ds, "system", cells=cells), "tracks": tracks, "metrics": _labels(ds, "metric")}
 
 
 def _labels(ds: xr.Dataset, dim: str, **more: Sequence[Any] | None) -> list[dict[str, Any]]:
@@ -636,7 +624,7 @@ class ZarrFiles:
                 return None
             snapshot = current
             if not pinned and tag != current.number % len(_ENCODINGS):
-                before = self._stores.before(current)
+                before = self._stores.generation(current, current.number - 1)
                 if before is None or tag != before.number % len(_ENCODINGS):
                     raise GoneError(f"{current.name} was published anew while it was being read: open it again")
                 snapshot = before

@@ -191,7 +191,7 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
     """
 
     def find() -> list[Change]:
-        name, earlier = snapshot.name, service.shelf.before(snapshot)
+        name, earlier = snapshot.name, service.shelf.generation(snapshot, snapshot.number - 1)
         states = [state_of(name, snapshot.boards)]
         if not states[0]:
             return []
@@ -265,16 +265,9 @@ def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     def make() -> live.LivePage:
         # References may be readable only by the worker.
         shown, seen = service.disclosure(name), not trusted or (root is not None and root.is_dir())
-        return live.LivePage(
-            snapshot.tree,
-            snapshot.token,
-            name=name,
-            root=root,
-            references=shown.references and seen,
-            only_aggregates=not shown.by_track,
-            trusted=trusted,
-            cache=_REPORT_BYTES,
-        )
+        terms: dict[str, Any] = {"references": shown.references and seen, "only_aggregates": not shown.by_track}
+        terms |= {"root": root, "trusted": trusted, "cache": _REPORT_BYTES}
+        return live.LivePage(snapshot.tree, snapshot.token, name=name, **terms)
 
     report: live.LivePage = snapshot.once("report", make)
     return report

@@ -38,8 +38,6 @@ from .cache import Answers, Pictures, Stores
 from .database import Database, revisions
 from .limits import Network, RateLimits
 from .recordings import Recordings
-from .submissions.submission_tables import CLOSED
-from .submissions.uploads import NAMES
 
 _FIRST_SEGMENTS = {path.split("/")[1].partition(".")[0] for path in ADDRESSES.values() if path != "/"}
 # First path segments used by the server itself.
@@ -48,6 +46,7 @@ _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?")
 PORT = 8765
 HOST = "127.0.0.1"
 _ADDRESS = "server.address"
+NAMES = "names.json"  # file in the folder of an upload with the names of its files
 # Files of a campaign, and of a backup of it.
 DATABASE, AUDIT, MANIFEST, CAMPAIGN = "campaign.db", "audit.jsonl", "backup.json", "campaign.yaml"
 
@@ -382,10 +381,11 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         source.backup(target)
         tables = {"account": "user", "submission": "submission"}
         counts = {kind: target.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for kind, name in tables.items()}
-        # Submissions that wait for their check go first, as their files are removed afterwards.
+        # Submissions that wait for their check go first, as their files are removed afterwards. Those of one that was
+        # withdrawn before it was scored are gone, or about to be removed, as are those of one without a result.
         rows = target.execute(
-            "SELECT id, name, state, withdrawn IS NOT NULL FROM submission "
-            "ORDER BY state IN ('received', 'checking') DESC, number"
+            "SELECT id, name, state IN ('received', 'checking') AS waits FROM submission WHERE state = 'scored' "
+            "OR (state NOT IN ('refused', 'failed') AND withdrawn IS NULL) ORDER BY waits DESC, number"
         ).fetchall()
     stores = (path for name in ("stores", "public") for path in sorted((folder / name).glob("*.zarr")))
     generations = {str(store.relative_to(folder)): resolve(store).name for store in stores if target_of(store)}
@@ -400,12 +400,8 @@ def _write(service: Service, database: Path, folder: Path, place: Path, part: Pa
         if audit.exists():
             lines = audit.read_bytes()
             _add_bytes(archive, AUDIT, lines[: lines.rfind(b"\n") + 1], service.clock())
-        for id, name, state, withdrawn in rows:
-            # Files of a submission that was withdrawn before it was scored are gone, or about to be removed.
-            if state in CLOSED or (withdrawn and state != "scored"):
-                continue
+        for id, name, waits in rows:
             # As uploaded before its check, and as checked afterwards.
-            waits = state in ("received", "checking")
             needed = folder / "submissions" / id if waits else folder / "systems" / name
             if waits and not (needed / NAMES).exists():
                 raise _GoneError(f"the files of submission {name} are gone")

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, get_args
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -32,7 +33,7 @@ from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
 from .submissions import entries
 from .submissions.checking import asked_files
-from .submissions.entries import SplitScores, SubmissionError
+from .submissions.entries import SubmissionError
 from .submissions.notifications import announce, undelivered
 from .submissions.releases import NO_BETTER, decimals_of, first_difference, is_final, show_score, track_changes
 from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble
@@ -141,17 +142,12 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
         embargo = None if split.embargo is None or split.embargo <= now else split.embargo
         moments = {"opens": opens, "closes": closes, "embargo": embargo}
         moments["published"] = None if split.final is None else split.final.published
-        splits.append(
-            {
-                "name": quota.split,
-                "hidden": split.hidden,
-                **_columns(quota, ("most", "left", "per")),
-                "renewed": _time(quota.renewed)[:10],
-                **{name: None if moment is None else show_moment(moment) for name, moment in moments.items()},
-                "is_open": (opens is None or now >= opens) and (closes is None or now < closes),
-                "is_closed": closes is not None and now >= closes,
-            }
-        )
+        is_closed = closes is not None and now >= closes
+        row: dict[str, Any] = {"name": quota.split, "hidden": split.hidden, **_columns(quota, ("most", "left", "per"))}
+        row |= {"renewed": _time(quota.renewed)[:10]}
+        row |= {name: None if moment is None else show_moment(moment) for name, moment in moments.items()}
+        is_open = (opens is None or now >= opens) and not is_closed
+        splits.append({**row, "is_open": is_open, "is_closed": is_closed})
     terms = {
         "campaign": campaign.campaign,
         "rules": campaign.rules,
@@ -165,17 +161,9 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
     }
     if wants_json(request):
         return JSONResponse(terms, status, PRIVATE)
-    context = {
-        **terms,
-        "has_about": service.has_about,
-        "trouble": trouble,
-        "given": given or {},
-        "size": shown_size(limits.size),
-    }
-    choices = visibilities_of(viewer.team)
-    return page(
-        request, "submission_new.html", status, here="submissions", visibilities=choices, most=MOST_LISTED, **context
-    )
+    context: dict[str, Any] = {**terms, "has_about": service.has_about, "trouble": trouble, "given": given or {}}
+    context |= {"visibilities": visibilities_of(viewer.team), "size": shown_size(limits.size), "most": MOST_LISTED}
+    return page(request, "submission_new.html", status, here="submissions", **context)
 
 
 def tracks_table(request: Request) -> Response:
@@ -269,20 +257,9 @@ def show(request: Request) -> Response:
             "finals": [row.split for row in results if is_final(campaign.splits.get(row.split), service.clock())],
             "changes": {result.split: _changes(service, submission, result, viewer) for result in results},
         }
-    return page(
-        request,
-        "submission.html",
-        here="submissions",
-        submission=shown,
-        size=size,
-        steps=_steps(shown, size),
-        **context,
-        visibilities=choices,
-        most=MOST_LISTED,
-        no_better=NO_BETTER,
-        title=partial(title_of, campaign),
-        longest_reason=entries.LONGEST_REASON,
-    )
+    context |= {"submission": shown, "size": size, "steps": _steps(shown, size), "title": partial(title_of, campaign)}
+    context |= {"most": MOST_LISTED, "no_better": NO_BETTER, "longest_reason": entries.LONGEST_REASON}
+    return page(request, "submission.html", here="submissions", visibilities=choices, **context)
 
 
 def show_change(views: Views, request: Request) -> Response:
@@ -412,18 +389,11 @@ def _find(session: Session, request: Request, to_change: bool = False) -> Submis
 
 def _summary(submission: Submission, viewer: Viewer | None) -> dict[str, Any]:
     lab = f" ({submission.user.lab})" if submission.user.lab else ""
-    return {
-        **_columns(submission, ("id", "name")),
-        "sender": f"{submission.user.name}{lab}",
-        "splits": submission.split_names,
-        "state": submission.state,
-        "words": _WORDS[submission.state],
-        "visibility": submission.visibility,
-        "received": _time(submission.received),
-        "withdrawn": _time(submission.withdrawn),
-        **_columns(submission, ("disqualified", "held")),
-        "mine": viewer is not None and viewer.user == submission.user_id,
-    }
+    row: dict[str, Any] = {**_columns(submission, ("id", "name")), "sender": f"{submission.user.name}{lab}"}
+    row |= {"splits": submission.split_names, "state": submission.state, "words": _WORDS[submission.state]}
+    row |= {"visibility": submission.visibility, "received": _time(submission.received)}
+    row |= {"withdrawn": _time(submission.withdrawn), **_columns(submission, ("disqualified", "held"))}
+    return {**row, "mine": viewer is not None and viewer.user == submission.user_id}
 
 
 def _status(session: Session, submission: Submission) -> dict[str, Any]:
@@ -439,7 +409,7 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
 
 
 def _describe(
-    service: Service, session: Session, submission: Submission, results: list[SplitScores], viewer: Viewer | None
+    service: Service, session: Session, submission: Submission, results: list[SimpleNamespace], viewer: Viewer | None
 ) -> dict[str, Any]:
     campaign, _ = service.demand_campaign()
     until = campaign.embargo(submission.split_names, service.clock())
@@ -448,7 +418,11 @@ def _describe(
     described: list[dict[str, Any]] = []
     for result in results:
         split, now = campaign.splits.get(result.split), service.clock()
-        scores = [(row, show_score(row, split, now)) for row in result.scores]
+        scores = []
+        for row in result.scores:
+            shown, named = show_score(row, split, now), _columns(row, ("evaluation", "metric"))
+            values = {**_columns(shown, ("value", "low", "high")), **_columns(row, ("tracks", "headline"))}
+            scores.append({**named, **values, "kept_back": shown.kept_back, "rules": row.rules})
         comparisons, least = [], least_units(DEFAULT_LEVEL)
         for verdict in result.verdicts:
             # The outcome reveals something about the other submission's score.
@@ -467,17 +441,7 @@ def _describe(
                 "hidden": result.hidden,
                 "decimals": decimals_of(split, now),
                 "comparison_decimals": decimals_of(split, submission.received),
-                "scores": [
-                    {
-                        **_columns(row, ("evaluation", "metric")),
-                        **_columns(shown, ("value", "low", "high")),
-                        "tracks": row.tracks,
-                        "headline": row.headline,
-                        "kept_back": shown.kept_back,
-                        "rules": row.rules,
-                    }
-                    for row, shown in scores
-                ],
+                "scores": scores,
                 "comparisons": comparisons,
             }
         )
@@ -526,7 +490,7 @@ def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
 
 
 def _changes(
-    service: Service, submission: Submission, result: SplitScores, viewer: Viewer | None
+    service: Service, submission: Submission, result: SimpleNamespace, viewer: Viewer | None
 ) -> list[tuple[str, dict[str, Any]]]:
     """List changes by track against the account's earlier submission, for splits with public references."""
     earlier = [row for row in result.verdicts if row.relation == "own" and entries.may_see(row.other, viewer)]

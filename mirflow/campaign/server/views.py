@@ -146,12 +146,9 @@ class Views:
             return released
         shown = self._service.disclosure(name)
         terms: dict[str, Any] = {"references": shown.references, "only_aggregates": not shown.by_track}
-
-        def make(part: Snapshot) -> StoreContents:
-            return part.once("contents", lambda: page_contents.store(name, part.boards, **terms))
-
         try:
-            return self.ask(name, viewer, make)
+            make = page_contents.store
+            return self.ask(name, viewer, lambda part: part.once("contents", lambda: make(name, part.boards, **terms)))
         except QueryError as error:
             raise StoreError(str(error)) from error
 

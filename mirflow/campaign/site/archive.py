@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, pairwise
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from ...analysis.combine import join_group
@@ -77,15 +77,6 @@ class YearOfTask:
 
 
 @dataclass(frozen=True)
-class Point:
-    """The best value of a year in a line chart, in pixels from the left and the top."""
-
-    entry: YearOfTask
-    x: float
-    y: float
-
-
-@dataclass(frozen=True)
 class YearsScale:
     """The years and values that a line chart has room for."""
 
@@ -100,19 +91,6 @@ class YearsScale:
         share = (value - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         x = _MARGIN + (WIDTH - 2 * _MARGIN) * along
         return round(x, 1), round(HEIGHT - _MARGIN - (HEIGHT - 2 * _MARGIN) * share, 1)
-
-
-@dataclass(frozen=True)
-class YearsLine:
-    """A line chart of the best values by one metric."""
-
-    part: str
-    metric: str
-    points: list[Point]  # two or more points, by year
-    scale: YearsScale  # from 0 to 1 if all values lie between, so that slopes can be compared
-    paths: list[str]  # lines through the years of each store, as different stores have different tracks
-    labelled: list[Point]  # points to label with year and value: the newest, and others that do not overlap
-    words: str  # text alternative of the chart
 
 
 WIDTH, HEIGHT = 320.0, 130.0  # size of a line chart in pixels
@@ -214,8 +192,14 @@ class Archive:
             rows.append((part, metric, [best.get(year) for year in self.years]))
         return rows
 
-    def lines(self) -> list[YearsLine]:
-        """Line charts of the best values by one metric, if there are two or more years."""
+    def lines(self) -> list[SimpleNamespace]:
+        """Line charts of the best values by one metric, if there are two or more years.
+
+        Returns: each with the ``part`` of a task and its ``metric``; ``points``, each with its ``entry`` and its place
+          (``x``, ``y``), by year; their ``scale``, from 0 to 1 if all values lie between, so that slopes can be
+          compared; ``paths``, lines through the years of each store, as different stores have different tracks; the
+          points that are ``labelled``, the newest and others that do not overlap; and the chart in ``words``.
+        """
         lines = []
         for part, metric, row in self.bests():
             entries = [entry for entry in row if entry and entry.best is not None and math.isfinite(entry.best)]
@@ -225,7 +209,10 @@ class Archive:
             least, most = (0.0, 1.0) if min(values) >= 0 and max(values) <= 1 else (min(values), max(values))
             scale = YearsScale(self.years[0], self.years[-1], least, most)
             pairs = zip(entries, values, strict=True)
-            points = [Point(entry, *scale.place(entry.year, value)) for entry, value in pairs]
+            points = [
+                SimpleNamespace(entry=entry, x=x, y=y)
+                for entry, (x, y) in ((entry, scale.place(entry.year, value)) for entry, value in pairs)
+            ]
             runs = [list(run) for _, run in groupby(points, key=lambda point: point.entry.store)]
             runs = [run for run in runs if run[0].entry.store and run[1:]]
             labelled = points[-1:]
@@ -234,7 +221,8 @@ class Archive:
                     labelled.append(point)
             paths = [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs]
             words = ", ".join(f"{entry.year}: {entry.shown}" for entry in entries)
-            lines.append(YearsLine(part, metric, points, scale, paths, labelled[::-1], words))
+            drawn = SimpleNamespace(points=points, scale=scale, paths=paths, labelled=labelled[::-1])
+            lines.append(SimpleNamespace(part=part, metric=metric, words=words, **vars(drawn)))
         return lines
 
     def tabulation(self) -> Tabulation[YearOfTask]:
@@ -308,24 +296,13 @@ def _entry(
     best = max(scored if metric.orientation != "none" else [], key=lambda pair: sign * pair[1], default=None)
     score = None if best is None else best[0].scores[name]
     low, high = (None, None) if score is None else (score.low, score.high)
-    return YearOfTask(
-        year=year,
-        task=row.get("task") or evaluation.name,
-        part=row.get("part") or evaluation.name,
-        name=row.get("name") or task_title(evaluation.task),
-        metric=metric.title or metric.name,
-        runs=len(systems),
-        best=None if best is None else best[1],
-        system="" if best is None else best[0].name,
-        lower=metric.orientation == "lower",
-        store=store,
-        evaluation=evaluation.name,
-        category=row.get("category", ""),
-        n=None if score is None else score.n,
-        low=None if low is None else float(low),
-        high=None if high is None else float(high),
-        measure=name,
-    )
+    about: dict[str, Any] = {key: row.get(key) or evaluation.name for key in ("task", "part")}
+    about |= {"name": row.get("name") or task_title(evaluation.task), "category": row.get("category", "")}
+    about |= {"metric": metric.title or metric.name, "measure": name, "lower": metric.orientation == "lower"}
+    about |= {"store": store, "evaluation": evaluation.name, "runs": len(systems)}
+    about |= {} if best is None else {"best": best[1], "system": best[0].name}
+    about |= {key: None if end is None else float(end) for key, end in (("low", low), ("high", high))}
+    return YearOfTask(year, **about, n=None if score is None else score.n)
 
 
 def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({})) -> Archive:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from types import MappingProxyType, SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from ...reports.scorecard import scorecard
 from ...reports.standings import to_html
 from ...reports.tables import plain_entry
 from .changes import Change
-from .page_contents import EvaluationPage, ListedTrack, StoreContents, evaluation, list_track, show_key
+from .page_contents import EvaluationPage, StoreContents, evaluation, list_track, show_key
 from .pages import Links
 
 LISTED = 3  # tracks to list for each reason and evaluation
@@ -66,8 +66,8 @@ class WorthListening:
 
     store: str
     evaluation: str
-    suspects: list[ListedTrack]  # possibly wrong references, with the score of the best system, lowest first
-    disputed: list[ListedTrack]  # tracks on which systems disagree most, largest spread first
+    suspects: list[SimpleNamespace]  # possibly wrong references, with the score of the best system, lowest first
+    disputed: list[SimpleNamespace]  # tracks on which systems disagree most, largest spread first
     same: Sequence[str] = ()  # further evaluations of the store with the same tracks
 
 

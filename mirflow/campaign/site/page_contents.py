@@ -72,18 +72,9 @@ def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Simple
         # Where this system leads, the verdict on the second is that on the two.
         verdict = rows[other if system.rank == 1 and other else name].relation
         gap, low, high = (end if math.isfinite(end) else None for end in ends)
-        gaps[name] = SimpleNamespace(
-            evaluation=ranked.name,
-            metric=headline,
-            rank=system.rank,
-            systems=len(ranked.systems),
-            leader=other,
-            value=system.scores[headline.name].value,
-            difference=gap,
-            low=low,
-            high=high,
-            verdict=verdict,
-        )
+        beside = {"leader": other, "difference": gap, "low": low, "high": high, "verdict": verdict}
+        own = {"rank": system.rank, "systems": len(ranked.systems), "value": system.scores[headline.name].value}
+        gaps[name] = SimpleNamespace(evaluation=ranked.name, metric=headline, **own, **beside)
     return gaps
 
 
@@ -338,25 +329,14 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         low, high = system.rank_low, system.rank_high
         ranks = str(system.rank or "-") if low is None or high is None else show_ranks(low, high)
         rows.append(SimpleNamespace(system=system, score=system.scores[ranked.headline], ranks=ranks))
-    return EvaluationPage(
-        store=contents,
-        evaluation=ranked,
-        task=task_title(ranked.task),
-        headline=by_name[ranked.headline],
-        rows=rows,
-        main=[by_name[key] for key in listed[: MAIN - 1]],
-        facts=facts,
-        like_best=[row.system.name for row in rows[1:] if row.system.like_best],
-        has_tracks=ds is not None,
-        warnings=[
-            *(
-                f"systems are ranked by {ranked.headline}, by which {words} is within a tenth of perfect"
-                for words in constants_that_win(ranked.task, ranked.headline.partition("@")[0])
-            ),
-            *(list_cautions(ds.attrs) if ds is not None and contents.references else []),
-        ],
-        own=frozenset(own),
-    )
+    like_best = [row.system.name for row in rows[1:] if row.system.like_best]
+    constants = constants_that_win(ranked.task, ranked.headline.partition("@")[0])
+    ranked_by = f"systems are ranked by {ranked.headline}, by which"
+    warnings = [f"{ranked_by} {words} is within a tenth of perfect" for words in constants]
+    warnings += list_cautions(ds.attrs) if ds is not None and contents.references else []
+    main, of_tracks = [by_name[key] for key in listed[: MAIN - 1]], (ds is not None, warnings, frozenset(own))
+    about = contents, ranked, task_title(ranked.task), by_name[ranked.headline]
+    return EvaluationPage(*about, rows, main, facts, like_best, *of_tracks)
 
 
 def ranks_of(gains: Mapping[K, float]) -> dict[K, int]:
@@ -379,7 +359,7 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
         best_score = by_name[best].scores[metric.name] if gains else None
         rank = ranks_of(gains).get(system)
         metrics.append(SimpleNamespace(metric=metric, score=score, rank=rank, best=best, best_score=best_score))
-    tracks: list[ListedTrack] = []
+    tracks: list[SimpleNamespace] = []
     problems: list[CellProblem] = []
     if name in contents.datasets:
         scores = contents.scores(name)
@@ -395,39 +375,27 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
     # What is known of the system: who made it, when, where it is described, and the rest.
     order = {key: index for index, key in enumerate(FACTS)}
     facts = [(show_key(key), value) for key, value in by_name[system].metadata.items() if value not in ("", None)]
-    return SimpleNamespace(
-        store=contents,
-        evaluation=ranked,
-        task=task_title(ranked.task),
-        system=by_name[system],
-        facts=sorted(facts, key=lambda fact: order.get(fact[0].casefold(), len(order))),
-        metrics=metrics,
-        tracks=tracks,
-        problems=problems,
-        # Beside the leader of each evaluation of the store that has the system, this one first.
-        gaps=[gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps],
-        years=years_beside(contents.name, contents.board, ranked, system),
-    )
+    facts.sort(key=lambda fact: order.get(fact[0].casefold(), len(order)))
+    # Beside the leader of each evaluation of the store that has the system, this one first.
+    gaps = [gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps]
+    about = {"store": contents, "evaluation": ranked, "task": task_title(ranked.task), "system": by_name[system]}
+    listed = {"facts": facts, "metrics": metrics, "tracks": tracks, "problems": problems, "gaps": gaps}
+    return SimpleNamespace(**about, **listed, years=years_beside(contents.name, contents.board, ranked, system))
 
 
 def _known(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-@dataclass(frozen=True)
-class ListedTrack:
-    """A track with the headline score of one system or of all."""
+def list_track(scores: TrackScores, index: int, values: Float | None = None) -> SimpleNamespace:
+    """Return the ``name`` of a track at a place of the scores, with one of some values as its ``score``.
 
-    name: str
-    score: float | None  # score of the system; None if missing
-    mean: float | None  # mean over the systems
-    spread: float | None  # best minus worst
-
-
-def list_track(scores: TrackScores, index: int, values: Float | None = None) -> ListedTrack:
-    """A track at a place of the scores, with one of some values."""
+    The ``mean`` and the ``spread`` (best minus worst) are those of the headline metric over the systems. What is
+    missing is None.
+    """
     score = None if values is None else _known(values[index])
-    return ListedTrack(scores.tracks[index], score, _known(scores.mean[index]), _known(scores.spread[index]))
+    mean, spread = _known(scores.mean[index]), _known(scores.spread[index])
+    return SimpleNamespace(name=scores.tracks[index], score=score, mean=mean, spread=spread)
 
 
 def tracks(contents: StoreContents, name: str) -> dict[str, Any]:
@@ -498,26 +466,14 @@ def _track(contents: StoreContents, page: EvaluationPage, place: int, order: Seq
         Standing(row.system, nowhere if row.scores[0] is None else row.scores[0], nowhere, nowhere, "") for row in rows
     ]
     standings = Standings(bars, page.headline.unit, sign, nowhere, 0, 0, tested=False)
-    return SimpleNamespace(
-        store=contents,
-        evaluation=ranked,
-        track=scores.tracks[index],
-        facts=facts,
-        heard=", ".join(filter(None, heard)),
-        metrics=metrics,
-        rows=rows,
-        worst=scored[-1].system if scored else None,
-        has_status=any(row.status for row in rows),
-        forest=to_html(standings.nodes()[1:]),
-        mean=_known(scores.mean[index]),
-        spread=_known(scores.spread[index]),
-        place=place + 1,
-        of=len(scores.tracks),
-        before=scores.tracks[order[place - 1]] if place else None,
-        after=scores.tracks[order[place + 1]] if place + 1 < len(order) else None,
-        others=[
-            other
-            for other in contents.datasets
-            if other != ranked.name and scores.tracks[index] in contents.scores(other).places
-        ],
-    )
+    name, datasets = scores.tracks[index], contents.datasets
+    others = [other for other in datasets if other != ranked.name and name in contents.scores(other).places]
+    before = scores.tracks[order[place - 1]] if place else None
+    after = scores.tracks[order[place + 1]] if place + 1 < len(order) else None
+    page_of = {"store": contents, "evaluation": ranked, "track": name, "others": others}
+    of_track = {"facts": facts, "heard": ", ".join(filter(None, heard)), "has_status": any(row.status for row in rows)}
+    of_systems = {"metrics": metrics, "rows": rows, "worst": scored[-1].system if scored else None}
+    mean, spread = _known(scores.mean[index]), _known(scores.spread[index])
+    listed = {"place": place + 1, "of": len(scores.tracks), "before": before, "after": after}
+    chart = {"forest": to_html(standings.nodes()[1:]), "mean": mean, "spread": spread}
+    return SimpleNamespace(**page_of, **of_track, **of_systems, **chart, **listed)

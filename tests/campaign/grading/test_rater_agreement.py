@@ -263,6 +263,15 @@ def grouped(fine: dict[str, list[float]], level: float = 0.05, **options: object
     return group_candidates(collection_of(rows), level, **options)
 
 
+def groups_of(found: GroundTruth) -> list[list[str]]:
+    """The groups of the query, the most similar first."""
+    groups: dict[int, list[str]] = {}
+    for row in found.candidates:
+        if row.group:
+            groups.setdefault(row.group, []).append(row.candidate)
+    return list(groups.values())
+
+
 # Five graders, who found a and b more similar than c and d.
 FINE = {"b": [8, 8.5, 9, 9.5, 7], "a": [8, 9, 9.2, 9.4, 7.5], "c": [4, 5, 5.5, 6, 3], "d": [4.5, 5, 5.2, 6.1, 2]}
 
@@ -270,7 +279,7 @@ FINE = {"b": [8, 8.5, 9, 9.5, 7], "a": [8, 9, 9.2, 9.4, 7.5], "c": [4, 5, 5.5, 6
 class TestGroups:
     def test_a_group_begins_where_a_candidate_differs_from_all_before_it(self):
         found = grouped(FINE)
-        assert found.groups("q") == [["a", "b"], ["c", "d"]]
+        assert groups_of(found) == [["a", "b"], ["c", "d"]]
         assert [one.grade for one in found.candidates] == [2, 2, 1, 1]
         assert [one.median for one in found.candidates] == [9.0, 8.5, 5.0, 5.0]  # the mean of c is above that of d
         assert found.undecided == ()
@@ -295,7 +304,7 @@ class TestGroups:
                 return 1.0 if len({*left, *right}) == 1 else stats.mannwhitneyu(left, right).pvalue
             return 1.0 if (left == right).all() else stats.wilcoxon((left - right)[left != right]).pvalue
 
-        groups = found.groups("q")
+        groups = groups_of(found)
         assert [name for group in groups for name in group] == order
         for before, group in itertools.pairwise(groups):
             compared = before[-1:] if differs_from == "previous" else before
@@ -311,34 +320,34 @@ class TestGroups:
         rows = [GraderJudgement(f"g{n}", "q", "a", broad, 5.0) for n, broad in enumerate(("NS", "SS", "VS"))]
         rows += [GraderJudgement(f"g{n}", "q", "b", broad, 6.0) for n, broad in enumerate(("NS", "NS", "VS"))]
         found = group_candidates(collection_of(rows))
-        assert found.groups("q") == [["a"]]
+        assert groups_of(found) == [["a"]]
         assert [(one.candidate, one.group, one.grade) for one in found.candidates] == [("a", 1, 1), ("b", 0, 0)]
-        assert group_candidates(collection_of(rows), above=1.0).groups("q") == []
+        assert groups_of(group_candidates(collection_of(rows), above=1.0)) == []
 
     def test_ranks_take_out_that_graders_use_the_scale_differently(self):
         kind, strict = [9, 8, 7, 6], [4, 3, 2, 1]
         fine = {name: [float(kind[n]), float(strict[n])] * 4 for n, name in enumerate("abcd")}
-        assert grouped(fine).groups("q") == [list("abcd")]
-        assert grouped(fine, by="rank").groups("q") == [["a"], ["b"], ["c"], ["d"]]
+        assert groups_of(grouped(fine)) == [list("abcd")]
+        assert groups_of(grouped(fine, by="rank")) == [["a"], ["b"], ["c"], ["d"]]
 
     def test_differences_of_each_grader_take_it_out_too(self):
         fine = {name: [one - n for one in (9.0, 4.0, 8.5, 3.5, 9.3, 5.0)] for n, name in enumerate("ab")}
-        assert grouped(fine).groups("q") == [["a", "b"]]
-        assert grouped(fine, test="signed-rank").groups("q") == [["a"], ["b"]]
+        assert groups_of(grouped(fine)) == [["a", "b"]]
+        assert groups_of(grouped(fine, test="signed-rank")) == [["a"], ["b"]]
 
     def test_queries_with_too_few_judgements_are_named(self):
         fine = {"a": [9.0, 8.0, 7.0], "b": [1.0, 2.0, 3.0]}
         found = grouped(fine)
-        assert found.groups("q") == [["a", "b"]]
+        assert groups_of(found) == [["a", "b"]]
         assert found.undecided == ("q",)
         assert grouped(fine, level=0.1).undecided == ()
-        assert grouped(fine, level=0.1).groups("q") == [["a"], ["b"]]
+        assert groups_of(grouped(fine, level=0.1)) == [["a"], ["b"]]
 
     def test_what_cannot_be_compared(self):
         broad = [GraderJudgement("g", "q", "a", "VS")]
         with pytest.raises(GradingError, match="no fine judgements to group by"):
             group_candidates(collection_of(broad))
-        assert group_candidates(collection_of(broad), by="broad").groups("q") == [["a"]]
+        assert groups_of(group_candidates(collection_of(broad), by="broad")) == [["a"]]
         with pytest.raises(GradingError, match="query 'q': not all of its graders judged 'b'"):
             grouped({"a": [1.0, 2.0], "b": [1.0]}, by="rank")
         with pytest.raises(QueryError, match="level 5"):
@@ -360,7 +369,7 @@ class TestScores:
             "    reference: truth.csv\n    estimates: lists/{system}.csv\nstore: adr.zarr\n"
         )
         invoke("run", "adr.yaml", "--quiet", code=0)
-        expected = average_dynamic_recall(found.groups("q"), results)
+        expected = average_dynamic_recall(groups_of(found), results)
         assert read_scores("adr.zarr")["similarity"].score.item() == pytest.approx(expected, abs=1e-12)
 
     def test_the_task_retrieval_reads_the_grades(self, tmp_path, monkeypatch):

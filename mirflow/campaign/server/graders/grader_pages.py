@@ -111,21 +111,12 @@ class GraderPages:
         query = opened.recording(assigned[0].pair.query_piece)
         gains = find_gains(self.database, [query, *(opened.recording(row.pair.piece) for row in assigned)])
         shown = [_shown(row, opened, participation, gains[opened.recording(row.pair.piece)]) for row in assigned]
-        return self._render(
-            request,
-            opened,
-            "grade.html",
-            number=number,
-            last=max(pages),
-            candidates=shown,
-            training=assigned[0].pair.training,
-            gain=gains[query],
-            seconds=find_duration(query),
-            done=sum(candidate["done"] for candidate in shown),
-            mine=mine,
-            saved=max((row.saved for row in assigned if row.saved is not None), default=None),
-            grader=f"{participation.code:x}",
-        )
+        of_query: dict[str, Any] = {"training": assigned[0].pair.training, "gain": gains[query]}
+        of_query["seconds"] = find_duration(query)
+        saved = max((row.saved for row in assigned if row.saved is not None), default=None)
+        done: dict[str, Any] = {"done": sum(candidate["done"] for candidate in shown), "mine": mine, "saved": saved}
+        place: dict[str, Any] = {"number": number, "last": max(pages), "grader": f"{participation.code:x}"}
+        return self._render(request, opened, "grade.html", candidates=shown, **place, **of_query, **done)
 
     def agree(self, request: Request) -> Response:
         """Record the consent, and assign the first judgements."""

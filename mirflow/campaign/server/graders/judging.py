@@ -238,16 +238,8 @@ def keep_events(
     assigned = {assignment.id for assignment in participation.assignments}
     fresh = {event["number"]: event for event in events if event["number"] not in numbers}
     for event in list(fresh.values())[: max(left, 0)]:
-        session.add(
-            StoredEvent(
-                participation_id=participation.id,
-                assignment_id=event["assignment"] if event["assignment"] in assigned else None,
-                page=page,
-                client=client,
-                number=event["number"],
-                kind=event["kind"],
-                received=now - dt.timedelta(seconds=event["ago"]),
-                position=event["position"],
-            )
-        )
+        columns = {name: event[name] for name in ("number", "kind", "position")}
+        columns["assignment_id"] = event["assignment"] if event["assignment"] in assigned else None
+        columns["received"] = now - dt.timedelta(seconds=event["ago"])
+        session.add(StoredEvent(participation_id=participation.id, page=page, client=client, **columns))
     return len(fresh)

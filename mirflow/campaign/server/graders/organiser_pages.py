@@ -40,7 +40,7 @@ from ..recordings import find_duration
 from ..security import GuardedRoute, check_forgery
 from ..service import Service
 from ..submissions.entries import SubmissionError
-from ..submissions.uploads import NAMES, RECEIVED, Fields, Upload, UploadError, receive
+from ..submissions.uploads import Fields, Upload, UploadError, receive, sent_files
 from ..viewer_pages import PRIVATE, page
 from . import planning
 from .grading_tables import Participation, Round, StoredAssignment, StoredEvent, StoredPair
@@ -126,27 +126,16 @@ class OrganiserPages:
         plan = self._plan(request)
         summary = planning.look_over_plan(plan)
         limits = self.service.campaign.limits if self.service.campaign is not None else Limits()
-        return page(
-            request,
-            "grade_plan.html",
-            status,
-            here="grading",
-            plan=plan,
-            offers=plan.planning,
-            found=summary,
-            opened=planning.read_round(plan) if plan.is_open else None,
-            shares=summary["shares"][:_SHOWN_GRADERS],
-            step=step,
-            trouble=trouble,
-            given=given or {},
-            same=_same(given or {}) if step == "pool" else ["artist"],
-            downloads=[name for name in planning.DOWNLOADS if plan.has(name)],
-            most={"graders": planning.MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED},
-            secret=planning.SHORTEST_SECRET,
-            sizes={"pieces": shown_size(TABLE_BYTES), "lists": shown_size(limits.size), "files": limits.files},
-            suffixes=planning.LIST_SUFFIXES,
-            consent=CONSENT,
-        )
+        of_plan: dict[str, Any] = {"plan": plan, "offers": plan.planning, "found": summary, "consent": CONSENT}
+        of_plan["opened"] = planning.read_round(plan) if plan.is_open else None
+        of_plan["shares"] = summary["shares"][:_SHOWN_GRADERS]
+        of_plan["downloads"] = [name for name in planning.DOWNLOADS if plan.has(name)]
+        form: dict[str, Any] = {"step": step, "trouble": trouble, "given": given or {}}
+        form["same"] = _same(given or {}) if step == "pool" else ["artist"]
+        bounds: dict[str, Any] = {"secret": planning.SHORTEST_SECRET, "suffixes": planning.LIST_SUFFIXES}
+        bounds["most"] = {"graders": planning.MOST_GRADERS, "top": MOST_TOP, "number": MOST_NUMBER, "seed": MOST_SEED}
+        sizes = {"pieces": shown_size(TABLE_BYTES), "lists": shown_size(limits.size), "files": limits.files}
+        return page(request, "grade_plan.html", status, here="grading", **of_plan, **form, **bounds, sizes=sizes)
 
     def _plan(self, request: Request) -> RoundPlan:
         plan = planning.find_plan(self.service, request.path_params["round"])
@@ -161,58 +150,55 @@ class OrganiserPages:
         return RedirectResponse(self.service.links.url("plan", round=plan.name) + (f"#{step}" if step else ""), 303)
 
     def perform(self, step: str, request: Request) -> Response:
-        """Perform a step of a plan."""
+        """Perform a step of a plan, one of `STEPS`, with the values of a form."""
         plan, form = self._plan(request), request.state.form
+        settings, text = plan.planning, partial(_text, form)
+        whole = partial(_number, form)
         try:
-            self._take_step(step, plan, form)
+            if step == "pieces":
+                name = settings.pieces[whole("table", "the table", 0, len(settings.pieces) - 1)]
+                if not (plan.root / name).is_file():
+                    raise PlanError(f"{name} does not exist")
+                planning.take_pieces(plan, plan.root / name, Path(name).name, text("column"))
+            elif step == "draw":
+                several = bool(text("by")) and not text("number").isdecimal()
+                wanted = whole("number", "the number of queries", 1, MOST_NUMBER) if not several else None
+                number = read_each(text("number")) if wanted is None else wanted
+                planning.draw_queries(plan, number, text("by"), text("where"), _seed(form))
+            elif step == "pool":
+                sent = text("lists") == "sent"
+                source = None if sent else whole("lists", "the lists", 0, len(settings.lists) - 1)
+                top = whole("top", "the number of candidates", 1, MOST_TOP)
+                secret, judged_as = text("secret"), text("judged_as")
+                planning.pool_candidates(self.service, plan, source, top, _same(form), secret, judged_as)
+            elif step == "assign":
+                graders = whole("graders", "the number of graders", 1, planning.MOST_GRADERS)
+                per_pair = whole("per_pair", "the graders of a pair", 1, planning.MOST_GRADERS)
+                repeats = _decimal(form, "repeats", "the share of repeats", 0, 1)
+                minutes = _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000)
+                planning.assign_graders(plan, graders, per_pair, repeats, minutes, _seed(form))
+            else:
+                terms: dict[str, Any] = {
+                    "title": text("title"),
+                    "graders_per_pair": whole("per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
+                    "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
+                    "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
+                    "broad": [text(name) for name in ("broad_0", "broad_1", "broad_2")],
+                    "help": text("help"),
+                }
+                if not all(terms["broad"]):
+                    raise PlanError("each of the three labels needs a text")
+                terms |= {name: text(name) for name in ("opens", "closes") if text(name)}
+                config = planning.write_round(plan, terms, text("consent"))
+                try:
+                    load_round(self.service, config)
+                except BaseException:
+                    plan.forget(planning.ROUND)
+                    raise
         except MirflowError as error:
             return self.show(request, 400, step=step, trouble=plan.message_of(error), given=form)
         self._note(request, f"plan round: {step}", plan.name)
         return self._see(plan, step)
-
-    def _take_step(self, step: str, plan: RoundPlan, form: Form) -> None:
-        """Perform a step of `STEPS` with the values of a form."""
-        settings = plan.planning
-        if step == "pieces":
-            name = settings.pieces[_number(form, "table", "the table", 0, len(settings.pieces) - 1)]
-            if not (plan.root / name).is_file():
-                raise PlanError(f"{name} does not exist")
-            planning.take_pieces(plan, plan.root / name, Path(name).name, _text(form, "column"))
-        elif step == "draw":
-            text, by = _text(form, "number"), _text(form, "by")
-            several = bool(by) and not text.isdecimal()
-            number = read_each(text) if several else _number(form, "number", "the number of queries", 1, MOST_NUMBER)
-            planning.draw_queries(plan, number, by, _text(form, "where"), _seed(form))
-        elif step == "pool":
-            sent = _text(form, "lists") == "sent"
-            source = None if sent else _number(form, "lists", "the lists", 0, len(settings.lists) - 1)
-            top = _number(form, "top", "the number of candidates", 1, MOST_TOP)
-            same, secret, judged_as = _same(form), _text(form, "secret"), _text(form, "judged_as")
-            planning.pool_candidates(self.service, plan, source, top, same, secret, judged_as)
-        elif step == "assign":
-            graders = _number(form, "graders", "the number of graders", 1, planning.MOST_GRADERS)
-            per_pair = _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS)
-            repeats = _decimal(form, "repeats", "the share of repeats", 0, 1)
-            minutes = _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000)
-            planning.assign_graders(plan, graders, per_pair, repeats, minutes, _seed(form))
-        else:
-            terms: dict[str, Any] = {
-                "title": _text(form, "title"),
-                "graders_per_pair": _number(form, "per_pair", "the graders of a pair", 1, planning.MOST_GRADERS),
-                "repeats": _decimal(form, "repeats", "the share of repeats", 0, 1),
-                "listen": _decimal(form, "listen", "the seconds to listen", 0, 3600),
-                "broad": [_text(form, name) for name in ("broad_0", "broad_1", "broad_2")],
-                "help": _text(form, "help"),
-            }
-            if not all(terms["broad"]):
-                raise PlanError("each of the three labels needs a text")
-            terms |= {name: _text(form, name) for name in ("opens", "closes") if _text(form, name)}
-            config = planning.write_round(plan, terms, _text(form, "consent"))
-            try:
-                load_round(self.service, config)
-            except BaseException:
-                plan.forget(planning.ROUND)
-                raise
 
     async def upload(self, step: str, limits: Limits, request: Request) -> Response:
         """Use an uploaded table of pieces, or lists of systems."""
@@ -224,9 +210,7 @@ class OrganiserPages:
                 raise PlanError("the round is open, so its plan cannot be changed: plan another round")
 
         def make(upload: Upload) -> RoundPlan:
-            plan, place = self._plan(request), folder / upload.id
-            names = json.loads((place / NAMES).read_text())
-            sent = [(name, place / RECEIVED / f"{index:06d}") for index, name in enumerate(names)]
+            plan, sent = self._plan(request), sent_files(folder / upload.id)
             if step == "lists":
                 planning.take_lists(self.service, plan, sent)
             elif len(sent) > 1:
@@ -282,18 +266,9 @@ class OrganiserPages:
         counts: dict[str, Any] = {}
         with suppress(OSError, ValueError):
             counts = json.loads(folder.with_suffix(".json").read_text(encoding="utf-8"))
-        return page(
-            request,
-            "grade_close.html",
-            status,
-            here="grading",
-            round=opened,
-            title=opened.config.title or opened.name,
-            closed="" if closed is None else f"{closed:%Y-%m-%d %H:%M} UTC",
-            counts=counts if closed is not None else {},
-            trouble=trouble,
-            given=given or {},
-        )
+        context: dict[str, Any] = {"round": opened, "title": opened.config.title or opened.name, "trouble": trouble}
+        context |= {"closed": "" if closed is None else f"{closed:%Y-%m-%d %H:%M} UTC", "given": given or {}}
+        return page(request, "grade_close.html", status, here="grading", counts=counts if closed else {}, **context)
 
     def close(self, request: Request) -> Response:
         """Close a round, or write interim tables."""
@@ -565,18 +540,11 @@ def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgeme
     rows = []
     for name in names:
         work, again = works[name], works[name].agreement
-        rows.append(
-            {
-                "grader": name,
-                "judgements": work.judged,
-                "median seconds": None if math.isnan(work.median_seconds) else round(work.median_seconds, 1),
-                "minutes": round(work.total_seconds / 60, 1),
-                "share heard": _value(work.median_heard),
-                "repeats": again.repeats,
-                "same word": _value(again.same),
-                "difference of numbers": _value(again.difference),
-            }
-        )
+        seconds = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
+        row: Row = {"grader": name, "judgements": work.judged, "median seconds": seconds}
+        row |= {"minutes": round(work.total_seconds / 60, 1), "share heard": _value(work.median_heard)}
+        row |= {"repeats": again.repeats, "same word": _value(again.same)}
+        rows.append({**row, "difference of numbers": _value(again.difference)})
     return rows
 
 

@@ -282,19 +282,11 @@ def pool_candidates(
             paths = [str(plan.root / plan.planning.lists[source])]
         if not paths:
             raise PlanError("upload lists of systems first")
-        pieces = plan.folder / PIECES
-        task = {
-            "lists": paths,
-            "trusted": source is not None,
-            "queries": str(plan.folder / QUERIES),
-            "pieces": str(pieces) if pieces.exists() else None,
-            "column": read_collection(plan).key if pieces.exists() else None,
-            "top": top,
-            "same": list(same),
-            "judged_as": judged_as or None,
-            "secret": secret or secrets.token_hex(16),
-            "out": str(place / POOL),
-        }
+        task: dict[str, Any] = {"lists": paths, "trusted": source is not None, "queries": str(plan.folder / QUERIES)}
+        task |= {"pieces": None, "column": None, "out": str(place / POOL)}
+        if plan.has(PIECES):
+            task |= {"pieces": str(plan.folder / PIECES), "column": read_collection(plan).key}
+        task |= {"top": top, "same": list(same), "judged_as": judged_as, "secret": secret or secrets.token_hex(16)}
         _run(service, "pool", task, place, [str(plan.folder), *([] if source is None else [str(plan.root)])])
         plan.forget(PLAN, POOL)
         for name in (key_path(POOL), Path(POOL)):

@@ -71,7 +71,6 @@ class Unpacked:
 
     files: tuple[str, ...]  # paths relative to the folder, sorted
     refused: tuple[tuple[str, str], ...]  # rejected files with the reasons; if a name is rejected, nothing is written
-    left_out: tuple[str, ...] = ()  # hidden files and those that file managers add
     digest: str = ""  # SHA-256 of the sorted names and bytes
 
 
@@ -121,8 +120,12 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Ca
 
 
 def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
-    left_out = tuple(member.name for member in members if _is_left_out(member.name))
-    members = [member for member in members if not _is_left_out(member.name)]
+    # Hidden files and those that file managers add are left out; names that lead out of the folder are refused.
+    members = [
+        member
+        for member in members
+        if not any(is_hidden(part) for part in re.split(r"[/\\]", member.name) if part not in (".", ".."))
+    ]
     heads = {member.name.split("/", 1)[0] for member in members}
     if len(heads) == 1 and all("/" in member.name for member in members):
         # A folder around everything is left out if more files fit without it.
@@ -153,7 +156,7 @@ def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str
     if sum(member.size for member in members) > most:
         raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
     if refused:
-        return Unpacked((), tuple(refused), left_out)
+        return Unpacked((), tuple(refused))
     digests, troubles = dict[str, str](), dict[str, str]()
     for member in members:  # in the order of the archive, to read it once
         target = out / member.name
@@ -162,12 +165,7 @@ def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str
         troubles[member.name] = _content_trouble(member.name, head, target)
     total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
     refused = [(name, why) for name, why in troubles.items() if why]
-    return Unpacked(tuple(sorted(digests)), tuple(refused), left_out, total.hexdigest())
-
-
-def _is_left_out(name: str) -> bool:
-    """True for hidden files; names that lead out of the folder are refused instead."""
-    return any(is_hidden(part) for part in re.split(r"[/\\]", name) if part not in (".", ".."))
+    return Unpacked(tuple(sorted(digests)), tuple(refused), total.hexdigest())
 
 
 def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
@@ -330,7 +328,7 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
 def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Pool lists of systems. `task`: ``lists`` (patterns), ``trusted`` (whether they are the organiser's), ``queries``,
-    ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or None),
+    ``pieces`` and its ``column`` (or None), ``top``, ``same``, ``judged_as`` (a column of the queries, or empty),
     ``secret``, and ``out`` (path of the table).
     """
     queries = read_queries(task["queries"])

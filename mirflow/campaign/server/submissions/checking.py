@@ -103,7 +103,7 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits``, ``evaluations`` (as in the file),
     ``root`` (folder of label maps).
 
-    Returns: the fields of :class:`CheckAnswer`, ``left_out`` and ``evaluations`` (those with files).
+    Returns: the fields of :class:`CheckAnswer`.
     """
     evaluations = [Evaluation.model_validate(row) for row in task["evaluations"]]
     out = Path(task["out"])
@@ -117,16 +117,9 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         refused = ((clean_text(path), clean_text(why)) for path, why in unpacked.refused)
         return _answer([FoundProblem(path, None, "error", "refused", why) for path, why in refused])
     send({"progress": 0, "total": len(unpacked.files)})
-    patterns = {evaluation.name: Pattern(evaluation.estimates.path) for evaluation in evaluations}
-    present = [name for name, pattern in patterns.items() if any(map(pattern.match, unpacked.files))]
-    return {
-        **_answer(list(_lint(unpacked.files, out, evaluations, str(task["root"]), send))),
-        "files": len(unpacked.files),
-        "digest": unpacked.digest,
-        "evaluations": present,
-        "names": list(unpacked.files),
-        "left_out": [clean_text(name) for name in unpacked.left_out[:100]],
-    }
+    found = _answer(list(_lint(unpacked.files, out, evaluations, str(task["root"]), send)))
+    files = list(unpacked.files)
+    return {**found, "files": len(files), "digest": unpacked.digest, "names": files}
 
 
 def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
@@ -137,8 +130,7 @@ def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
         [clean_text(path)[:_LONGEST], line, severity, rule[:100], clean_text(message)[:_LONGEST]]
         for path, line, severity, rule, message in listed
     ]
-    empty: dict[str, list[str]] = {name: [] for name in ("left_out", "evaluations", "names", "without")}
-    return {"files": 0, "digest": "", "findings": findings, **counts, **empty}
+    return {"files": 0, "digest": "", "findings": findings, **counts, "names": [], "without": []}
 
 
 def _most_severe(rows: list[Row]) -> list[Row]:
@@ -309,11 +301,8 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
 
     `task`: ``evaluations`` (as in the campaign file), ``root`` (of the split), ``files`` (of the system, relative to
     it), ``split``, ``places`` (of the references, by evaluation), ``out`` (an empty folder).
-
-    Returns: ``evaluations``: names of those with files.
     """
     root, files = str(task["root"]), str(task["files"])
-    names = []
     for values in task["evaluations"]:
         path = Evaluation.model_validate(values).estimates.path
         if not Pattern(path).find(Path(root, files)):
@@ -328,8 +317,7 @@ def read_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
         target.parent.mkdir(exist_ok=True)
         problems = [([str(step) for step in place], why) for place, why in troubles]
         write_readings(target, resolved.estimates.kind, estimates, problems)
-        names.append(evaluation.name)
-    return {"evaluations": names}
+    return {}
 
 
 # Names of the tracks in the campaign's folder: references are on the workers' host, which may be another one.

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from types import SimpleNamespace
 from typing import Any, get_args
 
 from sqlalchemy import func, or_, select
@@ -52,17 +53,6 @@ class Quota:
     def left(self) -> int | None:
         """Remaining submissions in this period; None: unlimited."""
         return None if self.most is None else max(0, self.most - self.used)
-
-
-@dataclass(frozen=True, slots=True)
-class SplitScores:
-    """Scores on a split, as far as a submitter may see them."""
-
-    split: str
-    hidden: bool  # whether scores are rounded and limited, without intervals
-    scores: tuple[Released, ...]  # scores by evaluation, headline metric first
-    # Comparisons with the account's best earlier submission and with the leader, by the headline metrics.
-    verdicts: tuple[Verdict, ...]
 
 
 def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.datetime | None]:
@@ -341,16 +331,21 @@ def spreadsheet(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str
     return text.getvalue()
 
 
-def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitScores]:
-    """Return the released scores of a submission, by split."""
+def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SimpleNamespace]:
+    """Return the released scores of a submission, by split, as far as its submitter may see them.
+
+    Returns: each with the ``split``; whether it is ``hidden``, so that scores are rounded and limited, without
+      intervals; the ``scores`` by evaluation, headline metric first; and the ``verdicts``, comparisons with the
+      account's best earlier submission and with the leader, by the headline metrics.
+    """
     results = []
     for split in submission.split_names:
         released = select(Released).where(Released.submission_id == submission.number, Released.split == split)
-        scores = tuple(session.scalars(released.order_by(Released.id)))
+        scores = session.scalars(released.order_by(Released.id)).all()
         against = select(Verdict).where(Verdict.submission_id == submission.number, Verdict.split == split)
-        verdicts = tuple(session.scalars(against.order_by(Verdict.id)))
+        verdicts = session.scalars(against.order_by(Verdict.id)).all()
         hidden = campaign.splits[split].hidden if split in campaign.splits else True
-        results.append(SplitScores(split, hidden, scores, verdicts))
+        results.append(SimpleNamespace(split=split, hidden=hidden, scores=scores, verdicts=verdicts))
     return results
 
 

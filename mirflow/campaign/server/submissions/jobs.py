@@ -38,13 +38,13 @@ from ....readers.patterns import Pattern
 from ....store.generations import is_alive, remove, sync_folder
 from ...file import Campaign, Limits, campaign_digest, plugin_addresses, split_root
 from ..database import Database
-from ..service import Service
+from ..service import NAMES, Service
 from . import confinement
 from .checking import CheckAnswer, keep_places, may_tell, reading_options
 from .confinement import Confines, JobError, JobLimitError, JobRefusedError
 from .notifications import Event, announce
 from .submission_tables import OPEN, Released, Scored, Submission, SubmissionFinding, SubmissionProgress, WorkerReport
-from .uploads import NAMES, RECEIVED
+from .uploads import sent_files
 
 LEASE = dt.timedelta(seconds=30)  # time after which a claim that is not renewed expires
 TRIES = 3  # how often a job of a submission may end without a result
@@ -360,11 +360,9 @@ class Jobs:
             return
         remove(files)
         files.mkdir()
-        names = json.loads((upload / NAMES).read_text())
-        sent = [[name, str(upload / RECEIVED / f"{number:06d}")] for number, name in enumerate(names)]
         limits = self.campaign.limits
         task: dict[str, Any] = {
-            "sent": sent,
+            "sent": [(name, str(sent)) for name, sent in sent_files(upload)],
             "out": str(files),
             "limits": limits.model_dump(),
             "evaluations": self.campaign.evaluation_values,
@@ -377,18 +375,12 @@ class Jobs:
             answer = CheckAnswer.of(message)
             if answer.files:
                 by_name = {evaluation.name: evaluation for evaluation in self.campaign.evaluations}
-                expected = [
-                    {
-                        "split": split,
-                        "evaluation": name,
-                        "places": places,
-                        "asked": split in row.split_names,
-                        "hidden": self.campaign.splits[split].hidden,
-                        "named": may_tell(self.campaign, split, by_name[name]),
-                    }
-                    for split, evaluations in self.references()["places"].items()
-                    for name, places in evaluations.items()
-                ]
+                expected = []
+                for split, evaluations in self.references()["places"].items():
+                    terms = {"asked": split in row.split_names, "hidden": self.campaign.splits[split].hidden}
+                    for name, places in evaluations.items():
+                        named = may_tell(self.campaign, split, by_name[name])
+                        expected.append({"split": split, "evaluation": name, "places": places, **terms, "named": named})
                 values = self.campaign.evaluation_values
                 task = {"names": answer.names, "evaluations": values, "expected": expected}
                 with tempfile.TemporaryDirectory(prefix="mirflow-") as nothing:
@@ -481,6 +473,10 @@ class Jobs:
         mark.write_text(made_of)
         sync_folder(folder)
 
+    def task(self, split: str, **values: Any) -> dict[str, Any]:
+        """Return the input of a job about the scores of a split."""
+        return {**self.scoring, "split": split, "readings": str(self.service.folder_of("readings")), **values}
+
     def scratch(self, row: Submission) -> Path:
         """Folder for the unreleased scores of a submission."""
         return self.service.folder_of("submissions") / row.id / "scoring"
@@ -529,13 +525,7 @@ class Jobs:
         done, split = self.outcome(row, name), self.campaign.splits[name]
         if done:
             return str(done["error"])
-        task = {
-            **self.scoring,
-            "split": name,
-            "system": row.name,
-            "readings": str(self.service.folder_of("readings")),
-            "scratch": str(self.scratch(row)),
-        }
+        task = self.task(name, system=row.name, scratch=str(self.scratch(row)))
         # The time per track depends on its reference.
         progress = None if split.hidden else self.claims.progress(row)
         error, causes = "", []

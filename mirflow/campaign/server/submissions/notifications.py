@@ -146,20 +146,10 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
     while (row := session.scalar(first)) is not None:
         if channel == "webhook" or (row.user is not None and row.user.mail and row.user.revoked is None):
             row.tries, row.due = row.tries + 1, now + LEASE
-            sent = row.submission
-            return Message(
-                row.key,
-                f"submission.{row.event}",
-                row.date,
-                service.title,
-                EVENTS[row.event],  # type: ignore[index]
-                service.origin + service.links.url("submission", submission=sent.id),
-                sent.id,
-                sent.name,
-                sent.user.name,
-                sent.split_names,
-                row.user.mail if row.user is not None else "",
-            )
+            sent, words = row.submission, EVENTS[row.event]  # type: ignore[index]
+            url = service.origin + service.links.url("submission", submission=sent.id)
+            about = sent.id, sent.name, sent.user.name, sent.split_names, row.user.mail if row.user is not None else ""
+            return Message(row.key, f"submission.{row.event}", row.date, service.title, words, url, *about)
         session.delete(row)
         session.flush()
     return None

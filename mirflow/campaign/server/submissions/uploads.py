@@ -21,10 +21,10 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from ....store.generations import remove, sync_folder, write_synced
 from ...file import Limits
+from ..service import NAMES
 from .entries import SubmissionError
 
-RECEIVED = "received"  # folder for uploaded files, which are numbered; NAMES lists their names
-NAMES = "names.json"
+RECEIVED = "received"  # folder for uploaded files, which are numbered; `NAMES` lists their names
 # Content types of bodies that are a single file.
 RAW = ("application/zip", "application/x-tar", "application/gzip", "application/octet-stream")
 MAX_FIELDS, MAX_FIELD = 50, 10_000  # limits for the other fields of a form: their number, and bytes of each
@@ -33,6 +33,12 @@ _ORPHAN = 3600.0  # age in seconds at which a folder without an entry is conside
 T = TypeVar("T")
 Fields = Mapping[str, list[str]]
 Admit = Callable[[Fields], object]  # raises an error to refuse an upload, given the fields before its first file
+
+
+def sent_files(upload: Path) -> list[tuple[str, Path]]:
+    """Return the names of the files in the folder of an upload as they were sent, and their paths."""
+    names = json.loads((upload / NAMES).read_text())
+    return [(name, upload / RECEIVED / f"{number:06d}") for number, name in enumerate(names)]
 
 
 class UploadError(SubmissionError):

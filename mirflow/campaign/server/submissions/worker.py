@@ -299,15 +299,9 @@ class Publication:
                 for evaluation, rival in rivals(session, row, name).items()
             }
             names = {other.number: other.name for other in session.scalars(select(Submission))}
-        task = {
-            **self.jobs.scoring,
-            "split": name,
-            "system": row.name,
-            "readings": str(self.service.folder_of("readings")),
-            "store": str(self.service.folder_of("stores") / f"{name}.zarr"),
-            "scratch": str(self.jobs.scratch(row)),
-            "others": {name: [names[number] for number in rival.values()] for name, rival in against.items()},
-        }
+        store, scratch = self.service.folder_of("stores") / f"{name}.zarr", self.jobs.scratch(row)
+        others = {key: [names[number] for number in rival.values()] for key, rival in against.items()}
+        task = self.jobs.task(name, system=row.name, store=str(store), scratch=str(scratch), others=others)
         try:
             result = self.jobs.confinement.run("release", task, self.jobs.trusted(), beat=lambda: self.claims.beat(row))
         except (JobLimitError, JobRefusedError) as error:
@@ -315,7 +309,7 @@ class Publication:
             return False
         except SystemTroubleError:
             # The scores may be based on different references than the others: compute them again.
-            (self.jobs.scratch(row) / f"{name}.json").unlink(missing_ok=True)
+            (scratch / f"{name}.json").unlink(missing_ok=True)
             raise
         with self.database.write() as session:
             mine, now = self.claims.claimed(session, row), self.service.clock()
@@ -378,15 +372,8 @@ class Publication:
             digest = hashlib.sha256(json.dumps([public, target.as_posix()]).encode()).hexdigest()
             if copied is not None and copied.digest == digest:
                 continue
-            task = {
-                **self.jobs.scoring,
-                "split": name,
-                "systems": str(self.service.folder_of("systems")),
-                "readings": str(self.service.folder_of("readings")),
-                "store": str(store),
-                "copy": str(self.service.folder_of("public") / f"{name}.zarr"),
-                "public": public,
-            }
+            systems, copy = self.service.folder_of("systems"), self.service.folder_of("public") / f"{name}.zarr"
+            task = self.jobs.task(name, systems=str(systems), store=str(store), copy=str(copy), public=public)
             go_on = lambda: not self.claims.stopped.is_set()  # noqa: E731
             try:
                 self.jobs.confinement.run("publish", task, self.jobs.trusted(), beat=go_on)
