@@ -208,6 +208,15 @@ class AuditError(MirflowError):
     """The audit log cannot be written or read."""
 
 
+def _parse(text: str | bytes) -> dict[str, str | int]:
+    """Parse a line of the audit log; empty if a crash truncated it."""
+    try:
+        line = json.loads(text)
+    except ValueError:
+        return {}
+    return line if isinstance(line, dict) else {}
+
+
 class AuditLog:
     """A file of JSON lines with time, actor, action and object.
 
@@ -246,13 +255,7 @@ class AuditLog:
         if not self.path.exists():
             return
         with self.path.open(encoding="utf-8") as lines:
-            for text in lines:
-                try:
-                    line = json.loads(text)
-                except ValueError:
-                    continue
-                if isinstance(line, dict):
-                    yield line
+            yield from filter(None, map(_parse, lines))
 
     def mask(self, keys: Callable[[Mapping[str, str | int]], Iterable[str]]) -> None:
         """Overwrite values with asterisks; the length of the file is kept, so lines may be appended meanwhile.
@@ -265,11 +268,8 @@ class AuditLog:
             with self.path.open("rb") as lines, self.path.open("rb+") as masked:
                 at = 0
                 for text in lines:
-                    try:
-                        line = json.loads(text)
-                    except ValueError:
-                        line = None
-                    for key in keys(line) if isinstance(line, dict) else ():
+                    line = _parse(text)
+                    for key in keys(line) if line else ():
                         value = line.get(key)
                         if isinstance(value, str) and value.strip("*"):
                             # From the first to the last byte of the value, without quotes.

@@ -217,15 +217,15 @@ def entries_of(contents: StoreContents, links: Links) -> Iterator[Entry]:
 
     `links`: addresses as seen from the index.
     """
-    store, shown = contents.name, contents.title or contents.name
+    store = contents.name
     seen: set[tuple[str, str]] = set()
     for name, ranked in contents.ranked.items():
         parts = {"store": store, "evaluation": name}
-        yield Entry("evaluation", name, shown, links.url("evaluation", **parts), task_title(ranked.task))
+        yield Entry("evaluation", name, store, links.url("evaluation", **parts), task_title(ranked.task))
         for system in ranked.systems:
             if ("system", system.name) not in seen:
                 seen.add(("system", system.name))
-                yield Entry("system", system.name, shown, links.url("system", **parts, system=system.name))
+                yield Entry("system", system.name, store, links.url("system", **parts, system=system.name))
         if name not in contents.datasets:
             continue
         ds = contents.datasets[name]
@@ -234,7 +234,7 @@ def entries_of(contents: StoreContents, links: Links) -> Iterator[Entry]:
             if ("track", track) not in seen:
                 seen.add(("track", track))
                 words = ", ".join(filter(None, (str(plain_entry(values[at]) or "") for values in titles)))
-                yield Entry("track", track, shown, links.url("track", **parts, track=track), words)
+                yield Entry("track", track, store, links.url("track", **parts, track=track), words)
 
 
 @dataclass

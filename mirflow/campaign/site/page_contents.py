@@ -104,7 +104,6 @@ class StoreContents:
     board: Leaderboard  # leaderboard of the evaluations that have a metric with one value per track
     datasets: Mapping[str, xr.Dataset]  # scores by evaluation; empty if only aggregates may be shown
     references: bool = True  # whether to show messages that may quote a reference
-    title: str = ""  # displayed title; empty: the name
     has_report: bool = True  # whether to link a report of the store
     by_track: bool = False  # whether there are pages of tracks
     timelines: frozenset[str] | None = None  # tracks with a timeline in the report; None: all of them
@@ -161,11 +160,9 @@ def store(
     name: str,
     evaluations: Mapping[str, xr.Dataset],
     *,
-    title: str = "",
     level: float | None = DEFAULT_LEVEL,
     references: bool = True,
     only_aggregates: bool = False,
-    has_report: bool = True,
 ) -> StoreContents:
     """Rank the systems of every evaluation of a store for its pages.
 
@@ -178,9 +175,9 @@ def store(
     scored = changes.ranked(evaluations)
     if not scored:
         raise QueryError(f"{name}: no evaluation has systems and a metric with one number per track")
-    board = leaderboard(scored, title=title or name, level=level)
+    board = leaderboard(scored, title=name, level=level)
     shown = {} if only_aggregates else scored
-    return StoreContents(name, board, shown, references, title, has_report, by_track=not only_aggregates)
+    return StoreContents(name, board, shown, references, by_track=not only_aggregates)
 
 
 @dataclass(frozen=True)

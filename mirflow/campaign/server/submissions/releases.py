@@ -21,7 +21,6 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from ....analysis.inference.comparisons import compare
-from ....analysis.lookup import headline_metric
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
 from ....annotations.annotation import Annotation
@@ -268,14 +267,13 @@ _MOST_TRACKS = 20  # changes of tracks that are listed
 _NO_CHANGE = 1e-9  # smaller differences of scores are none
 
 
-def track_changes(ds: xr.Dataset, system: str, other: str, metric: str | None = None) -> dict[str, Any]:
-    """List the tracks on which two systems differ most, by the headline metric or the stored identity of another one.
+def track_changes(ds: xr.Dataset, system: str, other: str, metric: str) -> dict[str, Any]:
+    """List the tracks on which two systems differ most, by the stored identity of a metric.
 
     Only for splits whose references are not hidden. Returns numbers of tracks that are ``better``, ``worse`` and the
     ``same``, and the largest ``changes`` in descending order: the ``score`` of the system and of the ``other`` (None if
     missing), and their ``difference``.
     """
-    metric = metric or str(headline_metric(ds))
     scores = ds["score"].sel(metric=metric, system=[system, other]).transpose("system", "track").values
     lower = str(ds["orientation"].sel(metric=metric).item()) == "lower"
     gain = (scores[1] - scores[0]) if lower else (scores[0] - scores[1])
