@@ -30,9 +30,8 @@ from ..metrics.measures import Measure
 from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
 from ..plugins import import_module
 from ..ragged import Bool, Float, Int, Ragged, offsets_of, ranges
+from ..readers.blocks import read_files, read_objects
 from ..readers.content import join_digests
-from ..readers.file_blocks import read_files
-from ..readers.object_blocks import read_objects
 from ..store.cells import (
     NUMERATOR,
     SCORED,

@@ -110,8 +110,7 @@ class FileSignal:
                 self._opened.seek(start)
             samples = self._opened.read(stop - start, dtype="float64", always_2d=True)
         except SoundFileError as error:
-            message = f"cannot be decoded at {self._at(start)}: {_reason(error)}"
-            raise UnreadableError(message, path=self.name) from None
+            raise UnreadableError(f"cannot be decoded at {self._at(start)}: {_reason(error)}", path=self.name) from None
         if samples.shape != (stop - start, self._channels):
             message = f"ends at {self._at(start + len(samples))}, but its header says {self._at(self._frames)}"
             raise UnreadableError(message, path=self.name)

@@ -61,8 +61,7 @@ class Metre:
     @property
     def beats(self) -> int:
         """The beats of a bar; 6/8, 9/8 and 12/8 have dotted beats."""
-        compound = self.unit >= 8 and self.number > 3 and self.number % 3 == 0
-        return self.number // 3 if compound else self.number
+        return self.number // 3 if self.unit >= 8 and self.number > 3 and self.number % 3 == 0 else self.number
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +202,7 @@ class _Lines:
                     held = f"{len(chords)} chords and periods: {' '.join(tokens)!r}"
                     wanted = f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}"
                     raise self._error(f"a bar of {metre.number}/{metre.unit} has {held}; {wanted}", line)
-                pauses = tokens.count(_PAUSE) if chords else 0
-                bars.append(WrittenBar(metre, tuple(chords) or (X_CHORD,), pauses))
+                bars.append(WrittenBar(metre, tuple(chords) or (X_CHORD,), tokens.count(_PAUSE) if chords else 0))
             if bars[0].chords[0] == _SAME:
                 raise self._error("the phrase begins with a period, without a chord before it", line)
             times = int(repeat[1]) if repeat is not None else 1

@@ -94,8 +94,7 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
             with gzip.open(BytesIO(data)) as file:
                 data = file.read(max_bytes + 1)  # which may be far larger than the file
         except (OSError, EOFError, zlib.error) as error:
-            message = f"is not valid gzip: {error}; download the file again"
-            raise UnreadableError(message, path=name or path) from None
+            raise UnreadableError(f"is not valid gzip: {error}; download the file again", path=name or path) from None
         if len(data) > max_bytes:
             limit = f"more than {max_bytes / 2**20:.0f} MB when decompressed"
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)

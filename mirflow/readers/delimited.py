@@ -27,6 +27,7 @@ from ..ragged import Column, Float
 from ..theory.keys import key_in_row
 from ..theory.pitch import HIGHEST_MIDI, hz_to_midi, midi_to_hz, note_number, to_hertz
 from .content import decode
+from .doubts import MODES, report_fields, report_header, tell_odd_numbers, tell_odd_rows, unread_places
 from .label_maps import in_harte
 from .layouts import (
     CLOCK,
@@ -45,11 +46,9 @@ from .layouts import (
     named_columns,
     odd_velocities,
 )
-from .odd_numbers import tell_odd_numbers, tell_odd_rows
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names
-from .unread_columns import MODES, report_fields, report_header, unread_places
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -223,8 +222,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
         columns = {column: np.zeros(0) for column in kind.required if column != "label"}
         labels: list[str] | None = [] if "label" in kind.required else None
         return finish(Annotation(kind.name, columns, labels, lines=(), attrs=attrs), reading, name)
-    separator = find_separator(text, format, reading.delimited)
-    layout = find_layout(lines[start], start + 1, reading, separator, str(name))
+    layout = find_layout(lines[start], start + 1, reading, find_separator(text, format, reading.delimited), str(name))
     found = _all_at_once(text, lines, start, layout, attrs)
     return finish(_row_by_row(text, layout, attrs) if found is None else found, reading, name)
 
@@ -445,8 +443,7 @@ def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> Non
     """Raise if scores depend on numbers that would be skipped because of the header in the first line."""
     if layout.header is not None and has_numbers(layout.reading) and not layout.reading.delimited.columns:
         rows = (layout.split(line) for _, line in lines[1:])
-        header = layout.split(lines[0][1])
-        demand_read(layout.kind, header, rows, layout.places, layout.name, lines[0][0])
+        demand_read(layout.kind, layout.split(lines[0][1]), rows, layout.places, layout.name, lines[0][0])
 
 
 def _text(fields: Sequence[str], place: int) -> str:

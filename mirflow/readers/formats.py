@@ -178,7 +178,7 @@ FORMATS: Mapping[str, FileFormat] = MappingProxyType(
         ),
         "matrix": FileFormat(
             unlisted=(".npy", ".npz"),
-            table=".tables.distance_matrix:open_matrix",
+            table=".tables.matrices:open_matrix",
             whole=True,
             takes="distances, or similarities in an .npz, which give the order of the items of each row",
             silent={"rows": "the title of MIREX's layout; single values in an .npz"},

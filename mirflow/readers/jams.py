@@ -262,8 +262,7 @@ class Observations:
         if kind == "text":
             only_starts = bool(np.isnan(self.duration).all())
             lengths = self.duration if only_starts else self._lengths(np.zeros(len(self.time)), account)
-            pieces = pieces_of(labels, self.time, self.time + lengths)
-            return Annotation(kind, columns_of(pieces), labels, attrs=attrs)
+            return Annotation(kind, columns_of(pieces_of(labels, self.time, self.time + lengths)), labels, attrs=attrs)
         columns: dict[str, Column] = {"time": self.time}
         if kind == "intervals":
             lengths = self.duration if self.complete else self._lengths(np.zeros(len(self.time)), account)
@@ -323,8 +322,7 @@ class Observations:
         return lengths
 
     def _refuse_duration(self, item: int, why: str) -> None:
-        message = f"{self._at(item)}.duration: missing, null or not a number, {why}"
-        raise InvalidAnnotationError(message, path=self.name)
+        raise InvalidAnnotationError(f"{self._at(item)}.duration: missing, null or not a number, {why}", path=self.name)
 
     def _hierarchy(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         """Segments grouped by their level, the lowest number first."""
@@ -524,8 +522,7 @@ def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any,
         sizes = f"{len(times)} times, {len(durations)} durations, {len(values)} values, {len(confidence)} confidences"
         raise InvalidAnnotationError(f"{where}: columns of different lengths: {sizes}", path=name)
     if None in times:
-        message = f"{where}[{times.index(None)}].time: missing, null or not a number"
-        raise InvalidAnnotationError(message, path=name)
+        raise InvalidAnnotationError(f"{where}[{times.index(None)}].time: missing, null or not a number", path=name)
     time, duration = (np.array(column, dtype=np.float64) for column in (times, durations))
     return Observations(time, duration, values, confidence, name, where, extent).in_order()
 

@@ -136,8 +136,7 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
     if kind == "events":
         values: list[Any] = list(map(_number, texts)) if NAMESPACES[namespace].value == "number" else list(texts)
         return [(time, 0.0, value, None) for time, value in zip(times.tolist(), values, strict=True)]
-    lengths = (annotation.columns["end"] - times).tolist()
-    rows = list(zip(times.tolist(), lengths, texts, strict=True))
+    rows = list(zip(times.tolist(), (annotation.columns["end"] - times).tolist(), texts, strict=True))
     if kind == "hierarchy":
         levels = rows_of(annotation.inner_counts[0]).tolist()
         return [

@@ -68,8 +68,7 @@ class LabelMap:
         if self.default is not None and len(lost) > 1 and 2 * len(lost) > count:
             shown = ", ".join(map(repr, sorted(set(lost))[:3]))
             message = f"{len(lost)} of {count} labels ({shown}) are not in the map and became {self.default!r}"
-            remark = Remark("unmapped", f"{message}; check that this is the right map", count=len(lost))
-            account = (*account, remark)
+            account = (*account, Remark("unmapped", f"{message}; check that this is the right map", count=len(lost)))
         return replace(annotation, labels=labels, account=account)
 
     def _replaced(self, labels: Sequence[str]) -> tuple[list[str], list[str]]:

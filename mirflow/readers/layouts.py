@@ -613,8 +613,7 @@ def _guess_from_numbers(table: Float) -> str:
     if not (np.abs(table) <= _LARGEST).all():
         return ""
     if rows == 1:
-        tempi = width == 3 and (table[0, :2] >= _LOWEST).all() and 0 < table[0, 2] < 1
-        return "tempo" if tempi else ""
+        return "tempo" if width == 3 and (table[0, :2] >= _LOWEST).all() and 0 < table[0, 2] < 1 else ""
     if width == 1:
         times = (np.diff(table[:, 0]) > 0).all() and (table != np.floor(table)).any()
         return "onset" if times and not _are_frames(table[:, 0]) else ""

@@ -107,8 +107,7 @@ def as_declared(annotation: Annotation, reading: Reading) -> Annotation:
             path = annotation.attrs.get("source")
             message = "normalize needs lines, but this text is read word by word"
             raise InvalidAnnotationError(message, path=None if path is None else str(path))
-        lines = [normalize_lyrics(line) for line in annotation.labels or ()]
-        annotation = replace(annotation, labels=lines)
+        annotation = replace(annotation, labels=[normalize_lyrics(line) for line in annotation.labels or ()])
     if reading.language is not None:
         column = np.full(len(annotation), reading.language)
         annotation = replace(annotation, columns={**annotation.columns, "language": column})

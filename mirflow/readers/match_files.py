@@ -130,8 +130,7 @@ class _Performance:
         clock = []
         for name in ("midiClockRate", "midiClockUnits"):
             if name not in self.info:
-                message = f"no info({name},...), so times in seconds are unknown"
-                raise InvalidAnnotationError(message, path=self.name)
+                raise InvalidAnnotationError(f"no info({name},...), so times in seconds are unknown", path=self.name)
             text, line = self.info[name]
             clock.append(self._number(text, line))
             if clock[-1] <= 0:

@@ -528,8 +528,7 @@ def extend_ends(
         release = np.minimum.accumulate(np.append(np.where(down, np.inf, times), last)[::-1])[::-1]
         own = np.flatnonzero(channel == one)
         state = np.searchsorted(times, end[own], side="right") - 1
-        held = (state >= 0) & down[state]
-        until = np.where(held, release[state], end[own])
+        until = np.where((state >= 0) & down[state], release[state], end[own])
         # The next start of a note of the same voice after a note's start and not before its end; infinite if none.
         following = np.full(len(own), np.inf)
         by_voice = np.lexsort((start[own], voice[own]))
@@ -561,5 +560,4 @@ def pedals_down(
     ticks = np.array([ends for *ends, _ in intervals], dtype=np.int64).reshape(-1, 2)
     times = seconds(ticks) if intervals else np.zeros((0, 2))
     columns: dict[str, Column] = {"start": times[:, 0].copy(), "end": times[:, 1].copy()}
-    labels = [pedal for *_, pedal in intervals]
-    return Annotation("pedals", columns, labels, lines=(), attrs={"source": str(name)})
+    return Annotation("pedals", columns, [pedal for *_, pedal in intervals], lines=(), attrs={"source": str(name)})

@@ -128,8 +128,7 @@ def _intervals(value: Any, labels: str) -> Annotation:
 
 def _labelled(labels: str) -> dict[str, Callable[[Any], Annotation]]:
     def starts(value: Any) -> Annotation:
-        texts = list(map(str, getattr(value, labels)))
-        return Annotation("events", {"time": _spans(value)["start"]}, texts, lines=())
+        return Annotation("events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=())
 
     return {"events": starts, "intervals": partial(_intervals, labels=labels)}
 
@@ -169,8 +168,7 @@ def _frames(times: Float, frames: Sequence[Float]) -> Annotation:
 
 
 def _pitches(value: Any) -> Annotation:
-    unit = value.frequency_unit
-    frames = [_hertz(frame, unit, "multipitch") for frame in value.frequency_list]
+    frames = [_hertz(frame, value.frequency_unit, "multipitch") for frame in value.frequency_list]
     return _frames(_seconds(value.times, value.time_unit), frames)
 
 
@@ -392,8 +390,7 @@ def _keep(name: MirdataDataset, dataset: Any) -> None:
 def _code_of(track: Any, name: str) -> Any:
     """The code of a property, cached or not; None for a plain attribute."""
     held = inspect.getattr_static(type(track), name, None)
-    function = getattr(held, "fget", None) or getattr(held, "func", None)
-    return getattr(function, "__code__", None)
+    return getattr(getattr(held, "fget", None) or getattr(held, "func", None), "__code__", None)
 
 
 def paths_of(track: Any, annotation: str) -> tuple[str | None, ...]:

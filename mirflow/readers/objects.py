@@ -42,6 +42,7 @@ from ..ragged import Column, Int, group_by_key
 from ..theory.general_midi import BENT, PROGRAMS, SUSTAIN
 from ..theory.pitch import to_hertz
 from ..theory.text_form import normal_form
+from .doubts import CONTENT, demand_one_subject, report_header, unread_places
 from .formats import SUFFIXES
 from .jams import is_jams, open_objects
 from .label_maps import in_harte, in_normal_form
@@ -53,7 +54,6 @@ from .nested_columns import class_names, name_classes, struct_columns
 from .options import HARTE, Reading
 from .ranks import order_by_score, order_names
 from .sources import source_at
-from .unread_columns import CONTENT, demand_one_subject, report_header, unread_places
 
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""
@@ -131,8 +131,7 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
     """
     if not options or is_read(thing, task):
         return in_normal_form(_converted(thing, task, options))
-    others = {name: value for name, value in options.items() if name not in VOCABULARY}
-    found = _converted(thing, task, others)
+    found = _converted(thing, task, {name: value for name, value in options.items() if name not in VOCABULARY})
     return in_vocabulary(found, task if task in TASK_KINDS else None, options)
 
 
@@ -156,8 +155,7 @@ def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
                 raise AnnotationError(f"{thing!r} {what}; pass pathlib.Path({thing!r}) to read the file")
     if not plain and is_table(thing):
         account = Account(None)
-        columns = _known_columns(kind, table_columns(thing), account)
-        return replace(of_columns(kind, columns), account=account.remarks)
+        return replace(of_columns(kind, _known_columns(kind, table_columns(thing), account)), account=account.remarks)
     if type(thing) is dict or (not plain and isinstance(thing, Mapping)):
         return of_columns(kind, {kind.arguments[0]: thing} if are_numbers(thing, kind) else thing)
     # A sequence of numbers or names is itself the first argument.
@@ -248,8 +246,7 @@ def _from_dataset(thing: Any, reading: Reading) -> Annotation:
     if not others:
         return annotation
     account = Account(None)
-    places = {name: place for place, name in enumerate(columns) if name not in others}
-    _report_others(kind, columns, places, account)
+    _report_others(kind, columns, {name: place for place, name in enumerate(columns) if name not in others}, account)
     return replace(annotation, account=(*annotation.account, *account.remarks))
 
 

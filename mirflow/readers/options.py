@@ -148,8 +148,7 @@ def option(
     made_by : callable or None
         Converts the text that users write to the field's value; results depend on its ``repr``.
     """
-    declared = Option(default, words, help, spelling, listed, made_by)
-    return field(default=default, metadata={"option": declared})
+    return field(default=default, metadata={"option": Option(default, words, help, spelling, listed, made_by)})
 
 
 def _declared(of: type) -> dict[str, Option]:

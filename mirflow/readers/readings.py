@@ -145,8 +145,7 @@ class Readings:
         kind = KINDS[self.kind]
         columns: dict[str, Column] = {}
         for name, array in head.columns.items():
-            is_text = array.dtype == "text"
-            columns[name] = texts_at(array.texts) if is_text else numbers.take(array.dtype, array.length)
+            columns[name] = texts_at(array.texts) if array.dtype == "text" else numbers.take(array.dtype, array.length)
         counts: tuple[Int, ...] = tuple(numbers.take("i8", length) for length in head.counts)
         lines = None if head.lines is None else numbers.take("i8", head.lines).tolist()
         labels: Sequence[str] | None = head.labels
@@ -233,8 +232,7 @@ def write_readings(
             annotator, track = getattr(source, "annotator", None), str(getattr(source, "track", ""))
             length = file.tell() - offset
             rows.append(_Row(dict(values), source.label, annotator, track, *source.stat(), offset, len(text), length))
-        listed = [([*place], why) for place, why in problems]
-        contents = msgspec.json.encode(_Contents(kind, rows, listed, places))
+        contents = msgspec.json.encode(_Contents(kind, rows, [([*place], why) for place, why in problems], places))
         offset = file.tell()
         file.write(contents)
         file.write(_END.pack(offset, len(contents)))

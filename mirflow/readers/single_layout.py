@@ -20,6 +20,7 @@ from ..theory.keys import key_in_row
 from ..theory.pitch import to_hertz
 from .content import decode
 from .delimited import Layout, Row, demand_midi, find_place, find_separator, first_row, number_lines, sniff, split_line
+from .doubts import report_header
 from .layouts import (
     SAMPLE,
     TRACK_NAMES,
@@ -36,7 +37,6 @@ from .layouts import (
     refusal,
 )
 from .options import KEYS, SINGLE_ROWS, Reading
-from .unread_columns import report_header
 
 
 def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
@@ -62,8 +62,7 @@ def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Pa
     found = key_of(text, line, attrs)
     guess = guess_task([label.split() for label in found.labels or ()])
     if guess == "tempo":
-        hint = look(guess, KINDS[reading.kind])
-        raise InvalidAnnotationError(f"not a key: {text!r}{hint}", path=name, line=line)
+        raise InvalidAnnotationError(f"not a key: {text!r}{look(guess, KINDS[reading.kind])}", path=name, line=line)
     return found
 
 
@@ -94,8 +93,7 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
     comma = "," if separator in (None, "whitespace") else separator
     fields = [words["tempo"]] if words else text.replace(comma, " ").split()
     if len(fields) > 3 or not all(is_number(field) or field.lower() in NOTHING for field in fields):
-        message = f"expected one or two tempi and a strength, not {text!r}"
-        raise InvalidAnnotationError(message, path=name, line=line)
+        raise InvalidAnnotationError(f"expected one or two tempi and a strength, not {text!r}", path=name, line=line)
     return tempo_of(fields, line, reading, str(name), attrs)
 
 

@@ -258,8 +258,7 @@ class FilesSource(Source):
     def _all(self) -> list[FileSource]:
         for part, file in zip(self.parts, self.files, strict=False):
             if file is None:
-                message = f"the {KINDS[self.reading.kind].part} {part!r} has no file"
-                raise UnreadableError(message, path=self.path)
+                raise UnreadableError(f"the {KINDS[self.reading.kind].part} {part!r} has no file", path=self.path)
         return [file for file in self.files if file is not None]
 
 
@@ -295,8 +294,7 @@ class SelectedSource(Source):
 
 def select_from(source: Source, reading: Reading) -> Source:
     """Apply the selection of beats and the map of labels to a source, if there are any."""
-    as_it_is = reading.selection == "all" and reading.labels is None
-    return source if as_it_is else SelectedSource(source, reading)
+    return source if reading.selection == "all" and reading.labels is None else SelectedSource(source, reading)
 
 
 def has_parts(path: str, reading: Reading) -> bool:
@@ -405,8 +403,7 @@ def source_at(
         if reading.kind != "audio":
             return FileSource(path, reading, annotator)
         if reading.sources:
-            message = "sources need several files: give a folder, or {source} in the path"
-            raise AnnotationError(message, path=path)
+            raise AnnotationError("sources need several files: give a folder, or {source} in the path", path=path)
         return FilesSource(path, reading, (), (FileSource(path, reading),))
     if reading.kind != "audio":
         if not reading.levels:

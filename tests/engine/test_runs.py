@@ -27,7 +27,7 @@ from mirflow.errors import (
     RunError,
     StoreLockedError,
 )
-from mirflow.readers import file_blocks, sources
+from mirflow.readers import blocks, sources
 from mirflow.readers.content import read_bytes
 from mirflow.store.cells import Cells, Status
 from mirflow.store.read import dataset_of, read_scores
@@ -287,7 +287,7 @@ def test_a_lazy_tree_computes_nothing_until_asked(folder: Path, monkeypatch: pyt
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that are opened, as ``folder/track``."""
     opened: list[str] = []
-    for module in (file_blocks, sources):
+    for module in (blocks, sources):
         monkeypatch.setattr(
             module,
             "read_bytes",

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
-from mirflow.readers.file_blocks import has_usual_columns, parse_files, read_files
+from mirflow.readers.blocks import has_usual_columns, parse_files, read_files
 from mirflow.readers.remedies import with_advised_remarks
 from mirflow.readers.sources import parse_file
 
@@ -173,7 +173,7 @@ digits = st.builds(
 def test_numbers_are_those_of_float(extended: bool, texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patched:
         if not extended:  # as where a long double has no more than 53 bits
-            patched.setattr("mirflow.readers.file_blocks._EXTENDED", False)
+            patched.setattr("mirflow.readers.blocks._EXTENDED", False)
         (found,) = parsed(["".join(f"1 {text} C\n" for text in texts).encode()], READINGS["chord"], ["a.lab"])
     if found is not None:
         np.testing.assert_array_equal(found.columns["end"], np.array([*map(float, texts)]))
@@ -182,7 +182,7 @@ def test_numbers_are_those_of_float(extended: bool, texts: list[str]) -> None:
 @pytest.mark.parametrize("factors", [None, 0])
 def test_labels_are_told_apart_by_all_their_characters(factors: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if factors is not None:  # all labels get the same number
-        monkeypatch.setattr("mirflow.readers.file_blocks._FACTORS", np.zeros(8, dtype=np.uint64))
+        monkeypatch.setattr("mirflow.readers.blocks._FACTORS", np.zeros(8, dtype=np.uint64))
     texts = ["verse", "verse12", "verse123", "verse1234", "verse1235", "coda of 17 letters", "coda of 17 letterz", "x"]
     for labels in (texts, [*texts, "y" * 80], [*texts, "y z"]):
         lines = "".join(f"{place} {place + 1} {label}\n" for place, label in enumerate([*labels, *labels[::-1]]))
@@ -212,7 +212,7 @@ class TestFiles:
             sources[6].read()
 
     def test_many_bytes_are_read_in_parts(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("mirflow.readers.file_blocks._MOST_BYTES", 20)
+        monkeypatch.setattr("mirflow.readers.blocks._MOST_BYTES", 20)
         sources = self.write(tmp_path, {f"{place}.lab": f"0 {place + 1} C\n".encode() for place in range(9)})
         rows, _, _ = read_files(sources)
         assert [part.columns["end"].tolist() for _, part in rows] == [[1, 2, 3, 4], [5, 6, 7, 8], [9]]

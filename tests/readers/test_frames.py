@@ -20,10 +20,10 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
 from mirflow.errors import AnnotationError, InvalidAnnotationError, MirflowWarning
 from mirflow.readers import Reading
+from mirflow.readers.doubts import CONTENT, unread_places
 from mirflow.readers.layouts import SEPARATING, heading, is_beside
 from mirflow.readers.objects import to_annotation
 from mirflow.readers.tables.parquet import parse_parquet
-from mirflow.readers.unread_columns import CONTENT, unread_places
 
 arrow = pytest.importorskip("pyarrow")
 CHORDS: dict[str, list[Any]] = {"start": [0.0, 1.0, 2.0], "end": [1.0, 2.0, 3.0], "label": ["C", "G", "F#"]}

@@ -10,7 +10,7 @@ import pytest
 from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.annotations.collection import join_rows
 from mirflow.errors import AnnotationError
-from mirflow.readers.object_blocks import read_objects
+from mirflow.readers.blocks import read_objects
 from mirflow.readers.objects import ObjectSource, kind_named
 
 PAIRS, TIMES = np.array([[0.0, 1.0], [1.0, 2.5]]), np.array([0.5, 1.0])

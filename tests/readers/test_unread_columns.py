@@ -7,7 +7,7 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import InvalidAnnotationError
-from mirflow.readers.file_blocks import parse_files
+from mirflow.readers.blocks import parse_files
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import parse_file
 

@@ -26,6 +26,7 @@ from ...ragged import Column, Int, group_by_key, offsets_of
 from ...theory.text_form import normal_form
 from ..content import open_file
 from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, has_numbers, row_kind
+from ..doubts import CONTENT, report_header, separates, unread_places
 from ..downloads import local_path
 from ..layouts import SEPARATING, TRACK_NAMES, demand_read, demand_units, heading
 from ..lyrics import as_declared
@@ -43,7 +44,6 @@ from ..nested_columns import (
     without_dictionaries,
 )
 from ..options import COLUMNS, KEYS, Reading
-from ..unread_columns import CONTENT, report_header, separates, unread_places
 from .table import RowKey, SameLine, TrackTable, demand_one_key
 
 HELD = 2**28
@@ -251,8 +251,7 @@ class ParquetRows:
             raise UnreadableError(f"too large: {over} (max_bytes raises the limit)", path=self.name)
         declared = sum(int(self.starts[group + 1] - self.starts[group]) for group in groups)
         if paths and rows != declared:
-            message = f"is damaged: {counted(rows, 'row')} where it declares {declared}"
-            raise UnreadableError(message, path=self.name)
+            raise UnreadableError(f"is damaged: {counted(rows, 'row')} where it declares {declared}", path=self.name)
         with reading_arrow(self.name):
             return {path: arrow.concat_arrays([without_dictionaries(part[path]) for part in parts]) for path in paths}
 

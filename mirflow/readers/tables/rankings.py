@@ -75,8 +75,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
             raise InvalidAnnotationError(message, path=name, line=number)
         return RowKey(normal_form(query))
 
-    found = index_rows(path, name, key_of)
-    return ListTable(path, name, reading, found, delimiter)
+    return ListTable(path, name, reading, index_rows(path, name, key_of), delimiter)
 
 
 def split_list(line: str, delimiter: str | None) -> list[str]:
@@ -136,8 +135,7 @@ class TrecTable(SpanTable):
             for number, fields in rows:
                 value = self._field(number, fields, column)
                 if not is_number(value):
-                    message = f"{column} is not a number: {value!r}"
-                    raise InvalidAnnotationError(message, path=self.name, line=number)
+                    raise InvalidAnnotationError(f"{column} is not a number: {value!r}", path=self.name, line=number)
                 values.append(float(value))
         columns = {"value": np.array(values, dtype=np.float64)}
         found = Annotation("ranking", columns, items, lines=lines, attrs={"source": self.name})
@@ -238,11 +236,9 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     Items without a group have no relevant items and are not relevant to others.
     """
     options = reading.delimited
-    text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)
-    rows = number_lines(text, options.comment)
+    rows = number_lines(decode(read_bytes(path, reading.max_bytes, name), name, options.encoding), options.comment)
     first = rows[0][1] if rows else ""
-    usual = find_separator(first, path.rpartition(".")[2].lower(), options)
-    separator = usual or _separator(first)
+    separator = find_separator(first, path.rpartition(".")[2].lower(), options) or _separator(first)
     fields = [(number, split_line(line, separator)) for number, line in rows]
     usual_names = {heading for names in _HEADINGS_OF_GROUPS.values() for heading in names}
     headed = any(one.lower() in usual_names for one in fields[0][1]) if fields else False

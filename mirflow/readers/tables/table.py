@@ -14,19 +14,19 @@ from ...annotations.schema import KINDS
 from ...annotations.source import Source
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
 from ..content import TWO_BYTES, decode, digest_of, file_stat, opened
+from ..doubts import demand_one_subject
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..layouts import SEPARATING, heading
 from ..options import Reading
 from ..patterns import Match, Pattern
 from ..remedies import with_advice, with_advised_remarks
-from ..unread_columns import demand_one_subject
 
 ARRAYS = (".npy", ".npz")
 """Suffixes of numpy files."""
 HELD = 2**29
 """Limit of the memory of open tables that a process caches, in bytes."""
 
-_ROWS, _TAGS = ".tables.rows:open_rows", ".tables.numpy_files:open_tags"
+_ROWS, _TAGS = ".tables.rows:open_rows", ".tables.matrices:open_tags"
 
 
 class RowKey(NamedTuple):
