@@ -121,14 +121,14 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
         return ""
     stores = [store for store in given if store in involved]
     where = f"in {', '.join(stores[:-1])} and {stores[-1]}"
-    one = len(differing) == 1
-    which = "track" if one else "the first: track"
-    of = f"the reference{'' if one else 's'} of {len(differing)} of {counted(len(shared), 'shared track')}"
+    single = len(differing) == 1
+    which = "track" if single else "the first: track"
+    of = f"the reference{'' if single else 's'} of {len(differing)} of {counted(len(shared), 'shared track')}"
     first = f"({which} {differing[0]!r})"
     so = "systems of different stores are held against references that differ there"
     if len(longer) == len(differing):
-        return f"{of} {'is' if one else 'are'} of different durations {where} {first}, so that {so}"
-    come = f"{of} {'comes' if one else 'come'} from different files {where} {first}"
+        return f"{of} {'is' if single else 'are'} of different durations {where} {first}, so that {so}"
+    come = f"{of} {'comes' if single else 'come'} from different files {where} {first}"
     if not longer:
         may = so.replace("are held", "may be held")
         return f"{come} and may differ, so that {may}"

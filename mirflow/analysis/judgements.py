@@ -400,13 +400,10 @@ def grading_effort(
         Workload(algorithms, float(many), candidates, 1.0, minutes, float(count), limit)
         for many, count in zip(queries, each, strict=True)
     ]
-    columns = {
-        "queries": queries.astype(np.int64),
-        "judgements": np.array([round(work.judgements) for work in works]),
-        "graders": np.array([work.least_graders for work in works]),
-    }
+    judged_pairs, graders = zip(*((round(work.judgements), work.least_graders) for work in works), strict=True)
+    columns = zip(_ABOUT_EFFORT.items(), (queries.astype(np.int64), judged_pairs, graders), strict=True)
     variables = {
-        name: ("graders_per_pair", values, {"long_name": _ABOUT_EFFORT[name]}) for name, values in columns.items()
+        name: ("graders_per_pair", np.array(values), {"long_name": about}) for (name, about), values in columns
     }
     parts = zip(("candidate", "grader", "residual"), (part.item() for part in components), strict=True)
     return xr.Dataset(variables, {"graders_per_pair": each}, dict(parts))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any, NoReturn, TypedDict, Unpack
 
 from ..errors import QueryError, UnknownNameError, refuse_unknown
@@ -185,12 +186,6 @@ class QueryOption:
     """Whether the HTTP API does not offer it."""
 
 
-def _aggregates() -> Iterable[str]:
-    from ..metrics.aggregates import DECLARED
-
-    return DECLARED
-
-
 def _option(help: str, *flags: str, default: Any = None, **how: Any) -> Any:
     """A field with its option."""
     return field(default=default, metadata={"option": QueryOption(help, flags, **how)})
@@ -207,7 +202,9 @@ class Query:
     needed, the default ones), an identity with parameters selects these. None: all metrics that are one number. Ask
     for a metric with extra dims, such as a confusion matrix, alone."""
     aggregate: str | None = _option(
-        "Default: the one that the field reports for each metric.", "-a", choices=_aggregates
+        "Default: the one that the field reports for each metric.",
+        "-a",
+        choices=lambda: import_module("mirflow.metrics.aggregates").DECLARED,
     )
     """How the scores of tracks are combined; None: each metric's standard aggregate. Without a `metric`, the query
     returns the metrics for which the aggregate is defined. Metrics with extra dims have ``sum`` (their standard

@@ -267,7 +267,7 @@ class ScoreSelection:
     @property
     def aggregates(self) -> list[str]:
         """The aggregate of each selected metric."""
-        return list(self.kinds.values())
+        return [*self.kinds.values()]
 
     def names(self, name: str) -> list[str]:
         """Labels of systems, tracks or the selected metrics, or a coordinate of these as text."""

@@ -156,7 +156,7 @@ class Signature:
 
     def __getitem__(self, key: str) -> Any:
         """The value of a field, or its default."""
-        return self.fields.get(key, FIELDS[key].default)
+        return self.fields[key] if key in self.fields else FIELDS[key].default
 
     def __str__(self) -> str:
         named = "".join(f";{key}={_written(value)}" for key, value in self.fields.items())

@@ -357,7 +357,8 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
     if mirdata is not None:
         dataset, sources = _mirdata_sources(file, folder, homed=given is not None)
         home = Path(dataset.data_home)
-        used = {_relative(path, home) for source in sources.values() for path in source.files}
+        # With slashes on every system, as in lists of digests.
+        used = {os.path.relpath(path, home).replace(os.sep, "/") for one in sources.values() for path in one.files}
         sums = {name: sum for name, sum in dataset.checksums().items() if name in used}
         flaws += _flaws(home, sums, lambda content: hashlib.md5(content, usedforsecurity=False).hexdigest())
     if flaws:
@@ -369,11 +370,6 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
             f"{shown}{more}\nGet the data again{hint or '; or name another folder with --data'}"
         )
     return folder
-
-
-def _relative(path: str, folder: Path) -> str:
-    """A path relative to a folder, with slashes on every system, as in lists of digests."""
-    return os.path.relpath(path, folder).replace(os.sep, "/")
 
 
 def _flaws(folder: Path, files: Mapping[str, str], digest: Any) -> Iterator[str]:
@@ -427,5 +423,5 @@ def digests_of(file: BenchmarkFile, data: str | Path | None = None) -> dict[str,
     named = [*evaluation.reference.patch]
     named += [one.path for one in (evaluation.tracks, evaluation.classes) if one is not None and one.path is not None]
     paths |= {str(folder / one) for one in named}
-    names = sorted(_relative(path, folder) for path in paths)
+    names = sorted(os.path.relpath(path, folder).replace(os.sep, "/") for path in paths)
     return {name: digest_of(read_bytes(folder / name, MAX_BYTES, name)) for name in names}

@@ -378,7 +378,8 @@ class Rates:
     @property
     def clusters(self) -> int:
         """Number of clusters to draw."""
-        return len(self.counts[0])
+        clusters: int = self.counts.shape[1]
+        return clusters
 
     def again(self, counts: Float) -> Float:
         """The values of replicates, one system after the other."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import QueryError
-from ...kernels.agreement import Components, variance_components
-from ...metrics.aggregates import DECLARED, RATIOS, RatioOfSums
-from ...ragged import Float, Int
+from ...kernels.agreement import variance_components
+from ...metrics.aggregates import RATIOS
+from ...ragged import Float
 from ..aggregation import origin_of
 from ..per_class import rated_kind
 from ..query_options import DEFAULT_LEVEL, MAX_T, MOST_SYSTEMS, SEQUENCE, Query
@@ -288,7 +288,23 @@ def annotation_effort(ds: xr.Dataset, query: Query | None = None, *, annotations
     )
     counts = np.arange(1, annotations + 1)
     for metric in range(metrics):
-        components = _components(part, metric, kinds[metric], pairs)
+        included = part["_included"].values[..., metric].all(axis=0)
+        tracks, annotators = (
+            np.unique(np.array(names_of(part, name))[included], return_inverse=True)[1] for name in ("track", ANNOTATOR)
+        )
+        several = int((np.bincount(tracks) > 1).sum()) if len(tracks) else 0
+        if several < _FEWEST:
+            raise QueryError(
+                f"{names[metric]}: {several} tracks have scores against two annotators or more; it "
+                f"takes {_FEWEST} to say how much annotators differ"
+            )
+        score, weight = (part[name].values[:, included, metric] for name in ("score", "weight"))
+        factors = RATIOS[kinds[metric]].factors(weight[..., np.newaxis], part["duration"].values[included])
+        above, below = (np.broadcast_to(factor[..., 0], score.shape) for factor in factors)
+        # What annotations add to a system's mean, to first order: its variance is that of the ratio (delta method).
+        ratio = (above * score).sum(axis=1, keepdims=True) / below.sum(axis=1, keepdims=True)
+        moved = ratio + (above * score - ratio * below) / below.mean(axis=1, keepdims=True)
+        components = variance_components((moved[pairs[:, 0]] - moved[pairs[:, 1]]).T, tracks, annotators)
         for name, values in zip(variances, components, strict=True):
             variances[name][pairs[:, 0], pairs[:, 1], metric] = values
             variances[name][pairs[:, 1], pairs[:, 0], metric] = values
@@ -300,25 +316,3 @@ def annotation_effort(ds: xr.Dataset, query: Query | None = None, *, annotations
     arrays = {name: (dims, values, {"long_name": _EFFORT_NAMES[name]}) for name, values in variances.items()}
     more = {"needed_with": ((*dims, "annotators"), needed, {"long_name": _EFFORT_NAMES["needed_with"]})}
     return result.assign({**arrays, **more}).assign_coords(annotators=counts)
-
-
-def _components(part: xr.Dataset, metric: int, kind: str, pairs: Int) -> Components:
-    """Variance components of the differences of pairs of systems by one metric."""
-    included = part["_included"].values[..., metric].all(axis=0)
-    tracks = np.unique(np.array(names_of(part, "track"))[included], return_inverse=True)[1]
-    annotators = np.unique(np.array(names_of(part, ANNOTATOR))[included], return_inverse=True)[1]
-    several = int((np.bincount(tracks) > 1).sum()) if len(tracks) else 0
-    if several < _FEWEST:
-        raise QueryError(
-            f"{names_of(part, 'metric')[metric]}: {several} tracks have scores against two annotators or more; it "
-            f"takes {_FEWEST} to say how much annotators differ"
-        )
-    score, weight = (part[name].values[:, included, metric] for name in ("score", "weight"))
-    aggregate = DECLARED[kind]
-    assert isinstance(aggregate, RatioOfSums)
-    above, below = aggregate.factors(weight[..., np.newaxis], part["duration"].values[included])
-    above, below = (np.broadcast_to(factor[..., 0], score.shape) for factor in (above, below))
-    # What annotations add to the mean of a system, to first order: its variance is that of the ratio (delta method).
-    ratio = (above * score).sum(axis=1, keepdims=True) / below.sum(axis=1, keepdims=True)
-    values = ratio + (above * score - ratio * below) / below.mean(axis=1, keepdims=True)
-    return variance_components((values[pairs[:, 0]] - values[pairs[:, 1]]).T, tracks, annotators)
