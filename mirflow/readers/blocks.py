@@ -11,9 +11,10 @@ regular, and describe errors.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -506,6 +507,7 @@ _FLAT = frozenset({"events", "intervals", "notes", "hits", "pedals", "series", "
 _NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64, np.int32})
 """Types of items of lists that are converted at once."""
 
+_mask: Callable[[Sequence[bool]], Bool] = partial(np.array, dtype=np.bool_)
 Regular = tuple[Bool, Column, Int]
 """Which values are regular, the items of those, joined, and their counts."""
 
@@ -625,10 +627,6 @@ def _sizes(values: Regular) -> Int:
     sizes = np.full(len(regular), -1, dtype=np.int64)
     sizes[regular] = counts
     return sizes
-
-
-def _mask(values: Sequence[bool]) -> Bool:
-    return np.array(values, dtype=np.bool_)
 
 
 def _numbers(values: Sequence[Any]) -> Regular | None:

@@ -52,7 +52,24 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
         if header == ["class"]:
             return Classes.of(names=[field for _, (field,) in _of_width(rows[1:], 1, name)])
         if header == ["class", "parent"]:
-            return Classes.of(tree=_tree(_of_width(rows[1:], 2, name), name))
+            parents: dict[str, str] = {}
+            below: dict[str, list[str]] = {}  # each level is in file order
+            for line, (child, parent) in _of_width(rows[1:], 2, name):
+                if child in parents:
+                    raise InvalidAnnotationError(f"the class {child!r} occurs twice", path=name, line=line)
+                parents[child] = parent
+                below.setdefault(parent, []).append(child)
+            tops = dict.fromkeys([*(one for one in below if one and one not in parents), *below.get("", ())])
+            for child in parents:
+                passed = {child}
+                while parents.get(child):
+                    child = parents[child]
+                    if child in passed:
+                        raise InvalidAnnotationError(f"the class {child!r} is its own ancestor", path=name)
+                    passed.add(child)
+                    if len(passed) > _DEEPEST:
+                        raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {child!r}", path=name)
+            return Classes.of(tree={top: _branch(top, below) for top in tops})
         if header == ["from", "to", "credit"]:
             table: dict[str, dict[str, float]] = {}
             for line, (reference, estimate, worth) in _of_width(rows[1:], 3, name):
@@ -74,29 +91,6 @@ def _of_width(rows: Sequence[_Row], width: int, name: str) -> Sequence[_Row]:
             message = f"has {len(row)} columns, not {width}: {', '.join(row)!r}; the header must be {_FORMS}"
             raise InvalidAnnotationError(message, path=name, line=line)
     return rows
-
-
-def _tree(rows: Sequence[_Row], name: str) -> Tree:
-    """Build a tree from pairs of class and parent; each level is in file order."""
-    parents: dict[str, str] = {}
-    for line, (one, parent) in rows:
-        if one in parents:
-            raise InvalidAnnotationError(f"the class {one!r} occurs twice", path=name, line=line)
-        parents[one] = parent
-    below: dict[str, list[str]] = {}
-    for one, parent in parents.items():
-        below.setdefault(parent, []).append(one)
-    tops = dict.fromkeys([*(parent for parent in below if parent and parent not in parents), *below.get("", ())])
-    for child in parents:
-        passed = {child}
-        while parents.get(child):
-            child = parents[child]
-            if child in passed:
-                raise InvalidAnnotationError(f"the class {child!r} is its own ancestor", path=name)
-            passed.add(child)
-            if len(passed) > _DEEPEST:
-                raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {child!r}", path=name)
-    return {top: _branch(top, below) for top in tops}
 
 
 def _branch(top: str, below: Mapping[str, Sequence[str]]) -> Tree:

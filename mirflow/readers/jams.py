@@ -152,9 +152,7 @@ class JamsFile:
         Remedies in messages are those that work.
         """
 
-        def read(changed: Reading) -> Annotation:
-            return self.annotation(self._choose(changed, annotator), changed)
-
+        read = partial(self._chosen, annotator)
         try:
             annotation = read(reading)
         except AnnotationError as error:
@@ -180,7 +178,7 @@ class JamsFile:
         way = f"a task ({', '.join(tasks)}) or " if tasks else ""
         raise InvalidAnnotationError(f"holds {held}: choose {way}a namespace", path=self.name)
 
-    def _choose(self, reading: Reading, annotator: str | int | None) -> int:
+    def _chosen(self, annotator: str | int | None, reading: Reading) -> Annotation:
         fitting = self.fitting(reading)
         what = reading.namespace or reading.task or reading.kind
         if not fitting:
@@ -189,8 +187,8 @@ class JamsFile:
             if not 0 <= annotator < len(fitting):
                 message = f"holds no annotation number {annotator}; it holds {self._list(fitting)}"
                 raise InvalidAnnotationError(message, path=self.name)
-            return fitting[annotator]
-        if annotator is not None:
+            fitting = [fitting[annotator]]
+        elif annotator is not None:
             every, known = fitting, [self.choices[place].annotator for place in fitting]
             fitting = [place for place in every if self.choices[place].annotator == annotator]
             if not fitting:
@@ -203,7 +201,7 @@ class JamsFile:
             way = "a namespace" if annotator is not None else "an annotator or a namespace"
             message = f"holds {len(fitting)} annotations for {what!r}: {self._list(fitting)}; choose {way}"
             raise InvalidAnnotationError(message, path=self.name)
-        return fitting[0]
+        return self.annotation(fitting[0], reading)
 
     def _list(self, places: Sequence[int]) -> str:
         return ", ".join(str(self.choices[place]) for place in places)
@@ -538,9 +536,7 @@ def open_jams(path: str, max_bytes: int, name: str) -> JamsFile:
     return _open(path, max_bytes, name, file_stat(path, name))
 
 
-@lru_cache(maxsize=4)
-def _open(path: str, max_bytes: int, name: str, stat: tuple[int, int]) -> JamsFile:
-    return decode_jams(read_bytes(path, max_bytes, name), name)
+_open = lru_cache(maxsize=4)(lambda path, max_bytes, name, _: decode_jams(read_bytes(path, max_bytes, name), name))
 
 
 def decode_jams(data: bytes, name: str) -> JamsFile:

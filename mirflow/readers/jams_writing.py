@@ -13,6 +13,7 @@ from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError
 from ..ragged import Float, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi
+from .layouts import is_number
 from .namespaces import NAMESPACES, default_namespace
 from .options import PITCHED
 
@@ -134,7 +135,10 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
     times = annotation.columns["time" if kind == "events" else "start"]
     texts = annotation.labels if annotation.labels is not None else [""] * len(times)
     if kind == "events":
-        values: list[Any] = list(map(_number, texts)) if NAMESPACES[namespace].value == "number" else list(texts)
+        values: list[Any] = list(texts)
+        if NAMESPACES[namespace].value == "number":
+            values = [(float(text) if is_number(text) else text) if text else None for text in texts]
+            values = [int(value) if isinstance(value, float) and value.is_integer() else value for value in values]
         return [(time, 0.0, value, None) for time, value in zip(times.tolist(), values, strict=True)]
     rows = list(zip(times.tolist(), (annotation.columns["end"] - times).tolist(), texts, strict=True))
     if kind == "hierarchy":
@@ -164,13 +168,3 @@ def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
         time, frequency = np.repeat(time, np.maximum(counts, 1)), held
     for moment, hertz in zip(time.tolist(), frequency.tolist(), strict=True):
         yield moment, 0.0, {"index": 0, "frequency": abs(hertz), "voiced": hertz > 0}, None
-
-
-def _number(label: str) -> float | str | None:
-    if not label:
-        return None
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return int(number) if number.is_integer() else number

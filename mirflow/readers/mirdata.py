@@ -500,8 +500,4 @@ class MirdataSource(Source):
         return tuple(str(name) for name, one in held if one is not None)
 
 
-@cache
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version(PACKAGE)
+_version = cache(lambda: str(import_module("importlib.metadata").version(PACKAGE)))

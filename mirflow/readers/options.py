@@ -148,7 +148,8 @@ def option(
     made_by : callable or None
         Converts the text that users write to the field's value; results depend on its ``repr``.
     """
-    return field(default=default, metadata={"option": Option(default, words, help, spelling, listed, made_by)})
+    declared = Option(default, words, help, spelling, listed, made_by)
+    return field(default=default, metadata={"option": declared})
 
 
 def _declared(of: type) -> dict[str, Option]:

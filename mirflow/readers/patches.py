@@ -9,7 +9,7 @@ import datetime
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -296,19 +296,14 @@ class PatchedSource(DerivedSource):
     """A reference with the corrections of patches."""
 
     source: Source
-    edits: tuple[tuple[str, PatchedTrack], ...]
+    edits: tuple[tuple[str, PatchedTrack], ...] = field(compare=False)
     """Names of patch files, and the corrections that they have for this reference."""
+    fingerprint: str = field(init=False, repr=False)
+    """Digest of the rows of all corrections."""
 
-    def __hash__(self) -> int:
-        return hash((self.source, self.fingerprint))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PatchedSource) and (self.source, self.fingerprint) == (other.source, other.fingerprint)
-
-    @property
-    def fingerprint(self) -> str:
-        """Digest of the rows of all corrections."""
-        return digest_of(msgspec.json.encode([(one.digest, one.rows) for _, one in self.edits]))
+    def __post_init__(self) -> None:
+        rows = msgspec.json.encode([(track.digest, track.rows) for _, track in self.edits])
+        object.__setattr__(self, "fingerprint", digest_of(rows))
 
     @property
     def name(self) -> str:  # type: ignore[override]

@@ -129,9 +129,7 @@ class Pattern:
         """Names of the placeholders, each once, in order."""
         return tuple(dict.fromkeys(inner.partition(":")[0] for inner in _PLACEHOLDER.findall(self.text)))
 
-    @cached_property
-    def _whole(self) -> re.Pattern[str]:
-        return _regex(self.text, {})
+    _whole = cached_property(lambda self: _regex(self.text, {}))
 
     def match(self, text: str) -> dict[str, str] | None:
         """Values of the placeholders in a text that matches as a whole; None for other texts.

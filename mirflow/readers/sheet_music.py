@@ -134,8 +134,22 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
                 begin = QUARTER * start
                 rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
         for part in parts[:1]:
-            for quarter, label in _meters(part, name):
-                rows.other(QUARTER * quarter, label)
+            # Sub-beats of each measure, and the meters, including measures shorter or longer than their meter.
+            meter, whole, last = "", True, 0.0
+            for number, (start, quarters, numerator, denominator) in enumerate(part.measures()):
+                if not numerator:
+                    continue
+                beats, sub_beats, length = _divide(numerator, denominator)
+                bar = beats * sub_beats * length
+                pickup = round(quarters / length) if not number and quarters < bar else 0
+                named = f"meter {beats} {sub_beats} 1 {pickup}"
+                if named != meter or not whole:
+                    rows.other(QUARTER * start, named)
+                meter, whole, last = named, quarters == bar or bool(pickup), start + quarters
+                for place in _tatums(0, quarters, length, name).tolist():
+                    rows.other(QUARTER * (start + place), "tatum")
+            if meter:
+                rows.other(QUARTER * last, "tatum")
             for quarter, tonic, mode, _ in part.key_signatures():  # those without a mode count as major
                 pitch = PITCH_CLASSES[tonic[0]] + tonic.count("#") - tonic.count("b")
                 rows.other(QUARTER * quarter, f"key {pitch % 12} {mode or 'major'}")
@@ -253,25 +267,6 @@ def _tatums(start: float, end: float, length: float, name: str | Path) -> Float:
         message = f"a time signature divides the music into more than {_MOST_TATUMS} sub-beats"
         raise InvalidAnnotationError(message, path=name)
     return np.arange(start, end, length, dtype=np.float64)
-
-
-def _meters(part: ScorePart, name: str | Path) -> Iterator[tuple[float, str]]:
-    """The sub-beats of each measure, and the meters, including measures shorter or longer than their meter."""
-    meter, whole, end = "", True, 0.0
-    for number, (start, quarters, numerator, denominator) in enumerate(part.measures()):
-        if not numerator:
-            continue
-        beats, sub_beats, length = _divide(numerator, denominator)
-        bar = beats * sub_beats * length
-        pickup = round(quarters / length) if not number and quarters < bar else 0
-        named = f"meter {beats} {sub_beats} 1 {pickup}"
-        if named != meter or not whole:
-            yield start, named
-        meter, whole, end = named, quarters == bar or bool(pickup), start + quarters
-        for place in _tatums(0, quarters, length, name).tolist():
-            yield start + place, "tatum"
-    if meter:
-        yield end, "tatum"
 
 
 KINDS_OF_HARMONY = {
@@ -416,7 +411,7 @@ def _chords(score: ParsedScore, name: str | Path) -> Found:
             where = where_is(one, offset)
             _refuse_transposed(part, name)
             try:
-                label = _of_numeral(one) if "RomanNumeral" in one.classes else _of_symbol(one)
+                label = _label_of(one)
             except ValueError as error:
                 raise InvalidAnnotationError(f"{error}, {where}", path=name) from None
             found.append((offset, label, where))
@@ -425,7 +420,18 @@ def _chords(score: ParsedScore, name: str | Path) -> Found:
     return _merged(found, "chords", name)
 
 
-def _of_symbol(symbol: Any) -> str:
+def _label_of(symbol: Any) -> str:
+    """The label of a chord symbol or a Roman numeral of music21."""
+    if "RomanNumeral" in symbol.classes:
+        root, bass = spelled(symbol.root()), spelled(symbol.bass())
+        steps = dict.fromkeys(degree_of_note(root, spelled(pitch)) for pitch in symbol.pitches)
+        steps.pop("1", None)
+        if any(step.lstrip("#b") == "7" for step in steps):  # with a seventh, a second is a ninth, and so on
+            wide = {step: step.count("#") - step.count("b") for step in steps if step[-1] in "246"}
+            degrees = [_altered(int(step[-1]) + 7, wide[step]) if step in wide else step for step in steps]
+        else:
+            degrees = list(steps)
+        return label_of_degrees(root, degrees, degree_of_note(root, bass))
     if "NoChord" in symbol.classes:
         return NO_CHORD
     kind = str(symbol.chordKind)
@@ -453,18 +459,6 @@ def _of_symbol(symbol: Any) -> str:
 
 def _altered(number: int, alter: int) -> str:
     return ("#" * alter if alter > 0 else "b" * -alter) + str(number)
-
-
-def _of_numeral(numeral: Any) -> str:
-    root = spelled(numeral.root())
-    degrees = dict.fromkeys(degree_of_note(root, spelled(pitch)) for pitch in numeral.pitches)
-    degrees.pop("1", None)
-    seventh = any(degree.lstrip("#b") == "7" for degree in degrees)  # with it a second is a ninth, and so on
-    found = [
-        _altered(int(one[-1]) + 7, one.count("#") - one.count("b")) if seventh and one[-1] in "246" else one
-        for one in degrees
-    ]
-    return label_of_degrees(root, found, degree_of_note(root, spelled(numeral.bass())))
 
 
 def _key_spans(score: ParsedScore, name: str | Path) -> Found:

@@ -240,7 +240,13 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
             _opened[place] = _open(path, reading, name)
         except AnnotationError as error:
             # Kept, as the file is opened again for every track.
-            _opened[place] = with_advice(error, reading, lambda changed: _first(_open(path, changed, name)))
+            def read_first(changed: Reading) -> Annotation:
+                table = _open(path, changed, name)
+                if not table.of_key:
+                    raise UnreadableError("has no rows", path=table.name)
+                return table.read(next(iter(table.of_key)))[0]
+
+            _opened[place] = with_advice(error, reading, read_first)
         while len(_opened) > 1 and sum(getattr(one, "held", 0) for one in _opened.values()) > HELD:
             _opened.popitem(last=False)
     _opened.move_to_end(place)
@@ -248,12 +254,6 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
     if isinstance(table, AnnotationError):
         raise table.with_traceback(None)
     return table
-
-
-def _first(table: TrackTable) -> Annotation:
-    if not table.of_key:
-        raise UnreadableError("has no rows", path=table.name)
-    return table.read(next(iter(table.of_key)))[0]
 
 
 def name_files(path: str) -> tuple[Path, Path]:
