@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,6 +82,14 @@ class Ragged:
     def offsets(self) -> Int:
         """Start of the items of the first depth of each row: int64 (rows + 1,)."""
         return offsets_of(self.counts[0])
+
+    @cached_property
+    def bounds(self) -> tuple[Int, ...]:
+        """Start of the items of each row, and end of the last one, at every depth: int64 (rows + 1,) each."""
+        bounds = [self.offsets]
+        for counts in self.counts[1:]:
+            bounds.append(offsets_of(counts)[bounds[-1]])
+        return tuple(bounds)
 
     def take(self, rows: Sequence[int] | Int) -> Ragged:
         """The given rows, in the given order; a row may be taken more than once."""

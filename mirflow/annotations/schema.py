@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -103,7 +102,7 @@ class Kind:
     """Columns of files without header, in order; empty: `columns`."""
     narrow_order: tuple[str, ...] = ()
     """Columns of rows with exactly this many columns; empty: as usual."""
-    headings: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    headings: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
     """Names of columns in headers, in order of preference, if they differ from `HEADINGS`."""
     recognised: bool = False
     """Whether a header is enough to recognise files of this kind."""
@@ -127,9 +126,43 @@ class Kind:
     """Arguments of mir_eval's functions for one side, in order, for :mod:`mirflow.annotations.arrays`: names of
     variables, or of arrays that contain several; empty: all variables."""
 
+    flags: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Names of the variables that are flags."""
+    texts: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Names of the variables that are text."""
+    required: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of the required variables."""
+    times: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of the variables that are times of an item, in seconds or quarter notes."""
+    depths: dict[str, int] = field(init=False, repr=False, compare=False)
+    """Depths of the variables that are not along the innermost dim."""
+    given_as: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of columns and arguments for arrays in memory."""
+    sampled: bool = field(init=False, repr=False, compare=False)
+    """Whether an annotation is a curve or pitches over time, which are compared on a grid of times."""
+    pitched: bool = field(init=False, repr=False, compare=False)
+    """Whether it has frequencies, which may be MIDI numbers in files."""
+    adjacent: bool = field(init=False, repr=False, compare=False)
+    """Whether items may last until the next one starts, so that ends are optional."""
+
     def __post_init__(self) -> None:
-        for name, usual in (("arguments", tuple(v.name for v in self.variables)), ("usual_order", self.columns)):
-            object.__setattr__(self, name, getattr(self, name) or usual)
+        names = tuple(variable.name for variable in self.variables)
+        required = tuple(variable.name for variable in self.variables if not variable.optional)
+        arguments = self.arguments or names
+        outer = (*self.dims[:-1], *((RANK,) if RANK in self.columns else ()))
+        vars(self).update(
+            arguments=arguments,
+            usual_order=self.usual_order or self.columns,
+            flags=frozenset(variable.name for variable in self.variables if variable.flag),
+            texts=frozenset(variable.name for variable in self.variables if variable.dtype == "str"),
+            required=required,
+            times=tuple(name for name in ("time", "start", "end", "onset") if name in required),
+            depths={variable.name: variable.depth for variable in self.variables if variable.depth is not None},
+            given_as=arguments if self.name == "audio" else tuple(dict.fromkeys((*names, *arguments, *outer))),
+            sampled=self.gridded_as in ("pitches", "curve"),
+            pitched=any(variable.units == "Hz" for variable in self.variables),
+            adjacent="no_gap" in self.rules,
+        )
 
     def variable(self, name: str) -> Variable:
         """Return a variable by name."""
@@ -138,70 +171,19 @@ class Kind:
                 return variable
         raise UnknownNameError(f"{self.name} variable", name, [v.name for v in self.variables])
 
-    @cached_property
-    def flags(self) -> frozenset[str]:
-        """Names of the variables that are flags."""
-        return frozenset(v.name for v in self.variables if v.flag)
-
     @property
     def tasks(self) -> tuple[str, ...]:
         """Tasks whose references and estimates are of this kind."""
         more = (name for name, task in declared(TASKS).items() if getattr(task, "kind", "") == self.name)
         return (*(task for task, kind in TASK_KINDS.items() if kind == self.name), *more)
 
-    @property
-    def sampled(self) -> bool:
-        """True if an annotation is a curve or pitches over time, which are compared on a grid of times."""
-        return self.gridded_as in ("pitches", "curve")
-
-    @cached_property
-    def texts(self) -> frozenset[str]:
-        """Names of the variables that are text."""
-        return frozenset(v.name for v in self.variables if v.dtype == "str")
-
-    @cached_property
-    def required(self) -> tuple[str, ...]:
-        """Names of the required variables."""
-        return tuple(v.name for v in self.variables if not v.optional)
-
-    @cached_property
-    def times(self) -> tuple[str, ...]:
-        """Names of the variables that are times of an item, in seconds or quarter notes."""
-        return tuple(name for name in ("time", "start", "end", "onset") if name in self.required)
-
-    @cached_property
-    def given_as(self) -> tuple[str, ...]:
-        """Names of columns and arguments for arrays in memory."""
-        if self.name == "audio":
-            return self.arguments
-        ranks = (RANK,) if RANK in self.columns else ()
-        return tuple(dict.fromkeys((*(v.name for v in self.variables), *self.arguments, *self.dims[:-1], *ranks)))
-
-    @property
-    def pitched(self) -> bool:
-        """True if it has frequencies, which may be MIDI numbers in files."""
-        return any(v.units == "Hz" for v in self.variables)
-
-    @cached_property
-    def depths(self) -> dict[str, int]:
-        """Depths of the variables that are not along the innermost dim."""
-        return {v.name: v.depth for v in self.variables if v.depth is not None}
-
-    @property
-    def adjacent(self) -> bool:
-        """True if items may last until the next one starts, so that ends are optional."""
-        return "no_gap" in self.rules
-
     def row(self, task: str | None) -> tuple[str, ...]:
         """Columns of a row of a task (None: the first task) in messages."""
         return self.rows.get(task or self.tasks[0], self.usual_order)
 
 
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+_words = str.split
+HEADINGS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "time": _words("time t seconds onset start beat timestamp time_s onset_time"),
         "start": _words("start begin onset from start_time onset_time start_s time t t_start"),

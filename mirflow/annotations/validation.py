@@ -12,7 +12,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..kernels.ratios import divide
-from ..ragged import Bool, Float, Ragged, offsets_of, rows_of
+from ..ragged import Bool, Float, Ragged, rows_of
 from .schema import LATEST, TIMES, Kind
 
 
@@ -180,9 +180,7 @@ def extents(kind: Kind, rows: Ragged) -> Float:
         return found
     first = rows.columns[name]
     last = rows.columns.get("end", first)
-    offsets = rows.offsets
-    for counts in rows.counts[1 : rows.depth(name)]:
-        offsets = offsets_of(counts)[offsets]
+    offsets = rows.bounds[rows.depth(name) - 1]
     held = np.flatnonzero(np.diff(offsets))
     if len(held):
         begins = offsets[held]

@@ -678,7 +678,7 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         whole = dense_cells(part, ["status", "repairs"])
         counts.update(count_values(whole["status"]))
         repairs += int(whole["repairs"].sum())
-        spoken = part.part([one for one in part.systems if not part.is_silent(one)])
+        spoken = part.part([system for system in part.systems if system not in part.silent])
         dense = dense_cells(spoken, ["status", "message"])
         status, told = dense["status"], dense["message"] != ""
         messages |= dict.fromkeys(map(text_of, dense["message"][np.isin(status, list(FAILED))].tolist()))

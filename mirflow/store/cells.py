@@ -236,15 +236,11 @@ class GroupContent:
     """For each system whose results stay as a store has them, where they are. `cells` replace single ones of them; of
     its results with extra dims, those that `cells` name as well belong to the evaluation, perhaps without entries."""
 
-    def is_silent(self, system: str) -> bool:
-        """True if results of a system are stored, none is replaced, and none has a message."""
-        return (
-            system in self.stored and system not in self._computed and self.stored[system].is_blank("message", system)
-        )
-
     @cached_property
-    def _computed(self) -> frozenset[str]:
-        return frozenset(self.cells.system)
+    def silent(self) -> frozenset[str]:
+        """Systems whose results are stored, of which none is replaced, and none has a message."""
+        unchanged = self.stored.keys() - set(self.cells.system)
+        return frozenset(system for system in unchanged if self.stored[system].is_blank("message", system))
 
     @property
     def shape(self) -> tuple[int, int]:

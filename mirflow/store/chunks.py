@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from collections.abc import Mapping, Sequence
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,39 +38,54 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     changed."""
     from .zarr_io import WRITTEN
 
-    coords, extras = layout(content)
+    coords, listed = layout(content)
     group = root.create_group(content.name, attributes=_attributes(content, coords, attrs))
     _write_labels(group, content, coords)
-    arrays = {name: _create_dense(group, name, content) for name in TYPES}
-    sparse = {one.name: _create_sparse(group, one, content.shape) for one in extras}
-    _write_results(
-        arrays, sparse, {name: _link(array, name, content) for name, array in (arrays | sparse).items()}, content
-    )
-    for name, array in (arrays | sparse).items():
-        if name in sparse or name in _OFTEN_BLANK:
+    extras = {variable.name: variable for variable in listed}
+    arrays = {name: _create(group, name, content, extras.get(name)) for name in (*TYPES, *extras)}
+    new = {name: set(range(len(content.systems))) for name in arrays}
+    computed = set(content.cells.system)
+    place: Any = getattr(root.store, "root", None)
+    for name, array in arrays.items() if place is not None else ():  # a repository has no files to link
+        folder: Path = place / array.path
+        files_of: dict[StoredGroup, Mapping[int, Mapping[str, str]] | None] = {}
+        for row, system in enumerate(content.systems):
+            source = content.stored.get(system)
+            if not isinstance(source, StoredGroup) or system in computed:
+                continue
+            if source not in files_of:
+                files_of[source] = source.files(name) if _is_same(folder, name, source, content) else None
+            files = files_of[source]
+            if files is not None:
+                new[name].remove(row)
+                start = f"{folder}{os.sep}c{SEPARATOR}{row}{SEPARATOR}"
+                for rest, path in files.get(source.rows[system], {}).items():
+                    link_or_copy(path, f"{start}{rest}")
+    _write_results(arrays, new, content)
+    for name, array in arrays.items():
+        if name in extras or name in _OFTEN_BLANK:
             array.update_attributes({WRITTEN: array.nchunks_initialized})
 
 
 def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
     """Write an evaluation over one, in a repository, whose systems come first and in the same order in it. Rows of
     systems whose results stay are not written, but where tracks, metrics or other labels differ."""
-    from .zarr_io import read_whole
+    from .zarr_io import read_values
 
-    old = {name: tuple(read_whole(group, name).tolist()) for name in _labels_of(group)}
+    old = {name: tuple(read_values(group, name).tolist()) for name in _labels_of(group)}
     kept = {name: _dims_of(array) for name, array in group.arrays() if len(array.shape) > 1}
     coords, listed = layout(content)
     group.attrs.put(_attributes(content, coords, attrs))
     for name in [name for name, array in group.arrays() if len(array.shape) == 1]:
         del group[name]
     _write_labels(group, content, coords)
-    extras = {one.name: one for one in listed}
+    extras = {variable.name: variable for variable in listed}
     for name in kept.keys() - TYPES.keys() - extras.keys():
         del group[name]
-    labels = {name: tuple(read_whole(group, name).tolist()) for name in _labels_of(group)}
+    labels = {name: tuple(read_values(group, name).tolist()) for name in _labels_of(group)}
     stays = {system for system in old["system"] if system in content.stored and system not in content.cells.system}
     new = {row for row, system in enumerate(content.systems) if system not in stays}
     arrays: dict[str, zarr.Array[Any]] = {}
-    sparse: dict[str, zarr.Array[Any]] = {}
     rows = {}
     for name in (*TYPES, *extras):
         dims = extras[name].dims if name in extras else DENSE[name]
@@ -82,12 +97,9 @@ def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, A
             array.resize((len(content.systems), *array.shape[1:]))
         elif array is not None:
             del group[name]
-        if name in extras:
-            sparse[name] = array if same else _create_sparse(group, extras[name], content.shape)
-        else:
-            arrays[name] = array if same else _create_dense(group, name, content)
+        arrays[name] = array if same else _create(group, name, content, extras.get(name))
         rows[name] = new if same else set(range(len(content.systems)))
-    _write_results(arrays, sparse, rows, content)
+    _write_results(arrays, rows, content)
 
 
 def _labels_of(group: zarr.Group) -> list[str]:
@@ -109,34 +121,39 @@ def _write_labels(group: zarr.Group, content: GroupContent, coords: Sequence[Sto
     from .zarr_io import write_array
 
     durations = dense_cells(content, ["duration"])["duration"]
-    own = StoredVariable("duration", DENSE["duration"], durations, CELL_ATTRS["duration"])
-    for one in (*coords, own):
-        values: Any = one.values
-        write_array(group, one.name, values, one.dims, *_chunks(one.dims, values.shape), one.attrs)
+    duration = StoredVariable("duration", DENSE["duration"], durations, CELL_ATTRS["duration"])
+    for variable in (*coords, duration):
+        values: Any = variable.values
+        chunks = _chunks(variable.dims, values.shape)
+        write_array(group, variable.name, values, variable.dims, *chunks, variable.attrs)
 
 
-def _create_dense(group: zarr.Group, name: str, content: GroupContent) -> zarr.Array[Any]:
-    """An array for a variable of all cells, perhaps with the metrics."""
+def _create(group: zarr.Group, name: str, content: GroupContent, extra: StoredVariable | None) -> zarr.Array[Any]:
+    """An array for a variable of all cells, perhaps with the metrics, or for a result with extra dims, of which chunks
+    without entries are not written."""
     from .zarr_io import create_array
 
-    dims = DENSE[name]
-    shape = (*content.shape, len(content.measures))[: len(dims)]
-    chunks, shards = _chunks(dims, shape)
-    fill = FILLS.get(name, 0)
-    about, sparse = CELL_ATTRS[name], name in _OFTEN_BLANK
-    return create_array(group, name, shape, TYPES[name], chunks, fill, dims, about, shards=shards, sparse=sparse)
+    if extra is None:
+        shape = (*content.shape, len(content.measures))[: len(DENSE[name])]
+        chunks, shards = _chunks(DENSE[name], shape)
+        about = FILLS.get(name, 0), DENSE[name], CELL_ATTRS[name]
+        sparse = name in _OFTEN_BLANK
+        return create_array(group, name, shape, TYPES[name], chunks, *about, shards=shards, sparse=sparse)
+    values = cast(Sparse, extra.values)
+    inner = tuple(map(len, values.coords))
+    per_chunk = max(1, min(_SPARSE_TRACKS, content.shape[1], _SPARSE_VALUES // max(1, math.prod(inner))))
+    full, chunks, number = (*content.shape, *inner), (1, per_chunk, *inner), np.dtype(np.float64)
+    return create_array(group, name, full, number, chunks, values.fill, extra.dims, extra.attrs, sparse=True)
 
 
-def _write_results(
-    arrays: Mapping[str, zarr.Array[Any]],
-    sparse: Mapping[str, zarr.Array[Any]],
-    new: Mapping[str, set[int]],
-    content: GroupContent,
-) -> None:
+def _write_results(arrays: Mapping[str, zarr.Array[Any]], new: Mapping[str, set[int]], content: GroupContent) -> None:
     """Write the rows of the systems that are new, of each variable, a few systems at a time."""
-    for systems, part in _blocks(content, sorted(set().union(*new.values()))):
-        dense = dense_cells(part, [name for name in arrays if not new[name].isdisjoint(systems)])
-        rows = {name: [(row, place) for place, row in enumerate(systems) if row in own] for name, own in new.items()}
+    every = sorted(set().union(*new.values()))
+    remaining = iter(every)
+    for part in content.part([content.systems[row] for row in every]).blocks():
+        systems = list(islice(remaining, len(part.systems)))
+        dense = dense_cells(part, [name for name in TYPES if not new[name].isdisjoint(systems)])
+        rows = {name: [(row, place) for place, row in enumerate(systems) if row in new[name]] for name in new}
         for name, values in dense.items():
             array, written = arrays[name], rows[name]
             # Neighbours are written together.
@@ -144,8 +161,9 @@ def _write_results(
             for start, stop in zip(starts, [*starts[1:], len(written)], strict=True) if array.size else ():
                 (first, low), (last, high) = written[start], written[stop - 1]
                 array[first : last + 1] = values[low : high + 1]
-        for name, array in sparse.items():
-            entries, tracks, per_chunk = extra_entries(part, name), array.shape[1], array.chunks[1]
+        for name in content.cells.extras:
+            array, entries = arrays[name], extra_entries(part, name)
+            tracks, per_chunk = array.shape[1], array.chunks[1]
             place, inside = entries.index[:, 0], entries.index[:, 1:]
             for (row, system), start in product(rows[name], range(0, tracks, per_chunk)):
                 stop = min(start + per_chunk, tracks)
@@ -178,54 +196,6 @@ def _chunks(dims: tuple[str, ...], shape: tuple[int, ...]) -> tuple[tuple[int, .
     chunks = (system, several, columns)
     file = (system, several * math.ceil(tracks / several), columns * math.ceil(metrics / columns))
     return chunks, None if chunks == file else file
-
-
-def _create_sparse(group: zarr.Group, variable: StoredVariable, shape: tuple[int, int]) -> zarr.Array[Any]:
-    """An array for a result with extra dims; chunks without entries are not written."""
-    from .zarr_io import create_array
-
-    sparse = variable.values
-    assert isinstance(sparse, Sparse)
-    inner = tuple(len(labels) for labels in sparse.coords)
-    per_chunk = max(1, min(_SPARSE_TRACKS, shape[1], _SPARSE_VALUES // max(1, math.prod(inner))))
-    chunks, full = (1, per_chunk, *inner), (*shape, *inner)
-    number = np.dtype(np.float64)
-    return create_array(
-        group, variable.name, full, number, chunks, sparse.fill, variable.dims, variable.attrs, sparse=True
-    )
-
-
-def _blocks(content: GroupContent, rows: Sequence[int]) -> Iterator[tuple[list[int], GroupContent]]:
-    start = 0
-    for part in content.part([content.systems[row] for row in rows]).blocks():
-        yield list(rows[start : start + len(part.systems)]), part
-        start += len(part.systems)
-
-
-def _link(array: zarr.Array[Any], name: str, content: GroupContent) -> set[int]:
-    """Link the files of systems whose results stay as they are stored; returns the rows of the others. In a repository
-    there are no files to link."""
-    place: Path | None = getattr(array.store, "root", None)
-    if place is None:
-        return set(range(len(content.systems)))
-    folder = place / array.path
-    computed, new = set(content.cells.system), set()
-    rows: dict[StoredGroup, Mapping[int, Mapping[str, str]] | None] = {}
-    for row, system in enumerate(content.systems):
-        source = content.stored.get(system)
-        if not isinstance(source, StoredGroup) or system in computed:
-            new.add(row)
-            continue
-        if source not in rows:
-            rows[source] = source.files(name) if _is_same(folder, name, source, content) else None
-        files = rows[source]
-        if files is None:
-            new.add(row)
-            continue
-        start = f"{folder}{os.sep}c{SEPARATOR}{row}{SEPARATOR}"
-        for rest, path in files.get(source.row(system), {}).items():
-            link_or_copy(path, f"{start}{rest}")
-    return new
 
 
 _FORM = ("data_type", "chunk_grid", "codecs", "fill_value")

@@ -142,9 +142,8 @@ _DAMAGE = (
 """What zarr, its codecs and JSON raise for files that are not as they were written."""
 
 
-def replaced(generation: str | Path) -> StoreError:
-    """The error for a generation that was removed while it was read."""
-    return StoreError(f"{generation}: was replaced by later runs while it was open; open the store again")
+REPLACED = "was replaced by later runs while it was open; open the store again"
+"""What is said of a generation that was removed while it was read."""
 
 
 @contextmanager
@@ -156,7 +155,7 @@ def unless_replaced(generation: Path) -> Iterator[None]:
     except (DamagedError, OSError, ValueError) as error:
         if generation.exists():
             raise
-        raise replaced(generation) from error
+        raise StoreError(f"{generation}: {REPLACED}") from error
 
 
 @contextmanager
@@ -168,7 +167,7 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
         raise DamagedError(path, error.what, remedy) from error
     except _DAMAGE as error:
         if isinstance(error, FileNotFoundError) and generation_number(Path(path)) and not Path(path).exists():
-            raise replaced(path) from error
+            raise StoreError(f"{path}: {REPLACED}") from error
         # Codecs, JSON and metadata of damaged files raise various errors; mirflow's errors are passed on.
         if isinstance(error, UnknownNameError):
             raise
@@ -273,7 +272,18 @@ def resolve(path: str | Path) -> Path:
     """
     named = demand_path(path)
     if not named.is_symlink() and not named.exists():
-        raise StoreError(f"{named}: no such store{_near(named)}")
+        beside = named.parent.resolve()
+        entries = [entry for entry in beside.iterdir() if entry.name[0] != "."] if beside.is_dir() else []
+        stores = sorted(entry.name for entry in entries if (_followed(entry) / "zarr.json").is_file())
+        if not beside.is_dir():
+            others = f", nor a folder {beside}"
+        elif not stores:
+            others = f", and no other in {beside}; `mirflow run` makes one"
+        elif near := difflib.get_close_matches(named.name, stores, n=1, cutoff=0.6):
+            others = f"; did you mean {str(named.with_name(near[0]))!r}?"
+        else:
+            others = f"; in {beside} there are {', '.join(stores)}"
+        raise StoreError(f"{named}: no such store{others}")
     folder = _followed(named)
     while not (folder / "zarr.json").is_file() and (again := _followed(named)) != folder:
         # Two runs published between the two looks.
@@ -288,22 +298,6 @@ def resolve(path: str | Path) -> Path:
     return folder
 
 
-def _near(path: Path) -> str:
-    """The stores beside a path that does not exist, as the end of a message."""
-    folder = path.parent.resolve()
-    if not folder.is_dir():
-        return f", nor a folder {folder}"
-    stores = sorted(
-        e.name for e in folder.iterdir() if not e.name.startswith(".") and (_followed(e) / "zarr.json").is_file()
-    )
-    if not stores:
-        return f", and no other in {folder}; `mirflow run` makes one"
-    near = difflib.get_close_matches(path.name, stores, n=1, cutoff=0.6)
-    if near:
-        return f"; did you mean {str(path.with_name(near[0]))!r}?"
-    return f"; in {folder} there are {', '.join(stores)}"
-
-
 # A store contains the pipeline that made it and the folder of the annotations. The author of a store controls this
 # text, so that following it would let a stranger's store read any file and environment variable of its reader. A run
 # therefore signs both with a key that never leaves the user's account; the signature is beside the store, not in it.
@@ -315,7 +309,7 @@ def sign_run(folder: Path, pipeline: str, root: str) -> None:
     """Sign the pipeline and the root, as stored, of a store that a run has just written to the folder of its
     generations. Without a home folder, or on a full disk, no signature is written, and reports ask for ``--root``."""
     with suppress(OSError, RuntimeError):
-        file = _key_file()
+        file = state_folder() / "key"
         if not file.exists():
             from filelock import FileLock
 
@@ -332,7 +326,7 @@ def sign_run(folder: Path, pipeline: str, root: str) -> None:
 def is_own_run(folder: Path, pipeline: str, root: str) -> bool:
     """True if a run of this user wrote a store of this pipeline and root in this very folder."""
     try:
-        key = _read(_key_file())
+        key = _read(state_folder() / "key")
     except RuntimeError:  # there is no home folder
         return False
     return bool(key) and hmac.compare_digest(_read(folder / _SIGNATURE), _sign(key, folder, pipeline, root))
@@ -342,10 +336,6 @@ def state_folder() -> Path:
     """The folder of this account for what lasts from run to run; raises a RuntimeError if there is no home folder."""
     state = os.environ.get("XDG_STATE_HOME", "")
     return Path(state if Path(state).is_absolute() else Path.home() / ".local" / "state", "mirflow")
-
-
-def _key_file() -> Path:
-    return state_folder() / "key"
 
 
 def _read(path: Path) -> bytes:

@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..annotations.collection import PER_TRACK, VOCABULARY, Collection, size_nam
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, DamagedError, StoreError, UnreadableError
-from ..ragged import Int, Ragged, offsets_of
+from ..ragged import Int, Ragged
 from .cells import Coords
 from .format import Array, column, safe_name, strings
 from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree, target_of
@@ -56,13 +56,9 @@ class Pack(Collection):
                 )
         return Collection(self.kind, self.tracks, self.rows, metadata)
 
-    @cached_property
-    def _bounds(self) -> tuple[Int, ...]:
-        return _row_bounds(self.rows)
-
     def row(self, row: int) -> Ragged:
         """One row, as views of the whole."""
-        rows, bounds = self.rows, self._bounds
+        rows, bounds = self.rows, self.rows.bounds
         outer = (np.arange(len(self.tracks) + 1, dtype=np.int64), *bounds)
         counts = tuple(c[b[row] : b[row + 1]] for c, b in zip(rows.counts, outer, strict=False))
         columns = {
@@ -75,15 +71,6 @@ class Pack(Collection):
         return int(self.rows.counts[0][row]), int(self.digests[row], 16) >> 1
 
 
-def _row_bounds(rows: Ragged) -> tuple[Int, ...]:
-    """Starts of rows, and the end of the last one, at every depth: int64 (rows + 1,) each."""
-    bounds: list[Int] = []
-    for counts in rows.counts:
-        offsets = offsets_of(counts)
-        bounds.append(offsets[bounds[-1]] if bounds else offsets)
-    return tuple(bounds)
-
-
 def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
     """A digest of the contents of each row, whatever else the pack holds: 16 hexadecimal digits."""
     names = [
@@ -91,9 +78,8 @@ def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
     ]
     # The last one, which the code -1 finds, is that of no label.
     table = np.frombuffer(b"".join([*names, bytes(8)]), dtype="<u8")
-    bounds = _row_bounds(rows)
     parts: list[tuple[Array, Int]] = []
-    for counts, bound in zip(rows.counts[1:], bounds, strict=False):
+    for counts, bound in zip(rows.counts[1:], rows.bounds, strict=False):
         parts.append((counts.astype("<i8"), bound))
     for name in sorted(rows.columns):
         values = rows.columns[name]
@@ -101,9 +87,8 @@ def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
             values = table[values]
         elif values.dtype.kind in "OTU":
             values = np.array([hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values], dtype="S8")
-        parts.append(
-            (np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))), bounds[rows.depth(name) - 1])
-        )
+        values = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<")))
+        parts.append((values, rows.bounds[rows.depth(name) - 1]))
     head = f"{kind} {' '.join(sorted(rows.columns))}".encode()
     flat = [(np.ascontiguousarray(v).view(np.uint8).data, (bound * v.itemsize).tolist()) for v, bound in parts]
     digests = []
@@ -141,7 +126,7 @@ def read_pack(path: str | Path) -> Pack:
     StoreError
         If the pack does not exist, or its arrays are inconsistent.
     """
-    from .zarr_io import open_root, read_whole
+    from .zarr_io import open_root, read_values
 
     with reading(path, _REMEDY):
         root = open_root(resolve(path))
@@ -149,21 +134,21 @@ def read_pack(path: str | Path) -> Pack:
         kind = KINDS[str(attrs.pop("kind"))]
         attrs.pop("coordinates", None)
         outer = ("track", *kind.dims)
-        counts = tuple(read_whole(root, size_name(*names)) for names in zip(outer, kind.dims, strict=False))
+        counts = tuple(read_values(root, size_name(*names)) for names in zip(outer, kind.dims, strict=False))
         if any((level < 0).any() for level in counts):
             raise DamagedError(path, "a count is negative", _REMEDY)
         labels: tuple[str, ...] = ()
         columns: dict[str, Array] = {}
         for name in (v.name for v in kind.variables if v.name in root or not v.optional):
-            values = read_whole(root, name)
+            values = read_values(root, name)
             columns[name] = np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
         if "label" in columns:
-            labels = tuple(read_whole(root, VOCABULARY).tolist())
+            labels = tuple(read_values(root, VOCABULARY).tolist())
             codes = columns["label"] = columns["label"].astype(np.int64)
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
                 raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)
         rows = Ragged(columns, counts, labels, kind.depths)
-        tracks, digests = (tuple(read_whole(root, name).tolist()) for name in ("track", DIGEST))
+        tracks, digests = (tuple(read_values(root, name).tolist()) for name in ("track", DIGEST))
         if {len(tracks), len(digests)} != {len(rows)}:
             what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
             raise DamagedError(path, what, _REMEDY)
@@ -171,7 +156,7 @@ def read_pack(path: str | Path) -> Pack:
         for key, array in sorted(root.arrays()):
             track_name: Any = array.attrs.get("track_attribute")
             if isinstance(track_name, str):
-                values = read_whole(root, key)
+                values = read_values(root, key)
                 metadata[track_name] = np.array(values.tolist(), dtype=object) if values.dtype.kind == "T" else values
         return Pack(kind.name, tracks, rows, metadata, attrs, digests=digests)
 
@@ -225,11 +210,17 @@ def write_pack(
     >>> pack.tracks, pack.rows.counts[0].tolist(), dict(pack.attrs)
     (('a', 'b'), [2, 1], {'annotator': 'GT'})
     """
-    from .zarr_io import building
+    from .zarr_io import building, open_root
 
     path = demand_path(path)
     pack = _pack(path, kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
-    _refuse_taken(path, overwrite)
+    if os.path.lexists(path):
+        if not overwrite:
+            raise StoreError(f"{path}: already exists; --overwrite (in Python overwrite=True) replaces it")
+        if target_of(path):
+            raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
+        with reading(path, _REMEDY):
+            _attrs_of(open_root(resolve(path)), path)  # other Zarr is not replaced
     folder, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -272,19 +263,6 @@ def _pack(
         return Pack(name, tracks, rows, metadata, attrs)
     except AnnotationError as error:
         raise StoreError(f"{path}: {error}") from None
-
-
-def _refuse_taken(path: Path, overwrite: bool) -> None:
-    if not os.path.lexists(path):
-        return
-    if not overwrite:
-        raise StoreError(f"{path}: already exists; --overwrite (in Python overwrite=True) replaces it")
-    if target_of(path):
-        raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
-    from .zarr_io import open_root
-
-    with reading(path, _REMEDY):
-        _attrs_of(open_root(resolve(path)), path)
 
 
 def _write(root: zarr.Group, pack: Pack) -> None:
@@ -369,9 +347,7 @@ def opened_pack(path: str) -> Pack:
     return _read(path, status.st_mtime_ns, status.st_ino)
 
 
-@lru_cache(maxsize=8)
-def _read(path: str, _changed: int, _inode: int) -> Pack:
-    return read_pack(path)
+_read = lru_cache(maxsize=8)(lambda path, changed, inode: read_pack(path))
 
 
 def open_pack(path: str | Path, name: str = "") -> Mapping[str, PackSource]:

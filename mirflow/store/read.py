@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,27 +50,25 @@ def read_group(path: str | Path, name: str) -> GroupContent:
             raise UnknownNameError(f"group of {path}", name, names)
         return loaded(StoredGroup(root, name, path).content)
 
-    return _read(path, read)
+    return read_store(path, read)
 
 
 def open_groups(path: str | Path) -> dict[str, GroupContent]:
     """All evaluations of a store, by name, whose results are read when they are needed, system by system. Errors are
     those of :func:`read_group`. They belong to the generation that is current now."""
-    return _read(path, lambda root: {name: StoredGroup(root, name, path).content for name in sorted(root.group_keys())})
+    return read_store(
+        path, lambda root: {name: StoredGroup(root, name, path).content for name in sorted(root.group_keys())}
+    )
 
 
-def read_attrs(path: str | Path) -> Mapping[str, Any]:
-    """Attributes of a store; errors as in :func:`read_group`."""
-    return _read(path, lambda root: dict(root.attrs))
-
-
-def _read(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
-    """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile."""
+def read_store(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
+    """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile. Errors are
+    those of :func:`read_group`."""
     address = parse_address(path)
     if address is not None and address.is_plain:
-        from .url_stores import REMEDY, open_url
+        from .zarr_io import SERVER_REMEDY, open_url
 
-        with reading(as_given(path), REMEDY):
+        with reading(as_given(path), SERVER_REMEDY):
             return read(_checked(open_url(path), as_given(path)))
     if address is not None:
         from .repositories import open_version
@@ -105,7 +103,7 @@ def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     """Return all evaluations of a store, or of a plain copy, by name: statuses and durations in memory. They are those
     of :func:`read_tree`, with nested attributes and with coordinates in the order of the store. Other values are read
     on access, only those that are selected; scores and weights stay in memory once all are read."""
-    return _read(path, lambda root: {name: _dataset(group, scores=True) for name, group in sorted(root.groups())})
+    return read_store(path, lambda root: {name: _dataset(group, scores=True) for name, group in sorted(root.groups())})
 
 
 _NEEDED = ("score", "weight", "status", "duration")
@@ -163,17 +161,17 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
 
     place, shape = content.places, content.shape
 
-    def variable(one: StoredVariable) -> xr.Variable:
-        values = one.values
+    def convert(stored: StoredVariable) -> xr.Variable:
+        dims, values, attrs = stored.dims, stored.values, stored.attrs
         if isinstance(values, Sparse):
             full = (*shape, *map(len, values.coords))
-            return lazy_variable(one.dims, full, np.float64, partial(_read_sparse, values, place, full), one.attrs)
-        return plain_variable(one.dims, usable_text(values), one.attrs)
+            return lazy_variable(dims, full, np.float64, partial(_read_sparse, values, place, full), attrs)
+        return plain_variable(dims, usable_text(values), attrs)
 
     coords, data = variables(content)
     return xr.Dataset(
-        {one.name: variable(one) for one in data if one.name != FINGERPRINTS},
-        {coord.name: variable(coord) for coord in coords},
+        {variable.name: convert(variable) for variable in data if variable.name != FINGERPRINTS},
+        {coord.name: convert(coord) for coord in coords},
         plain_attrs(content.attrs),
     )
 
@@ -199,13 +197,15 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
     def column(key: str, missing: Any) -> Any:
         return ds[key].values.reshape(-1)[at] if key in ds.data_vars else np.full(len(at), missing)
 
-    def texts(key: str) -> tuple[str, ...]:
-        return tuple("" if text != text else str(text) for text in column(key, "").tolist())
-
+    message, digest = (
+        tuple("" if text != text else str(text) for text in column(key, "").tolist()) for key in ("message", "digest")
+    )
     shape, durations = (len(status), len(measures)), np.full(len(tracks), np.nan)
     if "duration" in ds.data_vars:
-        given = ds["duration"]
-        durations = np.asarray((given.max("system") if "system" in given.dims else given).values, dtype=np.float64)
+        lengths = ds["duration"]
+        durations = np.asarray(
+            (lengths.max("system") if "system" in lengths.dims else lengths).values, dtype=np.float64
+        )
     cells = Cells(
         tuple(systems[place] for place in system.tolist()),
         tuple(tracks[place] for place in track.tolist()),
@@ -214,8 +214,8 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
         np.nan_to_num(ds["weight"].values.reshape(shape)[at]),
         status[at],
         np.nan_to_num(column("repairs", 0)).astype(np.int32),
-        texts("message"),
-        texts("digest"),
+        message,
+        digest,
         np.zeros(len(at), dtype=np.int64),
         durations[track],
         {
@@ -289,4 +289,4 @@ def read_tree(path: str | Path) -> xr.DataTree:
         datasets = {name: _dataset(group) for name, group in sorted(root.groups())}
         return {"/": xr.Dataset(attrs=plain_attrs(root.attrs)), **datasets}
 
-    return xr.DataTree.from_dict(_read(path, read))
+    return xr.DataTree.from_dict(read_store(path, read))

@@ -117,7 +117,23 @@ def _asking(address: Address) -> Iterator[None]:
         # Icechunk says that there is no repository, too, where there is no bucket.
         texts = (_refusal(address), text) if _ABSENT in text else (text, _refusal(address))
         known = (reason for message in texts for sign, reason in _REFUSALS.items() if sign in message)
-        reason = _newer_form(address) or next(known, "")
+        reason = next(known, "")
+        # Of a repository that a later Icechunk made, earlier ones say that it is none.
+        with suppress(Exception):  # of settings, too, for which obstore has no class of errors
+            import obstore
+
+            store: Any
+            if address.kind == "icechunk":
+                store, file = obstore.store.LocalStore(_folder(address)), "repo"
+            else:
+                store, file = client_of(address.kind, address.bucket), f"{address.prefix}/repo"
+            header = bytes(obstore.get_range(store, file, start=0, length=_FORM_AT + 1))
+            form, newest = header[_FORM_AT], int(icechunk.spec_version())
+            if header.startswith(_MARK) and form > newest:
+                reason = (
+                    f"has the form of Icechunk {form}, and Icechunk {version('icechunk')} here reads forms up to "
+                    f"{newest}: install Icechunk {form}, which may need a later Python"
+                )
         if not reason:
             causes = re.findall(r"[|`]-> *(.*)", text) or [text.strip().removeprefix("x ").partition("\n")[0]]
             reason = f"cannot be used: {'; '.join(dict.fromkeys(cause.strip() for cause in causes))}"[:400]
@@ -134,28 +150,6 @@ def _refusal(address: Address) -> str:
         obstore.get(client_of(address.kind, address.bucket), f"{address.prefix}/{_REF}")
     except Exception as error:  # of settings, too, for which obstore has no class of errors
         return str(error)
-    return ""
-
-
-def _newer_form(address: Address) -> str:
-    """Why a repository that a later Icechunk made cannot be read, of which earlier ones say that it is none."""
-    import icechunk
-
-    with suppress(Exception):  # of settings, too, for which obstore has no class of errors
-        import obstore
-
-        store: Any
-        if address.kind == "icechunk":
-            store, file = obstore.store.LocalStore(_folder(address)), "repo"
-        else:
-            store, file = client_of(address.kind, address.bucket), f"{address.prefix}/repo"
-        header = bytes(obstore.get_range(store, file, start=0, length=_FORM_AT + 1))
-        form, newest = header[_FORM_AT], int(icechunk.spec_version())
-        if header.startswith(_MARK) and form > newest:
-            return (
-                f"has the form of Icechunk {form}, and Icechunk {version('icechunk')} here reads forms up to {newest}: "
-                f"install Icechunk {form}, which may need a later Python"
-            )
     return ""
 
 
@@ -310,12 +304,12 @@ def history(path: str | Path) -> list[Commit]:
         for tag in sorted(repository.list_tags()):
             tags.setdefault(repository.lookup_tag(tag), []).append(tag)
         found = []
-        for one in repository.ancestry(snapshot_id=_session(repository, address).snapshot_id):
-            about = one.metadata.get("mirflow")
+        for snapshot in repository.ancestry(snapshot_id=_session(repository, address).snapshot_id):
+            about = snapshot.metadata.get("mirflow")
             if isinstance(about, dict):
                 versions = {str(name): str(version) for name, version in about.get("versions", {}).items()}
-                named = tuple(tags.get(one.id, ()))
-                found.append(Commit(one.id, one.written_at, one.message, named, versions, str(about.get("name", ""))))
+                head = snapshot.id, snapshot.written_at, snapshot.message, tuple(tags.get(snapshot.id, ()))
+                found.append(Commit(*head, versions, str(about.get("name", ""))))
         return found
 
     return _ask(address, commits)

@@ -97,7 +97,7 @@ class StoredGroup:
         self.systems, self.tracks, self.measures = (tuple(self._whole(dim).tolist()) for dim in DIMS)
         self._complete: set[str] = set()
         self._blank: set[bytes] = set()
-        self._rows = {system: row for row, system in enumerate(self.systems)}
+        self.rows = {system: row for row, system in enumerate(self.systems)}
 
     @property
     def content(self) -> GroupContent:
@@ -138,14 +138,14 @@ class StoredGroup:
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:
         """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""
-        from .zarr_io import read_rows
+        from .zarr_io import read_values
 
         with reading(self._path):
-            return read_rows(self._group, name, [self._rows[system] for system in systems], measures)
+            return read_values(self._group, name, [self.rows[system] for system in systems], measures)
 
     def entries(self, name: str, system: str) -> Sparse | None:
         """A result with extra dims of one system, the first index column being the track; None if there is none."""
-        whole, row = self.extras.get(name), self._rows[system]
+        whole, row = self.extras.get(name), self.rows[system]
         if whole is None:
             return None
         with reading(self._path):
@@ -166,7 +166,7 @@ class StoredGroup:
         if self.folder is None:
             return not (self.read(name, [system]) != "").any()
         with reading(self._path):
-            files = self.files(name).get(self.row(system), {})
+            files = self.files(name).get(self.rows[system], {})
             data = b"".join(Path(files[rest]).read_bytes() for rest in sorted(files))
         if data not in self._blank:
             blank = not (self.read(name, [system]) != "").any()
@@ -174,10 +174,6 @@ class StoredGroup:
                 return False
             self._blank.add(data)
         return True
-
-    def row(self, system: str) -> int:
-        """Place of a system in the arrays."""
-        return self._rows[system]
 
     def shares(self, other: StoredResults, system: str) -> bool:
         """True if all results of a system are the same files in both; labels may differ."""
@@ -191,31 +187,27 @@ class StoredGroup:
         return all(self._inodes(name, system) == other._inodes(name, system) for name in names)
 
     def _inodes(self, name: str, system: str) -> dict[str, tuple[int, int]]:
-        files = chunk_files(cast(Path, self.folder) / name).get(self.row(system), {})
-        found = {rest: os.stat(path) for rest, path in files.items()}  # noqa: PTH116 - of many systems
-        return {rest: (status.st_dev, status.st_ino) for rest, status in found.items()}
+        files = chunk_files(cast(Path, self.folder) / name).get(self.rows[system], {})
+        statuses = {rest: os.stat(path) for rest, path in files.items()}  # noqa: PTH116 - of many systems
+        return {rest: (status.st_dev, status.st_ino) for rest, status in statuses.items()}
 
     def files(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The files of a variable in a folder, by row, then by the places of chunks along the other dims. Raises a
         StoreError if one is lost."""
-        self.demand_written(name)
-        return chunk_files(cast(Path, self.folder) / name)
+        if name not in self._complete:
+            from .zarr_io import demand_written
 
-    def demand_written(self, name: str) -> None:
-        """Raise a StoreError if a chunk of a variable is lost."""
-        from .zarr_io import demand_written
-
-        if self.folder is not None and name not in self._complete:
             with reading(self._path):
                 demand_written(self._group[name])
             self._complete.add(name)
+        return chunk_files(cast(Path, self.folder) / name)
 
     @cached_property
     def _dims(self) -> dict[str, Any]:
         return {key: array.metadata.dimension_names for key, array in self._group.arrays()}
 
     def _whole(self, name: str) -> Array:
-        from .zarr_io import read_whole
+        from .zarr_io import read_values
 
         with reading(self._path):
-            return read_whole(self._group, name)
+            return read_values(self._group, name)

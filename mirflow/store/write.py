@@ -28,7 +28,7 @@ from .generations import (
     target_of,
 )
 from .journal import Journal
-from .read import content_of, open_groups, read_attrs
+from .read import content_of, open_groups, read_store
 from .repositories import RepositoryWriter
 from .stored import CREATED, FORMAT, FORMAT_KEY
 
@@ -36,19 +36,13 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def software_versions() -> dict[str, str]:
+@cache  # parsing the metadata of a package takes a millisecond
+def software_versions() -> Mapping[str, str]:
     """The versions of the software that computed and wrote a store."""
     import platform
-
-    return {name: _installed(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
-
-
-@cache
-def _installed(package: str) -> str:
-    """The version of a package, whose metadata take a millisecond to parse."""
     from importlib.metadata import version
 
-    return version(package)
+    return {name: version(name) for name in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
 
 
 class StoreWriter:
@@ -124,7 +118,7 @@ class StoreWriter:
 
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the current store; empty if it does not exist yet."""
-        return read_attrs(self.path) if target_of(self.path) else {}
+        return read_store(self.path, lambda root: dict(root.attrs)) if target_of(self.path) else {}
 
     def contents(self) -> dict[str, GroupContent]:
         """Present contents of all evaluations, by name; empty if there is no store yet.
@@ -177,8 +171,8 @@ class StoreWriter:
 
     def earlier(self) -> list[Path]:
         """The folders of generations before the current one, which their readers may still have open."""
-        found = ((generation_number(path), path) for path in self.folder.iterdir())
-        return [one for number, one in found if number is not None and number != self.current]
+        numbered = ((generation_number(path), path) for path in self.folder.iterdir())
+        return [path for number, path in numbered if number is not None and number != self.current]
 
     def forget(self) -> None:
         """Remove the earlier generations, whose contents must not be read any more."""
@@ -303,7 +297,19 @@ def save(
     ...     mirflow.open_store(path)["onset"].score.sel(metric="recall").item()
     0.5
     """
-    contents = _contents(scores, group)
+    import xarray as xr
+
+    if isinstance(scores, xr.DataTree):
+        nodes = [node for node in scores.subtree if "score" in node.data_vars]
+        if not nodes:
+            raise StoreError("the tree has no scores to save")
+        if group is not None and len(nodes) > 1:
+            raise StoreError(f"group {group!r}: the tree has {len(nodes)} groups; save them one by one")
+        contents = [content_of(node.to_dataset(), group or node.name or None) for node in nodes]
+    elif isinstance(scores, xr.Dataset):
+        contents = [content_of(scores, group)]
+    else:
+        raise StoreError(f"not scores: {type(scores).__name__}; save takes the dataset of an evaluation, or a tree")
     with open_writer(path) as writer:
         attrs = writer.attrs()
         if "pipeline" in attrs:
@@ -320,18 +326,3 @@ def save(
         about = {"name": Path(writer.path).name.removesuffix(".zarr"), **about, "versions": software_versions()}
         writer.publish([*kept, *contents], about)
         return writer.path
-
-
-def _contents(scores: xr.Dataset | xr.DataTree, group: str | None) -> list[GroupContent]:
-    import xarray as xr
-
-    if isinstance(scores, xr.DataTree):
-        nodes = [node for node in scores.subtree if "score" in node.data_vars]
-        if not nodes:
-            raise StoreError("the tree has no scores to save")
-        if group is not None and len(nodes) > 1:
-            raise StoreError(f"group {group!r}: the tree has {len(nodes)} groups; save them one by one")
-        return [content_of(node.to_dataset(), group or node.name or None) for node in nodes]
-    if not isinstance(scores, xr.Dataset):
-        raise StoreError(f"not scores: {type(scores).__name__}; save takes the dataset of an evaluation, or a tree")
-    return [content_of(scores, group)]

@@ -1,4 +1,4 @@
-"""Arrays of a generation in Zarr: synced to disk when written, checked for lost or damaged chunks when read.
+"""Zarr in folders, repositories and on servers: written synced to disk, checked for lost or damaged chunks when read.
 
 Imported only when a store is opened, as `import zarr` takes longer than everything else in the package.
 """
@@ -12,29 +12,32 @@ import math
 import stat
 import time
 import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
 import zarr
 from numcodecs.zstd import decompress
-from zarr.abc.store import SuffixByteRequest
+from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteRequest
 from zarr.codecs import ZstdCodec
-from zarr.storage import LocalStore, WrapperStore
+from zarr.storage import LocalStore, ObjectStore, WrapperStore
 
-from ..errors import DamagedError
+from ..errors import DamagedError, StoreError
+from ..remote import NEEDED, TOO_SLOW, Address, Pace, as_given, client_of, parse_address, reason_of, store_flaw
 from .generations import (
     CHUNK,
+    REPLACED,
     SEPARATOR,
     chunk_encoding,
     count_chunks,
     folder_identity,
     reading,
-    replaced,
     unless_replaced,
     write_synced,
 )
@@ -42,6 +45,10 @@ from .generations import (
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
     from zarr.abc.store import ByteRequest
+
+    Base = ObjectStore[Any]
+else:  # not generic before zarr 3.1.4
+    Base = ObjectStore
 
 _REQUESTS: set[object] = set()
 _EXIT_SECONDS = 10.0
@@ -106,7 +113,7 @@ class GenerationStore(LocalStore):
         _demand_file(self.root, key)
         value = await super().get(key, prototype, byte_range)
         if value is None and not self.root.exists():
-            raise replaced(self.root)
+            raise StoreError(f"{self.root}: {REPLACED}")
         chunk = CHUNK.fullmatch(key)
         if chunk is None:
             return value
@@ -152,13 +159,13 @@ class SessionStore(WrapperStore[Any]):
                 except BaseException:
                     reading.cancel()
                     raise
-            found: Buffer | None = await reading
-        data = None if found is None else found.as_numpy_array().data
+            value: Buffer | None = await reading
+        data = None if value is None else value.as_numpy_array().data
         if key.rpartition("/")[2] == METADATA:
             self._arrays.keep(key, data)
         elif (array := self._arrays.of_chunk(key)) and (what := self._arrays.flaw(array, data, byte_range)):
             raise DamagedError(self.address, f"a chunk of {array!r} is {what}", self.remedy)
-        return found
+        return value
 
 
 def open_session(
@@ -194,9 +201,13 @@ def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
     shards, which only hold scores, the sizes are enough: whoever decodes them reports checksums."""
     if form.flaw:
         return f"not what was written ({form.flaw})"
-    frames = _frames(data, form.in_shard) if whole and form.in_shard else [data]
-    if frames is None:
-        return "not what was written (its index leads beyond its end)"
+    frames = [data]
+    if whole and form.in_shard:  # at the end of a shard is its index: where its chunks start, and their sizes
+        end = len(data) - 16 * form.in_shard - _INDEX_CHECKSUM
+        index = np.frombuffer(data, "<u8", 2 * form.in_shard, end).reshape(-1, 2).tolist() if end >= 0 else None
+        if index is None or any(start + size > end for start, size in index if start != _ABSENT):
+            return "not what was written (its index leads beyond its end)"
+        frames = [data[start : start + size] for start, size in index if start != _ABSENT]
     for frame in frames:
         size = _content_size(frame)
         if size is None or size > form.bytes or (form.exact and size != form.bytes):
@@ -216,17 +227,6 @@ def flaw_of(data: memoryview, form: Form, *, whole: bool) -> str:
 
 
 _ABSENT, _INDEX_CHECKSUM = 2**64 - 1, 4
-
-
-def _frames(shard: memoryview, chunks: int) -> list[memoryview] | None:
-    """The chunks that a shard has, by the index at its end; None if this is no index."""
-    if len(shard) < 16 * chunks + _INDEX_CHECKSUM:
-        return None
-    end = len(shard) - 16 * chunks - _INDEX_CHECKSUM
-    index = np.frombuffer(shard, "<u8", 2 * chunks, end).reshape(chunks, 2).tolist()
-    if any(start + size > end for start, size in index if start != _ABSENT):
-        return None
-    return [shard[start : start + size] for start, size in index if start != _ABSENT]
 
 
 MAX_CHUNK = 2**29  # most bytes of a chunk in memory; those that mirflow writes have a few MB
@@ -259,9 +259,8 @@ class Form(NamedTuple):
     flaw: str
 
 
-@lru_cache(maxsize=64)
-def _form(array: Path, _made: tuple[int, int]) -> Form:
-    return form_of(_metadata(array))
+_form = lru_cache(maxsize=64)(lambda array, made: form_of(_metadata(array)))
+"""(folder of an array, its identity) -> its form."""
 
 
 def form_of(metadata: Mapping[str, Any]) -> Form:
@@ -294,9 +293,9 @@ class ReadArrays:
         """Keep the contents of a ``zarr.json``, and the metadata that are gathered in it."""
         if data is None:
             return
-        found = json.loads(bytes(data))
-        nodes = {key.removesuffix(METADATA).rstrip("/"): found}
-        nodes |= (found.get("consolidated_metadata") or {}).get("metadata", {})
+        metadata = json.loads(bytes(data))
+        nodes = {key.removesuffix(METADATA).rstrip("/"): metadata}
+        nodes |= (metadata.get("consolidated_metadata") or {}).get("metadata", {})
         self._nodes |= {path: node for path, node in nodes.items() if node.get("node_type") == "array"}
 
     def of_chunk(self, key: str) -> str | None:
@@ -316,10 +315,140 @@ class ReadArrays:
         return flaw_of(data, form_of(self._nodes[array]), whole=byte_range is None)
 
 
+SERVER_REMEDY = "report it to the publisher, or read a copy"
+_MOST_OF_FILE = 2**30  # most bytes of a file of a store on a server; those that mirflow writes have a few MB
+_KEPT = 2**26  # bytes of whole files that are kept where a server does not send parts of files
+_TRIES = 2
+_PART = 2**16  # bytes after which the speed of an answer is looked at
+
+
+class UrlStore(Base):
+    """A store on an HTTP server, read only, whose errors name the address. A chunk that the server does not have reads
+    as fill values. That is right where it was never written, and a lie where it was lost: then this raises, as it does
+    for chunks that unpack to another size than they should."""
+
+    def __init__(self, client: Any, address: Address) -> None:
+        super().__init__(client, read_only=True)
+        self.address = str(address)
+        self.remedy = SERVER_REMEDY
+        self._prefix = unquote(address.prefix)
+        self._arrays = ReadArrays()
+        self._seen: set[tuple[str, str]] = set()
+        self._sends_parts = True
+        self._whole: OrderedDict[str, memoryview] = OrderedDict()
+
+    async def get(self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None) -> Buffer | None:
+        """One value; None where it was never written."""
+        with requesting():
+            data = await self._read(key, byte_range)
+        if key.rpartition("/")[2] == METADATA:
+            try:
+                self._arrays.keep(key, data)
+            except (ValueError, AttributeError):
+                raise StoreError(f"{self.address}: is not a store: its {METADATA} is not metadata of Zarr") from None
+        elif (array := self._arrays.of_chunk(key)) is not None:
+            what = self._arrays.flaw(array, data, byte_range)
+            if data is None:
+                what = "" if self._arrays.is_sparse(array) else "lost"
+            if what:
+                raise DamagedError(self.address, f"a chunk of {array!r} is {what}", SERVER_REMEDY)
+        return None if data is None else prototype.buffer.from_bytes(data)
+
+    async def exists(self, key: str) -> bool:
+        """True if the server has a value."""
+        return await self._read(key, None) is not None
+
+    def demand(self, array: str, chunk: str) -> None:
+        """Raise if the server does not have a chunk of an array."""
+        if (array, chunk) in self._seen:
+            return
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            obstore.get(self.store, f"{self._prefix}/{array}/{chunk}")
+        except FileNotFoundError:
+            raise DamagedError(self.address, f"a chunk of {array!r} is lost", SERVER_REMEDY) from None
+        except (BaseError, OSError) as error:
+            raise StoreError(f"{self.address}: cannot be read: {reason_of(error)}") from error
+        self._seen.add((array, chunk))
+
+    async def _read(self, key: str, byte_range: ByteRequest | None) -> memoryview | None:
+        from obstore.exceptions import NotSupportedError
+
+        if byte_range is None:
+            return await self._fetch(key, None)
+        if self._sends_parts:
+            try:
+                return await self._fetch(key, byte_range)
+            except NotSupportedError:
+                self._sends_parts = False
+        # Whole files are kept, as their parts are read one after the other.
+        data = self._whole.pop(key, None) or await self._fetch(key, None)
+        if data is None:
+            return None
+        self._whole[key] = data
+        while sum(map(len, self._whole.values())) > _KEPT and len(self._whole) > 1:
+            self._whole.popitem(last=False)
+        if isinstance(byte_range, RangeByteRequest):
+            return data[byte_range.start : byte_range.end]
+        return data[
+            byte_range.offset if isinstance(byte_range, OffsetByteRequest) else max(0, len(data) - byte_range.suffix) :
+        ]
+
+    async def _fetch(self, key: str, byte_range: ByteRequest | None) -> memoryview | None:
+        import obstore
+        from obstore.exceptions import BaseError, NotSupportedError, PermissionDeniedError
+
+        options: Any = {}
+        if isinstance(byte_range, RangeByteRequest):
+            options = {"range": (byte_range.start, byte_range.end)}
+        elif isinstance(byte_range, OffsetByteRequest):
+            options = {"range": {"offset": byte_range.offset}}
+        elif byte_range is not None:
+            options = {"range": {"suffix": byte_range.suffix}}
+        for attempt in range(1, _TRIES + 1):
+            pace = Pace()
+            try:
+                asking = obstore.get_async(self.store, f"{self._prefix}/{key}", options=options)
+                answer = await asyncio.wait_for(asking, pace.left)
+                if answer.meta["size"] > _MOST_OF_FILE:
+                    size = f"{answer.meta['size'] / 2**20:.0f} MB"
+                    raise StoreError(
+                        f"{self.address}: {key!r} has {size}, more than files of stores have; {SERVER_REMEDY}"
+                    )
+                first, end = answer.range
+                data = bytearray()
+                parts = aiter(answer.stream(min_chunk_size=_PART))
+                while part := await asyncio.wait_for(anext(parts, b""), pace.left):
+                    data += part
+                    pace.received(len(part))
+                    if len(data) > end - first:
+                        raise StoreError(
+                            f"{self.address}: the server sends more of {key!r} than there is; {SERVER_REMEDY}"
+                        )
+                return memoryview(data)
+            except FileNotFoundError:
+                return None
+            except NotSupportedError:
+                raise
+            except TimeoutError:
+                raise StoreError(f"{self.address}: cannot be read: {TOO_SLOW}") from None
+            except (BaseError, OSError) as error:
+                array = self._arrays.of_chunk(key)
+                if isinstance(error, PermissionDeniedError) and array and self._arrays.is_sparse(array):
+                    return None  # as buckets answer that may not be listed
+                # The library repeats requests, but not those of which the answer breaks off.
+                if attempt == _TRIES or "body error" not in str(error):
+                    raise StoreError(f"{self.address}: cannot be read: {reason_of(error)}") from error
+                await asyncio.sleep(0.2)
+        return None
+
+
 def _metadata(array: Path) -> dict[str, Any]:
     _demand_file(array, METADATA)
-    found: dict[str, Any] = json.loads((array / METADATA).read_bytes())
-    return found
+    metadata: dict[str, Any] = json.loads((array / METADATA).read_bytes())
+    return metadata
 
 
 def _files_of(array: zarr.Array[Any]) -> int:
@@ -383,16 +512,17 @@ def write_array(
         array[...] = values
 
 
-def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
-    """All values of a variable that is not sparse."""
-    return np.asarray(_whole_array(group, name)[...])
-
-
-def read_rows(
-    group: zarr.Group, name: str, rows: Sequence[int], columns: Sequence[int] | None = None
+def read_values(
+    group: zarr.Group, name: str, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None
 ) -> npt.NDArray[Any]:
-    """Values of some systems, in order, of a variable that is not sparse; of its last dim all, or those at places."""
-    array = _whole_array(group, name)
+    """Values of a variable of which no chunk is lost: all, or those of some systems, in order; of its last dim all, or
+    those at places."""
+    array = group.get(name)
+    if not isinstance(array, zarr.Array):
+        raise ValueError(f"it lacks the variable {name!r}")
+    demand_written(array)
+    if rows is None:
+        return np.asarray(array[...])
     first = rows[0] if rows else 0
     one: Any = slice(first, first + len(rows)) if list(rows) == list(range(first, first + len(rows))) else list(rows)
     if columns is None or list(columns) == list(range(array.shape[-1])):
@@ -400,15 +530,6 @@ def read_rows(
     if not columns:
         return np.empty((len(rows), array.shape[1], 0), array.dtype)
     return np.asarray(array.oindex[(one, slice(None), np.array(columns, dtype=np.int64))])
-
-
-def _whole_array(group: zarr.Group, name: str) -> zarr.Array[Any]:
-    """A variable of which no chunk is lost."""
-    array = group.get(name)
-    if not isinstance(array, zarr.Array):
-        raise ValueError(f"it lacks the variable {name!r}")
-    demand_written(array)
-    return array
 
 
 def demand_written(array: zarr.Array[Any]) -> None:
@@ -448,15 +569,12 @@ class StoredArray:
         self._place: Path | str = place_of(array.store)
         self._remedy: str = getattr(array.store, "remedy", "remove it and make it again")
         self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
-
-    @cached_property
-    def _whole(self) -> npt.NDArray[Any]:
-        return np.asarray(self._array[...]).astype(self.dtype, copy=False)
+        self._whole: npt.NDArray[Any] | None = None
 
     def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
         """Read the product of a slice, an int or int64 places for each dim."""
         with reading(self._place, self._remedy):
-            if "_whole" not in self.__dict__:
+            if self._whole is None:
                 _demand_last(self._array)
                 if isinstance(self._place, Path) and self._array.size and WRITTEN not in self._array.attrs:
                     # Before memory is taken for all that it says to have; of a sparse array some are not written.
@@ -465,17 +583,26 @@ class StoredArray:
                             raise DamagedError(self._place, f"a chunk of {self._array.path!r} is lost")
             # All values have been read, or are to be: others will be asked for soon, or all of them are now.
             sides = zip(key, self._array.shape, strict=True)
-            wanted = "_whole" in self.__dict__ or self._array.nbytes <= _SMALL
-            wanted |= all(isinstance(one, slice) and one.indices(size) == (0, size, 1) for one, size in sides)
+            wanted = self._whole is not None or self._array.nbytes <= _SMALL
+            wanted |= all(isinstance(index, slice) and index.indices(size) == (0, size, 1) for index, size in sides)
             if self._array.ndim == 1 or (self._kept and wanted):
+                if self._whole is None:
+                    self._whole = np.asarray(self._array[...]).astype(self.dtype, copy=False)
                 values = self._whole
                 for axis in reversed(range(values.ndim)):
                     values = values[(slice(None),) * axis + (key[axis],)]
                 return np.asarray(values)
-            # Places are given as slices: zarr 3.1.2 cannot read a single place of an array with shards.
-            product = tuple(_slice_of(one, size) for one, size in zip(key, self._array.shape, strict=True))
-            values = np.asarray(self._array.oindex[product])
-            single = tuple(0 if isinstance(one, int | np.integer) else slice(None) for one in key)
+            product: list[Any] = []
+            for index, size in zip(key, self._array.shape, strict=True):
+                if isinstance(index, int | np.integer):  # zarr 3.1.2 cannot read a single place of an array with shards
+                    product.append(slice(range(size)[index], range(size)[index] + 1))
+                elif isinstance(index, slice):
+                    product.append(np.arange(size)[index] if (index.step or 1) < 0 else index)
+                else:  # zarr reads neighbours faster as a slice than one by one
+                    adjacent = len(index) and (np.diff(index) == 1).all()
+                    product.append(slice(int(index[0]), int(index[-1]) + 1) if adjacent else index)
+            values = np.asarray(self._array.oindex[tuple(product)])
+            single = tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)
             return np.asarray(values[single], dtype=self.dtype)
 
 
@@ -483,17 +610,6 @@ def place_of(store: Any) -> Path | str:
     """The folder of a generation, or the address of a repository."""
     place: Path | str = store.root if isinstance(store, LocalStore) else store.address
     return place
-
-
-def _slice_of(place: Any, size: int) -> Any:
-    """An ascending slice for a single place or neighbours, which zarr reads faster than places one by one; the places
-    of a descending slice; others as they are given."""
-    if isinstance(place, int | np.integer):
-        first = range(size)[place]
-        return slice(first, first + 1)
-    if isinstance(place, slice):
-        return np.arange(size)[place] if (place.step or 1) < 0 else place
-    return slice(int(place[0]), int(place[-1]) + 1) if len(place) and (np.diff(place) == 1).all() else place
 
 
 @contextmanager
@@ -511,3 +627,25 @@ def building(folder: Path, attrs: Mapping[str, Any]) -> Iterator[zarr.Group]:
 def open_root(folder: Path) -> zarr.Group:
     """The root group of a store, read only."""
     return zarr.open_group(GenerationStore(folder, read_only=True), mode="r", zarr_format=3)
+
+
+def open_url(path: str | Path) -> zarr.Group:
+    """The root group of plain Zarr at a URL, to be read; raises a StoreError if there is none."""
+    address, flaw = parse_address(path), store_flaw(path, written=False)
+    if address is None or flaw:
+        raise StoreError(f"{as_given(path)}: {flaw or 'is not a URL'}")
+    try:
+        client = client_of(address.kind, address.bucket, stays=True)
+    except ImportError:
+        raise StoreError(f"{address}: {NEEDED}") from None
+    except Exception as error:  # obstore has no common class of errors for invalid settings
+        raise StoreError(f"{address}: cannot be read: {reason_of(error)}") from error
+    try:
+        root = zarr.open_group(UrlStore(client, address), mode="r", zarr_format=3)
+    except FileNotFoundError:
+        raise StoreError(f"{address}: no store there (it has no {METADATA}); check the address") from None
+    if root.metadata.consolidated_metadata is None:
+        raise StoreError(
+            f"{address}: its metadata are not consolidated, and folders on servers cannot be listed; download it"
+        )
+    return root

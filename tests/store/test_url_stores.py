@@ -19,7 +19,7 @@ from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteReques
 import mirflow
 from mirflow import remote
 from mirflow.errors import StoreError
-from mirflow.store import StoreWriter, history, read_group, read_tree, url_stores
+from mirflow.store import StoreWriter, history, read_group, read_tree, zarr_io
 from mirflow.store.format import TYPES
 
 from ..commands import invoke, printed
@@ -73,7 +73,7 @@ class TestReading:
     @pytest.mark.parametrize("ranges", [True, False])
     def test_parts_of_files(self, server, url, tmp_path, ranges):
         server.ranges = ranges
-        store = url_stores.open_url(url).store
+        store = zarr_io.open_url(url).store
         data = (tmp_path / "My stores/x.zarr/chord/score/c.0.0.0").read_bytes()
         before = len(server.asked)
         parts = (
@@ -180,12 +180,12 @@ class TestMessages:
             read_group(url, "onset")
 
     def test_a_file_too_large_for_a_store(self, server, url, monkeypatch):
-        monkeypatch.setattr(url_stores, "_MOST", 10)
+        monkeypatch.setattr(zarr_io, "_MOST_OF_FILE", 10)
         with pytest.raises(StoreError, match=r"'zarr.json' has \d+ MB, more than files of stores have"):
             read_tree(url)
 
     def test_a_server_that_sends_more_than_was_asked_for(self, server, url):
-        store = url_stores.open_url(url).store
+        store = zarr_io.open_url(url).store
         server.surplus = 10**7
         with pytest.raises(StoreError, match=r"x.zarr: the server sends more of 'chord/score/c.0.0.0' than there is"):
             asyncio.run(store._read("chord/score/c.0.0.0", RangeByteRequest(2, 9)))
@@ -217,7 +217,7 @@ class TestMessages:
         assert [subprocess.run(command, capture_output=True).returncode for _ in range(10)] == [4] * 10
 
     def test_without_the_package(self, url, monkeypatch):
-        monkeypatch.setattr(url_stores, "client_of", lambda *_, **__: __import__("no_such_package"))
+        monkeypatch.setattr(zarr_io, "client_of", lambda *_, **__: __import__("no_such_package"))
         with pytest.raises(StoreError, match=r"needs the package obstore: pip install 'mirflow\[cloud\]'"):
             read_tree(url)
 

@@ -16,7 +16,7 @@ from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.entries import set_visibility, withdraw
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
 from mirflow.campaign.server.views import Views
-from mirflow.store.read import read_attrs, read_scores
+from mirflow.store.read import read_scores, read_store
 
 from .accounts import BASE, Browser
 from .campaigns import estimates, member, open_campaign, submit, worker_of
@@ -165,7 +165,9 @@ def test_the_feed_keeps_what_earlier_publications_changed(service, confinement):
             change(row, viewer=viewer, now=service.clock())
         worker.work_off()
         assert name not in " ".join(entries().values())
-        assert name not in json.dumps(read_attrs(service.folder_of("public") / "dev.zarr")["changes"])
+        assert name not in json.dumps(
+            read_store(service.folder_of("public") / "dev.zarr", lambda root: root.attrs["changes"])
+        )
     assert any("new: fir" in one for one in entries().values())
     assert entries().items() <= seen.items()
 
@@ -178,7 +180,7 @@ def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_g
         if name == "ash":
             shutil.rmtree(service.folder_of("public") / ".dev.zarr.d" / "generation-000001")
         worker.work_off()
-    (first,) = read_attrs(copy)["changes"]
+    (first,) = read_store(copy, lambda root: root.attrs["changes"])
     assert "leads: oak" in json.dumps(first)
 
 

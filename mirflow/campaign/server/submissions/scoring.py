@@ -384,7 +384,7 @@ def _with_short_messages(
     copies = {} if published is None else published.stored
     stored, parts = dict(content.stored), [_shortened(content.cells, folders)]
     for system, source in content.stored.items():
-        if content.is_silent(system) or (system in copies and copies[system].shares(source, system)):
+        if system in content.silent or (system in copies and copies[system].shares(source, system)):
             continue
         part = content.part([system])
         messages = dense_cells(part, ["message"])["message"][0].tolist()
