@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from mirflow.annotations.annotation import Annotation, empty_annotation, to_ragged
+from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.audio import HeldSignal
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.ragged import Ragged
@@ -26,10 +28,12 @@ def sample_rows(task: str, count: int, seed: int) -> Ragged:
 
 
 def empty(task: str) -> Annotation:
-    """One without any item."""
-    from mirflow.annotations.schema import KINDS
-
-    return empty_annotation(KINDS[TASK_KINDS[task]], [sample(task, np.random.default_rng(0))])
+    """One without any item, with the columns of a sample."""
+    one = sample(task, np.random.default_rng(0))
+    columns = {name: column[:0] for name, column in one.columns.items()}
+    counts = tuple(counts[:0] for counts in one.inner_counts)
+    labels = None if one.labels is None else []
+    return replace(one, columns=columns, labels=labels, inner_counts=counts, lines=None)
 
 
 def _events(task: str, rng: np.random.Generator) -> Annotation:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
@@ -128,11 +128,11 @@ def read_account(text: str) -> tuple[Remark, ...]:
     """
     remarks = []
     for number, line in enumerate(text.split("\n") if text else (), 1):
-        found = _LINE.fullmatch(line)
-        if found is None or found[1] not in RULES or RULES[found[1]].severity == "error":
+        match = _LINE.fullmatch(line)
+        if match is None or match[1] not in RULES or RULES[match[1]].severity == "error":
             raise AnnotationError(f"invalid {ACCOUNT}: line {number} is not RULE: MESSAGE: {line!r}")
-        of_line, count = (None if one is None else int(one) for one in found.group(2, 3))
-        remarks.append(Remark(found[1], whole_text(found[4]), of_line, 1 if count is None else count))
+        of_line = None if match[2] is None else int(match[2])
+        remarks.append(Remark(match[1], whole_text(match[4]), of_line, int(match[3] or 1)))
     return tuple(remarks)
 
 
@@ -144,19 +144,15 @@ class Account:
     """Name of the file in messages; None for objects in memory."""
     silent: Collection[str] = ()
     """Rules about which the format is silent by declaration."""
-    _remarks: list[Remark] = field(default_factory=list)
+    remarks: tuple[Remark, ...] = ()
+    """All remarks, in the order in which they were added."""
 
     def add(self, rule: str, message: str, *, line: int | None = None, count: int = 1) -> None:
         """Add a remark, unless the format declares that this is left out."""
         if RULES[rule].severity == "error":
             raise InvalidAnnotationError(message, path=self.path, line=line)
         if rule not in self.silent:
-            self._remarks.append(Remark(rule, message, line, count))
-
-    @property
-    def remarks(self) -> tuple[Remark, ...]:
-        """All remarks, in the order in which they were added."""
-        return tuple(self._remarks)
+            self.remarks += (Remark(rule, message, line, count),)
 
 
 def warn_of_accounts(accounts: Iterable[tuple[str, Sequence[Remark]]]) -> None:

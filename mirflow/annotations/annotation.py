@@ -62,23 +62,18 @@ def encode(labels: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> Int:
     """Encode sequences of labels with one vocabulary, which grows, and concatenate the codes."""
     labels = list(labels)
     if not any(isinstance(texts, CodedLabels) for texts in labels):
-        return _encode(list(chain.from_iterable(labels)), vocabulary)
+        labels = [list(chain.from_iterable(labels))]  # many short lists at once
     known: dict[int, Int] = {}
     parts: list[Int] = []
     for texts in labels:
-        if not isinstance(texts, CodedLabels):
-            parts.append(_encode(texts, vocabulary))
-            continue
-        if id(texts.vocabulary) not in known:
-            known[id(texts.vocabulary)] = _encode(texts.vocabulary, vocabulary)
-        parts.append(known[id(texts.vocabulary)][texts.codes])
+        distinct = texts.vocabulary if isinstance(texts, CodedLabels) else texts
+        if id(distinct) not in known:
+            for label in dict.fromkeys(distinct):
+                vocabulary.setdefault(label, len(vocabulary))
+            codes = map(vocabulary.__getitem__, distinct)
+            known[id(distinct)] = np.fromiter(codes, dtype=np.int64, count=len(distinct))
+        parts.append(known[id(distinct)][texts.codes] if isinstance(texts, CodedLabels) else known[id(distinct)])
     return np.concatenate(parts)
-
-
-def _encode(flat: Sequence[str], vocabulary: dict[str, int]) -> Int:
-    for label in dict.fromkeys(flat):
-        vocabulary.setdefault(label, len(vocabulary))
-    return np.fromiter(map(vocabulary.__getitem__, flat), dtype=np.int64, count=len(flat))
 
 
 _MOST_CHARACTERS = 2**24
@@ -176,21 +171,20 @@ class Annotation:
         return self.files[min(item, len(self.files) - 1)]
 
 
-def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
-    """An annotation without any item, with the columns of the others."""
-    names = like[0].columns if like else [name for name in kind.required if kind.variable(name).dtype != "str"]
-    labels: list[str] | None = [] if (like and like[0].labels is not None) or "label" in kind.required else None
+def empty_annotation(kind: Kind) -> Annotation:
+    """An annotation without any item, with the required columns."""
     no_counts = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims[1:])
-    columns: dict[str, Column] = {name: np.zeros(0, DTYPES[kind.variable(name).dtype]) for name in names}
-    return Annotation(kind.name, columns, labels, no_counts)
+    numbers = [variable for variable in kind.variables if not variable.optional and variable.dtype != "str"]
+    columns: dict[str, Column] = {variable.name: np.zeros(0, DTYPES[variable.dtype]) for variable in numbers}
+    return Annotation(kind.name, columns, [] if "label" in kind.required else None, no_counts)
 
 
-def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | None = None) -> Ragged:
+def to_ragged(annotations: Sequence[Annotation]) -> Ragged:
     """Convert annotations of one kind to rows with one vocabulary.
 
-    Columns that only some have are filled with NaN or no label (-1). `vocabulary` has existing codes, and grows.
+    Columns that only some have are filled with NaN or no label (-1).
     """
-    vocabulary = {} if vocabulary is None else vocabulary
+    vocabulary: dict[str, int] = {}
     kind = annotations[0].schema
     columns: dict[str, Column] = {}
     for name in dict.fromkeys(name for annotation in annotations for name in annotation.columns):

@@ -211,17 +211,14 @@ def texts(name: str, value: Any) -> list[str]:
     items = as_array(name, value).tolist() if hasattr(value, "__array__") else list(value)
     if not isinstance(items, list):
         raise InvalidAnnotationError(f"{name} is not a sequence of text: {value!r}")
-    return [item if type(item) is str else _text(name, item) for item in items]
-
-
-def _text(name: str, item: Any) -> str:
-    if isinstance(item, str):
-        return str(item)
-    if item is None or (isinstance(item, float) and math.isnan(item)):
-        return ""
-    if isinstance(item, Integral) and not isinstance(item, bool):
-        return str(int(item))
-    raise InvalidAnnotationError(f"{name} is not text: {item!r}")
+    for row, item in enumerate(items) if {*map(type, items)} - {str} else ():
+        if item is None or (isinstance(item, float) and math.isnan(item)):
+            items[row] = ""
+        elif isinstance(item, str) or (isinstance(item, Integral) and not isinstance(item, bool)):
+            items[row] = str(item if isinstance(item, str) else int(item))
+        else:
+            raise InvalidAnnotationError(f"{name} is not text: {item!r}")
+    return items
 
 
 def _flat(kind: Kind, given: Mapping[str, Any]) -> Laid:
@@ -388,7 +385,19 @@ def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
     if missing:
         whole = f", or {kind.arguments[0]}" if kind.arguments[0] not in given else ""
         raise InvalidAnnotationError(f"{kind.name} need {', '.join(missing)}{whole}")
-    keys = [_places(name, columns.pop(name)) for name in outer]
+    keys = []
+    for name in outer:  # the index of the outer item of each row
+        value = columns.pop(name)
+        array = as_array(name, value)
+        numeric = array.dtype.kind in "iuf"
+        items: list[Any] = numbers(name, array).tolist() if numeric else texts(name, value)
+        empty = next((row for row, item in enumerate(items) if item == "" or item != item), None)
+        if empty is not None:
+            raise InvalidAnnotationError(f"row {empty + 1} has no {name}")
+        # Numbers in ascending order, text in order of appearance.
+        distinct = sorted({*items}) if numeric else dict.fromkeys(items)
+        index = {item: place for place, item in enumerate(distinct)}
+        keys.append(np.array([index[item] for item in items], dtype=np.int64))
     sizes = {len(key) for key in keys} | {np.size(as_array(name, columns[name])) for name in kind.required}
     if len(sizes) > 1:
         raise InvalidAnnotationError(f"columns differ in length: {', '.join(map(str, sorted(sizes)))} rows")
@@ -404,20 +413,6 @@ def _nested(kind: Kind, given: Mapping[str, Any]) -> Laid:
         item = np.cumsum(first, dtype=np.int64) - 1
     counts.append(np.bincount(item).astype(np.int64))
     return {name: [list(values)[row] for row in order] for name, values in columns.items()}, tuple(counts)
-
-
-def _places(name: str, value: Any) -> Int:
-    """Index of the outer item of each row: numbers in ascending order, text in order of appearance."""
-    array = as_array(name, value)
-    whole = array.dtype.kind in "iuf"
-    items: Sequence[object] = numbers(name, array).tolist() if whole else texts(name, value)
-    empty = next((row for row, item in enumerate(items) if item == "" or item != item), None)
-    if empty is not None:
-        raise InvalidAnnotationError(f"row {empty + 1} has no {name}")
-    if whole:
-        return np.unique(np.array(items), return_inverse=True)[1].astype(np.int64)
-    known: dict[object, int] = {}
-    return np.array([known.setdefault(item, len(known)) for item in items], dtype=np.int64)
 
 
 def _audio(given: Mapping[str, Any]) -> Annotation:

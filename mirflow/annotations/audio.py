@@ -84,11 +84,6 @@ def unlike(signals: Sequence[Signal], names: Sequence[str]) -> str | None:
     return None
 
 
-def seconds_of(signals: Sequence[Signal]) -> float:
-    """Length of the longest signal in seconds; 0 without signals."""
-    return max((signal.frames / signal.rate for signal in signals), default=0.0)
-
-
 PIECE = 2**18
 """Samples examined at once."""
 

@@ -73,7 +73,7 @@ class TrackMapping(Mapping[str, "xr.Dataset"]):
             raise UnknownNameError("track", track, self.tracks)
         return self._rows[track]
 
-    def _rows_of(self, track: str | slice | Sequence[str] | Column) -> Int:
+    def rows_of(self, track: str | slice | Sequence[str] | Column) -> Int:
         """Positions of one track, several tracks, or a slice of names, including its end."""
         if isinstance(track, slice):
             if track.step is not None:
@@ -84,7 +84,7 @@ class TrackMapping(Mapping[str, "xr.Dataset"]):
         names = [track] if isinstance(track, str) else list(track)
         return np.array([self.row_of(name) for name in names], dtype=np.int64)
 
-    def _positions(self, track: int | slice | Sequence[int] | Int | Bool) -> Int:
+    def positions(self, track: int | slice | Sequence[int] | Int | Bool) -> Int:
         """Convert an array index (numbers, a slice, or a mask) to positions."""
         if not isinstance(track, int | slice):
             track = np.asarray(track)
@@ -178,11 +178,11 @@ class Collection(TrackMapping):
 
     def sel(self, *, track: str | slice | Sequence[str] | Column) -> Collection:
         """Select tracks by name, in the given order; ``slice("a", "c")`` selects from a to c."""
-        return self.isel(track=self._rows_of(track))
+        return self.isel(track=self.rows_of(track))
 
     def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> Collection:
         """Select tracks by position, or by a mask with one value per track."""
-        index = self._positions(track)
+        index = self.positions(track)
         tracks = tuple(self.tracks[row] for row in index)
         metadata = {name: values[index] for name, values in self.metadata.items()}
         originals = {at: self.originals[row] for at, row in enumerate(index.tolist()) if row in self.originals}
@@ -341,12 +341,12 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
     for place, source in enumerate(sources):
         if type(source) is RowSource:
             places.setdefault(id(source.collection), []).append(place)
-    found: list[tuple[Int, Ragged]] = []
-    for own in places.values():
-        chosen = [source for place in own if isinstance(source := sources[place], RowSource)]
+    parts: list[tuple[Int, Ragged]] = []
+    for numbers in places.values():
+        chosen = [source for place in numbers if isinstance(source := sources[place], RowSource)]
         collection = chosen[0].collection
         kind, columns = collection.schema, collection.rows.columns
-        optional = [one.name for one in kind.variables if one.optional and one.name in columns and one.name != "label"]
+        optional = columns.keys() - {*kind.required, "label"}
         if (
             len(kind.dims) < 2
             and kind.name != "audio"
@@ -356,12 +356,12 @@ def read_rows(sources: Sequence[Source]) -> list[tuple[Int, Ragged]]:
             and not any(np.isnan(columns[name]).any() for name in optional)
         ):
             rows = np.array([collection.row_of(source.track) for source in chosen], dtype=np.int64)
-            places_of_rows = np.array(own, dtype=np.int64)
+            places_of_rows = np.array(numbers, dtype=np.int64)
             if ACCOUNT in collection.metadata:
                 silent = collection.metadata[ACCOUNT][rows] == ""
                 rows, places_of_rows = rows[silent], places_of_rows[silent]
-            found.append((places_of_rows, with_used_labels(collection.rows.take(rows))))
-    return found
+            parts.append((places_of_rows, with_used_labels(collection.rows.take(rows))))
+    return parts
 
 
 def _order(tracks: Sequence[str], rows: Ragged) -> str:

@@ -112,27 +112,23 @@ class _Samples:
         """Read samples at an outer product of indices."""
         source, channel, sample = key
         chosen = [self.signals[index] for index in np.atleast_1d(np.arange(len(self.signals))[source])]
-        span, within = _span(sample, self.shape[2])
-        read = np.empty((len(chosen), self.shape[1], span.stop - span.start))
+        # The smallest span of samples that contains all of the key, and their indices in it.
+        within: Place
+        if isinstance(sample, np.ndarray):
+            low = int(sample.min(initial=self.shape[2]))
+            end, within = int(sample.max(initial=low - 1)) + 1, sample - low
+        elif isinstance(sample, slice):
+            places = range(self.shape[2])[sample]
+            low, end = (min(places), max(places) + 1) if places else (0, 0)
+            within = slice(None, None, places.step)
+        else:
+            low = range(self.shape[2])[sample]
+            end, within = low + 1, 0
+        read = np.empty((len(chosen), self.shape[1], end - low))
         for row, signal in zip(read, chosen, strict=True):
-            row[...] = signal.read(span.start, span.stop)
+            row[...] = signal.read(low, end)
         whole: Column = read[:, channel][..., within]
         return whole if isinstance(source, slice | np.ndarray) else whole[0]
-
-
-def _span(key: Place, size: int) -> tuple[slice, Place]:
-    """Smallest slice that contains all samples of a key, and their indices in it."""
-    if isinstance(key, np.ndarray):
-        low = int(key.min(initial=size))
-        return slice(low, int(key.max(initial=low - 1)) + 1), key - low
-    if not isinstance(key, slice):
-        start = range(size)[key]
-        return slice(start, start + 1), 0
-    places = range(size)[key]
-    if not len(places):
-        return slice(0, 0), slice(0, 0)
-    low, high = min(places[0], places[-1]), max(places[0], places[-1])
-    return slice(low, high + 1), slice(None, None, places.step)
 
 
 class _LabelledSignal:
@@ -141,25 +137,11 @@ class _LabelledSignal:
     `amplitude` is floating point, with the dim ``sample`` and optionally ``channel``.
     """
 
-    __slots__ = ("_amplitude", "_rate")
+    __slots__ = ("_amplitude", "channels", "frames", "rate")
 
     def __init__(self, amplitude: xr.Variable, rate: float) -> None:
-        self._amplitude, self._rate = amplitude, rate
-
-    @property
-    def rate(self) -> float:
-        """Sampling rate in Hz."""
-        return self._rate
-
-    @property
-    def channels(self) -> int:
-        """Number of channels."""
-        return int(self._amplitude.sizes.get("channel", 1))
-
-    @property
-    def frames(self) -> int:
-        """Number of samples of each channel."""
-        return int(self._amplitude.sizes["sample"])
+        self._amplitude, self.rate = amplitude, rate
+        self.channels, self.frames = int(amplitude.sizes.get("channel", 1)), int(amplitude.sizes["sample"])
 
     def read(self, start: int, stop: int) -> Float:
         """Read samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
@@ -180,15 +162,6 @@ def _audio_annotation(dataset: xr.Dataset) -> Annotation:
         raise AnnotationError(f"{AMPLITUDE} has the dims {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
     if amplitude.dtype.kind != "f":
         raise AnnotationError(f"invalid dtype {amplitude.dtype} of {AMPLITUDE}: expected floating point, from -1 to 1")
-    rate = _rate(dataset)
-    signals = [_LabelledSignal(amplitude.isel(source=number), rate) for number in range(amplitude.sizes["source"])]
-    labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
-    own = ("kind", RATE, f"{RATE}_units")
-    attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in own}
-    return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=(), attrs=attrs)
-
-
-def _rate(dataset: xr.Dataset) -> float:
     given = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
     try:
         rate = float(given)  # type: ignore[arg-type]  # raises for None, too
@@ -196,4 +169,8 @@ def _rate(dataset: xr.Dataset) -> float:
         rate = 0.0
     if not (np.isfinite(rate) and rate > 0):
         raise AnnotationError(f"invalid rate {given!r}: expected the sampling rate in Hz as attribute {RATE!r}")
-    return rate
+    signals = [_LabelledSignal(amplitude.isel(source=number), rate) for number in range(amplitude.sizes["source"])]
+    labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
+    own = ("kind", RATE, f"{RATE}_units")
+    attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in own}
+    return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=(), attrs=attrs)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
 from ..annotations.collection import Collection, join_rows, read_rows, with_columns
 from ..annotations.schema import Kind, kind_of
@@ -311,7 +310,8 @@ class BlockSide:
         """Seconds from the first to the last time of some sources, or the length of audio; 0 without any."""
         if self.annotations.kind == "audio":
             read = (self.annotations.at(row) if row >= 0 else None for row in self.row[numbers].tolist())
-            lengths = [0.0 if one is None else seconds_of(one.columns["signal"].tolist()) for one in read]
+            signals = [[] if annotation is None else annotation.columns["signal"].tolist() for annotation in read]
+            lengths = [max((one.frames / one.rate for one in sources), default=0.0) for sources in signals]
             return np.array(lengths, dtype=np.float64)
         first, last, _ = self.spans[self.row[numbers]].T
         return np.where(np.isnan(last - first), 0.0, last - first)

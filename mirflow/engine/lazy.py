@@ -73,11 +73,11 @@ class LazyCollection(TrackMapping):
 
     def sel(self, *, track: str | slice | Sequence[str] | Column) -> LazyCollection:
         """The named tracks, in the given order; nothing is read. ``slice("a", "c")``: from a to c."""
-        return self.isel(track=self._rows_of(track))
+        return self.isel(track=self.rows_of(track))
 
     def isel(self, *, track: int | slice | Sequence[int] | Int | Bool) -> LazyCollection:
         """Tracks by position, or those where an array of a value for each track is True; nothing is read."""
-        index = self._positions(track)
+        index = self.positions(track)
         return replace(
             self,
             tracks=tuple(self.tracks[i] for i in index),
