@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -36,28 +35,16 @@ class Signal(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class HeldSignal:
-    """A signal in memory."""
+    """A signal in memory: `amplitude` is float (channels, frames), `rate` in Hz."""
 
-    amplitude: Float
-    """float (channels, frames)"""
-    rate: float
-    """Hz."""
+    __slots__ = ("amplitude", "channels", "frames", "rate")
 
-    def __post_init__(self) -> None:
-        if self.amplitude.ndim != 2:
-            raise AnnotationError(f"invalid signal of {self.amplitude.ndim} dims: expected channels and samples")
-
-    @property
-    def channels(self) -> int:
-        """Number of channels."""
-        return int(self.amplitude.shape[0])
-
-    @property
-    def frames(self) -> int:
-        """Number of samples of each channel."""
-        return int(self.amplitude.shape[1])
+    def __init__(self, amplitude: Float, rate: float) -> None:
+        if amplitude.ndim != 2:
+            raise AnnotationError(f"invalid signal of {amplitude.ndim} dims: expected channels and samples")
+        self.amplitude, self.rate = amplitude, rate
+        self.channels, self.frames = amplitude.shape
 
     def read(self, start: int, stop: int) -> Float:
         """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""

@@ -63,14 +63,40 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
 
 
 def from_dataset(dataset: xr.Dataset) -> Annotation:
-    """Convert a labelled dataset to plain columns."""
+    """Convert a labelled dataset of a reader or of the user to plain columns.
+
+    Audio has a floating point ``amplitude`` over ``source``, ``sample`` and optionally ``channel``, the attribute
+    ``rate`` in Hz, and optionally names of the sources as coordinate ``source``.
+    """
     if not hasattr(dataset, "data_vars"):
         raise AnnotationError(f"not an annotation: {type(dataset).__name__}; mirflow.annotation makes one")
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: unknown kind {name!r}: choose from {', '.join(KINDS)}")
     if name == "audio":
-        return _audio_annotation(dataset)
+        if AMPLITUDE not in dataset.data_vars:
+            raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")
+        amplitude = dataset[AMPLITUDE].variable
+        if not {"source", "sample"} <= set(amplitude.dims) <= set(DIMS):
+            raise AnnotationError(
+                f"{AMPLITUDE} has the dims {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}"
+            )
+        if amplitude.dtype.kind != "f":
+            raise AnnotationError(
+                f"invalid dtype {amplitude.dtype} of {AMPLITUDE}: expected floating point, from -1 to 1"
+            )
+        given = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
+        try:
+            rate = float(given)  # type: ignore[arg-type]  # raises for None, too
+        except (TypeError, ValueError):
+            rate = 0.0
+        if not (np.isfinite(rate) and rate > 0):
+            raise AnnotationError(f"invalid rate {given!r}: expected the sampling rate in Hz as attribute {RATE!r}")
+        signals = [_LabelledSignal(amplitude.isel(source=number), rate) for number in range(amplitude.sizes["source"])]
+        labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
+        known = ("kind", RATE, f"{RATE}_units")
+        attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in known}
+        return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=(), attrs=attrs)
     kind = KINDS[name]
     sizes = [f"{dim}_size" for dim in kind.dims[1:]]
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
@@ -147,30 +173,3 @@ class _LabelledSignal:
         """Read samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         piece = self._amplitude.isel(sample=slice(start, stop)).transpose(..., "sample")
         return np.ascontiguousarray(np.atleast_2d(piece.to_numpy()), dtype=np.float64)
-
-
-def _audio_annotation(dataset: xr.Dataset) -> Annotation:
-    """Convert a dataset of a reader or of the user to signals.
-
-    It has a floating point ``amplitude`` over ``source``, ``sample`` and optionally ``channel``, the attribute ``rate``
-    in Hz, and optionally names of the sources as coordinate ``source``.
-    """
-    if AMPLITUDE not in dataset.data_vars:
-        raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")
-    amplitude = dataset[AMPLITUDE].variable
-    if not {"source", "sample"} <= set(amplitude.dims) <= set(DIMS):
-        raise AnnotationError(f"{AMPLITUDE} has the dims {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
-    if amplitude.dtype.kind != "f":
-        raise AnnotationError(f"invalid dtype {amplitude.dtype} of {AMPLITUDE}: expected floating point, from -1 to 1")
-    given = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
-    try:
-        rate = float(given)  # type: ignore[arg-type]  # raises for None, too
-    except (TypeError, ValueError):
-        rate = 0.0
-    if not (np.isfinite(rate) and rate > 0):
-        raise AnnotationError(f"invalid rate {given!r}: expected the sampling rate in Hz as attribute {RATE!r}")
-    signals = [_LabelledSignal(amplitude.isel(source=number), rate) for number in range(amplitude.sizes["source"])]
-    labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
-    own = ("kind", RATE, f"{RATE}_units")
-    attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in own}
-    return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=(), attrs=attrs)

@@ -34,15 +34,6 @@ class Finding:
         return self.message.format(**values)
 
 
-def _times(rows: Ragged) -> list[Float]:
-    return [rows.columns[name] for name in TIMES if name in rows.columns]
-
-
-def _any(rows: Ragged, test: Callable[[Float], Bool]) -> Bool:
-    """Mask of items with any time that passes a test."""
-    return np.asarray(np.logical_or.reduce([test(time) for time in _times(rows)]))
-
-
 def _after_previous(
     rows: Ragged, compare: Callable[[Float, Float], Bool], previous: str = "", current: str = ""
 ) -> Bool:
@@ -58,61 +49,62 @@ def _after_previous(
 def _ends(rows: Ragged, compare: Callable[[Float, Float], Bool]) -> Bool:
     """Mask of items whose end compares true with their start; False if the end is unknown, as in lines of lyrics."""
     if "end" not in rows.columns or "start" not in rows.columns:
-        return np.zeros(len(_times(rows)[0]), dtype=np.bool_)
+        return np.zeros(int(rows.counts[-1].sum()), dtype=np.bool_)
     return compare(rows.columns["end"], rows.columns["start"])
 
 
 _INTERVAL = "{start} to {end} s"
 _LATE = f"time is not in seconds (beyond {LATEST:g}):"
-# Rule -> name of its violation, test, and messages for intervals and for events.
-_RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = MappingProxyType(
+# Rule -> name of its violation, test, and messages for intervals and for events. Tests get rows and all their times,
+# float64 (columns, items), and return a mask of items, or one of times.
+_RULES: MappingProxyType[str, tuple[str, Callable[[Ragged, Float], Bool], str, str]] = MappingProxyType(
     {
         "finite": (
             "not_finite",
-            lambda rows: _any(rows, lambda time: ~np.isfinite(time)),
+            lambda rows, times: ~np.isfinite(times),
             f"time is not finite: {_INTERVAL}",
             "time is not finite: {time}",
         ),
         "in_seconds": (
             "too_late",
-            lambda rows: _any(rows, lambda time: np.isfinite(time) & (np.abs(time) > LATEST)),
+            lambda rows, times: np.isfinite(times) & (np.abs(times) > LATEST),
             f"{_LATE} {{start}} to {{end}}",
             f"{_LATE} {{time}}",
         ),
         "not_negative": (
             "negative",
-            lambda rows: _any(rows, lambda time: time < 0),
+            lambda rows, times: times < 0,
             f"time is negative: {_INTERVAL}",
             "time is negative: {time} s",
         ),
         "not_reversed": (
             "reversed",
-            lambda rows: _ends(rows, np.less),
+            lambda rows, times: _ends(rows, np.less),
             f"interval ends before it starts: {_INTERVAL}",
             "",
         ),
-        "positive": ("zero_length", lambda rows: _ends(rows, np.equal), "interval has no length: {start} s", ""),
+        "positive": ("zero_length", lambda rows, times: _ends(rows, np.equal), "interval has no length: {start} s", ""),
         "sorted": (
             "unsorted",
-            lambda rows: _after_previous(rows, np.greater),
+            lambda rows, times: _after_previous(rows, np.greater),
             "starts at {start} s, before the row above it ({previous_start} s)",
             "is at {time} s, before the row above it ({previous_time} s)",
         ),
         "distinct": (
             "duplicate",
-            lambda rows: _after_previous(rows, np.equal),
+            lambda rows, times: _after_previous(rows, np.equal),
             "",
             "the same time as the row above it: {time} s",
         ),
         "no_overlap": (
             "overlap",
-            lambda rows: _after_previous(rows, np.greater, "end", "start") & ~_after_previous(rows, np.greater),
+            lambda rows, times: _after_previous(rows, np.greater, "end", "start") & ~_after_previous(rows, np.greater),
             "overlaps the row above it: {start} s is before {previous_end} s",
             "",
         ),
         "no_gap": (
             "gap",
-            lambda rows: _after_previous(rows, np.less, "end", "start"),
+            lambda rows, times: _after_previous(rows, np.less, "end", "start"),
             "a gap before this row: {previous_end} to {start} s",
             "",
         ),
@@ -127,12 +119,13 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
     ``overlap`` and ``gap``.
     """
     findings: dict[str, Finding] = {}
-    times = _times(rows)
-    if not times or not len(times[0]):
+    times = np.array([rows.columns[name] for name in TIMES if name in rows.columns])
+    if not times.size:
         return findings
     for rule in kind.rules:
         name, test, interval_message, event_message = _RULES[rule]
-        items = np.asarray(test(rows))
+        mask = test(rows, times)
+        items = np.asarray(mask.any(axis=0)) if mask.ndim == 2 else mask
         if items.any():
             message = interval_message if "start" in rows.columns else event_message
             if kind.name == "notes":

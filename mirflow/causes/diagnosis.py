@@ -285,7 +285,7 @@ def _read_cell(board: Board, system: int, track: int, read: Read, low: Sequence[
         return None, _UNREAD
     frames = FRAMES if reference.kind in ("series", "multipitch") else ITEMS
     least = 1 if board.judge.task in SINGLE else frames
-    sizes = _size(reference), _size(estimate)
+    sizes = [max([len(side), *map(len, side.columns.values())]) for side in (reference, estimate)]
     if min(sizes) < least:
         return None, _UNREAD
     around = [*range(track - _NEIGHBOURS, track + _NEIGHBOURS + 1), *low[:_EXCHANGED]]
@@ -320,11 +320,6 @@ def _confirm(
     for cell, some, values in zip(made, options, _try(board.judge, made, options), strict=True):
         _settle(cell, some, values)
     return made
-
-
-def _size(annotation: Annotation) -> int:
-    """Number of items."""
-    return max([len(annotation), *(len(column) for column in annotation.columns.values())])
 
 
 def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
@@ -436,49 +431,45 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
     return True
 
 
-Steps = Sequence[tuple[Cell, int]]
-"""Steps of cells."""
+Step = tuple[Cell, Correction, float, float]
+"""A change of a cell, with the scores before and after it."""
 
 
-def _alike_steps(every: Steps, places: Iterable[int]) -> list[list[int]]:
+def _alike_steps(every: Sequence[Step], places: Iterable[int]) -> list[list[int]]:
     """Places of steps by the same change, the most frequent first."""
     groups: list[list[int]] = []
     for place in places:
-        cell, step = every[place]
-        change = cell.steps[step][0]
-        for group in groups:
-            head, at = every[group[0]]
-            if change.alike(head.steps[at][0], cell.pair.kind):
-                group.append(place)
-                break
-        else:
+        cell, change, *_ = every[place]
+        group = next((group for group in groups if change.alike(every[group[0]][1], cell.pair.kind)), None)
+        if group is None:
             groups.append([place])
+        else:
+            group.append(place)
     return sorted(groups, key=len, reverse=True)
 
 
-def _middle(every: Steps, group: Sequence[int]) -> tuple[Correction, float, float]:
+def _middle(every: Sequence[Step], group: Sequence[int]) -> tuple[Correction, float, float]:
     """The change of a group by the median amount, and the mean scores before and after."""
-    steps = [every[place][0].steps[every[place][1]] for place in group]
-    amounts = sorted(step[0].amount for step in steps)
-    change = replace(steps[0][0], amount=amounts[len(amounts) // 2])
+    _, changes, before, after = zip(*(every[place] for place in group), strict=True)
+    amounts = sorted(change.amount for change in changes)
+    change = replace(changes[0], amount=amounts[len(amounts) // 2])
     if change.cause == "part" and amounts[-1] - amounts[0] > 1:  # each track has another length
         change = replace(change, amount=np.nan)
-    return change, float(np.mean([step[1] for step in steps])), float(np.mean([step[2] for step in steps]))
+    return change, float(np.mean(before)), float(np.mean(after))
 
 
-def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None = None) -> list[Cause]:
+def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None) -> list[Cause]:
     """Join causes: first of tracks, then of systems; what remains are those of cells.
 
     `low` are the numbers of low cells of systems, of which `cells` are the lowest; None: all.
     """
     if not any(cell.steps for cell in cells):
         return []
-    systems_of = {
-        track: sum(track in own for own in board.estimates.values()) for track in {cell.track for cell in cells}
-    }
+    tracks_of_cells = {cell.track for cell in cells}
+    systems_of = {track: sum(track in estimates for estimates in board.estimates.values()) for track in tracks_of_cells}
     metric = str(board.judge.measure)
     made: list[Cause] = []
-    every = [(cell, step) for cell in cells for step in range(len(cell.steps))]
+    every = [(cell, *step) for cell in cells for step in cell.steps]
     left = set(range(len(every)))
 
     weak = {place for place in left if every[place][0].weak}
@@ -486,8 +477,8 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
     for track, count in systems_of.items():
         for group in _alike_steps(every, sorted(place for place in left if every[place][0].track == track)):
             names = {every[place][0].system for place in group}
-            results = [every[place][0].steps[every[place][1]][2] for place in group]
-            few = weak & set(group) and (len(names) < MANY or np.median(results) < SHARED_RESULT)
+            results = np.median([every[place][3] for place in group])
+            few = weak & set(group) and (len(names) < MANY or results < SHARED_RESULT)
             if len(names) >= max(2, MOST * count) and not few:
                 shared.append((group, track, count))
     if len(shared) < max(MANY, MOST * len(board.tracks)):  # otherwise it is all systems that have the cause
@@ -527,8 +518,7 @@ def _findings(board: Board, cells: Sequence[Cell], low: Mapping[str, int] | None
                 made.append(Cause(board.evaluation, ALL, system, change, metric, score, would_be, *counted))
                 left -= set(group)
     for place in sorted(left - weak):
-        cell, step = every[place]
-        change, score, would_be = cell.steps[step]
+        cell, change, score, would_be = every[place]
         # One key or tempo alone is made right by some transformation.
         if not (TRANSFORMATIONS[change.cause].shared or board.judge.task in ("key", "tempo")):
             counted = 1, systems_of[cell.track], 1, 1, False, (cell.system,)

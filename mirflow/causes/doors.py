@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from ..errors import AnnotationError, counted
 from ..metrics.base import Grid
 from ..metrics.measures import Measure
 from ..pipeline.plan import EvaluationPlan
-from ..store.cells import Cells, GroupContent
+from ..store.cells import Cells, GroupContent, with_measures
+from ..store.format import dense_cells
 from .diagnosis import ALL, LOW, Board, Cause, Diagnosis, Judge, find_causes
 from .transformations import REFERENCE, TRANSFORMATIONS
 
@@ -122,44 +124,27 @@ def causes_of_run(
     budget = max(FREE, len(sets) * FREE / 3) + sum(count for _, _, count in evaluations) / SCORED
     every: list[Diagnosis] = []
     for number, (plan, content) in enumerate(sets):
-        board = _board_of_content(plan, content)
-        if board is not None:
-            share = budget / (len(sets) - number)
-            every.append(find_causes(board, Reader(), budget=None if everything else share))
-            budget -= min(share, every[-1].looked)
+        judge = Judge.of(plan.task, plan.convention, None, plan.grid, plan.classes, content.measures)
+        if judge is None:
+            continue
+        step = max(1, -(-len(plan.systems) * len(plan.tracks) // MOST_SCORES))
+        tracks, cells = plan.tracks[::step], with_measures(content.cells, (str(judge.measure),))
+        some = replace(content, systems=plan.systems, tracks=tracks, cells=cells)
+        score = dense_cells(some, ["score"])["score"][..., 0]
+        if not (score < 1 - LOW / 2).any():
+            continue
+        references = {
+            track: files[0].source for track, files in zip(plan.tracks, plan.references, strict=True) if files
+        }
+        places = {name: place for place, name in enumerate(plan.tracks)}
+        rows = zip(plan.systems, plan.estimates, strict=True)
+        estimates = {system: _Estimates(plan.tracks, sources, places) for system, sources in rows}
+        board = Board(content.name, judge, tracks, plan.systems, references, estimates, score)
+        share = budget / (len(sets) - number)
+        every.append(find_causes(board, Reader(), budget=None if everything else share))
+        budget -= min(share, every[-1].looked)
     findings = [finding for diagnosis in every for finding in diagnosis.findings]
     return Diagnosis(findings, sum(one.looked for one in every), sum(one.left for one in every))
-
-
-def _board_of_content(plan: EvaluationPlan, content: GroupContent) -> Board | None:
-    """What a run has scored, without reading annotations; None if no score is low."""
-    judge = Judge.of(plan.task, plan.convention, None, plan.grid, plan.classes, content.measures)
-    if judge is None:
-        return None
-    measure = content.measures.index(str(judge.measure))
-    step = max(1, -(-len(plan.systems) * len(plan.tracks) // MOST_SCORES))
-    tracks = plan.tracks[::step]
-    rows = {name: row for row, name in enumerate(plan.systems)}
-    columns = {name: column for column, name in enumerate(tracks)}
-    score = np.full((len(rows), len(columns)), np.nan)
-    for system, results in content.stored.items():
-        if system in rows and str(judge.measure) in results.measures:
-            values = results.read("score", [system], [results.measures.index(str(judge.measure))])[0, :, 0]
-            held = [(columns[track], place) for place, track in enumerate(results.tracks) if track in columns]
-            score[rows[system], [column for column, _ in held]] = values[[place for _, place in held]]
-    for system, track, value in zip(
-        content.cells.system, content.cells.track, content.cells.score[:, measure].tolist(), strict=True
-    ):
-        if system in rows and track in columns:
-            score[rows[system], columns[track]] = value
-    if not (score < 1 - LOW / 2).any():
-        return None
-    references = {track: own[0].source for track, own in zip(plan.tracks, plan.references, strict=True) if own}
-    places = {name: place for place, name in enumerate(plan.tracks)}
-    estimates = {
-        system: _Estimates(plan.tracks, row, places) for system, row in zip(plan.systems, plan.estimates, strict=True)
-    }
-    return Board(content.name, judge, tracks, plan.systems, references, estimates, score)
 
 
 class _Estimates(Mapping[str, Source]):

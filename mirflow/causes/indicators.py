@@ -164,27 +164,22 @@ def indicator(annotation: Annotation, task: str, hop: float, bins: int) -> Float
         for edge, sign in zip(edges, (1.0, -1.0), strict=True):
             np.add.at(made, (root_index[good], edge[good]), sign)
         made = np.minimum(np.cumsum(made, axis=1), 1.0)
-        return _centred(made)
-    times = columns[next(name for name in ("time", "onset", "start") if name in columns)]
-    pitch = pitches(annotation) if len(made) == 12 else np.zeros(len(times))
-    if kind == "multipitch":
-        times = np.repeat(times, annotation.inner_counts[0])
-    good = np.isfinite(times) & np.isfinite(pitch) & (times >= 0) & (times < bins * hop - hop)
-    rows = np.round(pitch[good]).astype(np.int64) % 12 if len(made) == 12 else np.zeros(good.sum(), dtype=np.int64)
-    places = (times[good] / hop).astype(np.int64)
-    made[rows, places] = 1.0
-    # Events that are near each other should meet, and boundaries of sections from farther away.
-    for _ in range(0 if kind in ("series", "multipitch") else 3 if task in ("segment", "hierarchy") else 1):
-        made[:, 1:] = np.maximum(made[:, 1:], 0.6 * made[:, :-1])
-        made[:, :-1] = np.maximum(made[:, :-1], 0.6 * made[:, 1:])
-    return _centred(made)
-
-
-def _centred(made: Float) -> Float:
+    else:
+        times = columns[next(name for name in ("time", "onset", "start") if name in columns)]
+        pitch = pitches(annotation) if len(made) == 12 else np.zeros(len(times))
+        if kind == "multipitch":
+            times = np.repeat(times, annotation.inner_counts[0])
+        good = np.isfinite(times) & np.isfinite(pitch) & (times >= 0) & (times < bins * hop - hop)
+        rows = np.round(pitch[good]).astype(np.int64) % 12 if len(made) == 12 else np.zeros(good.sum(), dtype=np.int64)
+        made[rows, (times[good] / hop).astype(np.int64)] = 1.0
+        # Events that are near each other should meet, and boundaries of sections from farther away.
+        for _ in range(0 if kind in ("series", "multipitch") else 3 if task in ("segment", "hierarchy") else 1):
+            made[:, 1:] = np.maximum(made[:, 1:], 0.6 * made[:, :-1])
+            made[:, :-1] = np.maximum(made[:, :-1], 0.6 * made[:, 1:])
     return np.asarray(made - made.mean(axis=1, keepdims=True))
 
 
-def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count: int = 3) -> list[float]:
+def likely_shifts(reference: Annotation, estimate: Annotation, task: str) -> list[float]:
     """Seconds to add to an estimate so that it fits best: the highest peaks of a correlation, made exact by matches."""
     ends = [last_time(side) for side in (reference, estimate)]
     if not all(np.isfinite(ends)) or max(ends) <= 0:
@@ -201,7 +196,7 @@ def likely_shifts(reference: Annotation, estimate: Annotation, task: str, count:
     values = values[lags]
     shifts: list[float] = []
     apart = max(1, round(0.15 / hop))
-    for _ in range(count):
+    for _ in range(3):
         top = int(np.argmax(values))
         if not np.isfinite(values[top]) or values[top] <= 0:
             break

@@ -57,7 +57,13 @@ class Correction:
 
     def apply(self, pair: LowPair) -> LowPair:
         """The pair after the change."""
-        return TRANSFORMATIONS[self.cause].apply(pair, self)
+        transformation = TRANSFORMATIONS[self.cause]
+        if transformation.on_pair is not None:
+            return transformation.on_pair(pair, self)
+        assert transformation.on_side is not None
+        if self.side == REFERENCE:
+            return replace(pair, reference=transformation.on_side(pair.reference, self, pair))
+        return replace(pair, estimate=transformation.on_side(pair.estimate, self, pair))
 
     def alike(self, other: Correction, kind: str) -> bool:
         """Whether another change of annotations of a kind is the same, as far as the cause goes."""
@@ -105,10 +111,12 @@ class Transformation:
     """Whether it makes sense for a task and a kind."""
     search: Search
     """Changes of the pair that are likely, the likeliest first."""
-    apply: Callable[[LowPair, Correction], LowPair]
     sentence: str
     several: str
     """What several sides with the cause are."""
+    on_side: Callable[[Annotation, Correction, LowPair], Annotation] | None = None
+    """Makes the changed side of a pair; None where `on_pair` makes the pair."""
+    on_pair: Callable[[LowPair, Correction], LowPair] | None = None
     undo: Callable[[float], float] | None = None
     """The amount of the other side; None if only this side can be changed."""
     near: float = 0.0
@@ -146,23 +154,12 @@ def _timed(task: str, kind: str) -> bool:
     return kind in ("events", "intervals", "notes", "hits", "pedals", "series", "multipitch", "hierarchy")
 
 
-def _on_side(
-    function: Callable[[Annotation, Correction, LowPair], Annotation],
-) -> Callable[[LowPair, Correction], LowPair]:
-    def apply(pair: LowPair, change: Correction) -> LowPair:
-        if change.side == REFERENCE:
-            return replace(pair, reference=function(pair.reference, change, pair))
-        return replace(pair, estimate=function(pair.estimate, change, pair))
-
-    return apply
-
-
 @_declare(
     "pitch_unit",
     unit="",
     limits="MIDI numbers, cents above 10 Hz or C-1, log2 of Hz, semitones above 440 Hz",
     fits=lambda task, kind: kind in _PITCHED,
-    apply=_on_side(lambda side, change, pair: indicators.in_hertz(side, change.unit)),
+    on_side=lambda side, change, pair: indicators.in_hertz(side, change.unit),
     sentence="the pitches of the {who} are in {unit}, not in Hz",
     several="in another unit of pitch",
     option=lambda change: {"pitch_unit": "MIDI"} if change.unit == "MIDI" else {},
@@ -185,7 +182,7 @@ def _pitch_units(pair: LowPair) -> Iterator[Correction]:
     unit="",
     limits="(start, duration) for (start, end) and the reverse; time and pitch, or pitch and velocity swapped",
     fits=lambda task, kind: kind in (*_LASTING, "series"),
-    apply=_on_side(lambda side, change, pair: _reordered(side, change.unit)),
+    on_side=lambda side, change, pair: _reordered(side, change.unit),
     sentence="the columns of the {who} are in another order: {unit}",
     several="with their columns in another order",
     option=lambda change: {},
@@ -227,7 +224,7 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
     unit="",
     limits="case, blanks, quotes, hyphens, encoding; symbols such as Cm for C:min",
     fits=lambda task, kind: "label" in {one.name for one in KINDS[kind].variables},
-    apply=_on_side(lambda side, change, pair: _respelled(side, change.unit, pair)),
+    on_side=lambda side, change, pair: _respelled(side, change.unit, pair),
     sentence="the labels of the {who} are spelled otherwise: {unit}",
     several="with other spellings of labels",
     option=lambda change: {"notation": "leadsheet"} if change.unit.startswith("lead") else {},
@@ -275,25 +272,15 @@ def _plain(label: str) -> str:
     return " ".join(re.sub(r"^['\"]|['\"]$|(?<=\w)[-_](?=\w)", " ", ungarbled(normal_form(label)).casefold()).split())
 
 
-_RATIOS = {
-    "milliseconds": 1e-3,
-    "samples at 44100 Hz": 1 / 44100,
-    "samples at 48000 Hz": 1 / 48000,
-    "samples at 22050 Hz": 1 / 22050,
-    "samples at 16000 Hz": 1 / 16000,
-    "frames of 10 ms": 0.01,
-    "frames of 20 ms": 0.02,
-    "frames of 50 ms": 0.05,
-    "frames of 100 ms": 0.1,
-    "frames of 512 at 44100 Hz": 512 / 44100,
-    "frames of 256 at 44100 Hz": 256 / 44100,
-    "frames of 1024 at 44100 Hz": 1024 / 44100,
-    "frames of 512 at 22050 Hz": 512 / 22050,
-    "minutes": 60.0,
-    "a rate of 48000 Hz for 44100 Hz": 44100 / 48000,
-    "a rate of 44100 Hz for 48000 Hz": 48000 / 44100,
+_FRAMES = (0.01, 0.02, 0.05, 0.1, 512 / 44100, 256 / 44100, 1024 / 44100, 512 / 22050)
+_TIME_UNITS = {
+    "ms": 1e-3,
+    **{f"samples@{rate}": 1 / rate for rate in (44100, 48000, 22050, 16000)},
+    **{f"frames@{hop:.10g}": hop for hop in _FRAMES},
 }
-"""What numbers of times may be, and their factors to seconds."""
+"""What numbers of times may be, as the option of reading has it, and their factors to seconds."""
+_RATIOS = (*_TIME_UNITS.values(), 60.0, 44100 / 48000, 48000 / 44100)
+"""These, minutes, and times by the other usual rate."""
 
 
 @_declare(
@@ -301,12 +288,14 @@ _RATIOS = {
     unit="factor",
     limits="milliseconds, samples and frames at the usual rates, minutes, 44100 for 48000 Hz; any factor near 1",
     fits=_timed,
-    apply=_on_side(lambda side, change, pair: retime(side, change.amount, 0.0)),
+    on_side=lambda side, change, pair: retime(side, change.amount, 0.0),
     sentence="the times of the {who} have to be multiplied by {amount:.6g}",
     several="in another unit of time",
     undo=lambda amount: 1 / amount,
     near=0.01,
-    option=lambda change: _time_option(change.amount),
+    option=lambda change: next(
+        ({"time_unit": unit} for unit, ratio in _TIME_UNITS.items() if abs(change.amount / ratio - 1) < 0.005), {}
+    ),
     first=True,
 )
 def _time_scales(pair: LowPair) -> Iterator[Correction]:
@@ -319,7 +308,7 @@ def _time_scales(pair: LowPair) -> Iterator[Correction]:
         return
     wanted = ends[0] / ends[1]
     lengths = np.log(np.maximum([ends[0] - other[0], ends[1] - own[0]], 1e-9))
-    for factor in (*_RATIOS.values(), *(1 / ratio for ratio in _RATIOS.values())):
+    for factor in (*_RATIOS, *(1 / ratio for ratio in _RATIOS)):
         if min(abs(np.log(wanted / factor)), abs(lengths[0] - lengths[1] - np.log(factor))) < 0.3:
             yield Correction("time_scale", ESTIMATE, factor, "factor")
     starts = {(ends[0] - other[0]) / max(1e-9, ends[1] - own[0]), wanted, (other[-1] - other[0]) / (own[-1] - own[0])}
@@ -328,18 +317,6 @@ def _time_scales(pair: LowPair) -> Iterator[Correction]:
             exact, shift = indicators.refine_scale(other, own, factor, begin)
             if 0.5 < exact < 2 and abs(exact - 1) > 0.004 and abs(shift) <= indicators.LONGEST_SHIFT:
                 yield Correction("time_scale", ESTIMATE, float(f"{exact:.6g}"), "factor")
-
-
-def _time_option(factor: float) -> dict[str, str | float]:
-    for name, ratio in _RATIOS.items():
-        if abs(factor / ratio - 1) < 0.005:
-            if name.startswith("milli"):
-                return {"time_unit": "ms"}
-            if name.startswith("samples"):
-                return {"time_unit": f"samples@{name.split()[2]}"}
-            if name.startswith("frames"):
-                return {"time_unit": f"frames@{ratio:.10g}"}
-    return {}
 
 
 PERIODIC = ("beat", "downbeat")
@@ -351,7 +328,7 @@ _LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3, 4.0, 0.25)
     unit="factor",
     limits="2, 3, 4, 1/2, 1/3, 1/4, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
     fits=lambda task, kind: task in ("beat", "downbeat", "tempo"),
-    apply=_on_side(lambda side, change, pair: _at_level(side, change)),
+    on_side=lambda side, change, pair: _at_level(side, change),
     sentence="the {who} is on another metrical level: right are {amount:.3g} times as many, {unit}",
     several="on another metrical level",
     near=0.01,
@@ -403,7 +380,7 @@ def _at_level(side: Annotation, change: Correction) -> Annotation:
     unit="s",
     limits="within 30 s",
     fits=_timed,
-    apply=_on_side(lambda side, change, pair: retime(side, 1.0, change.amount)),
+    on_side=lambda side, change, pair: retime(side, 1.0, change.amount),
     sentence="the {who} is {size:.3g} s {way}",
     several="displaced",
     undo=lambda amount: -amount,
@@ -429,7 +406,7 @@ def _displacements(pair: LowPair) -> Iterator[Correction]:
     unit="semitones",
     limits="from 20 to 70 cents",
     fits=lambda task, kind: kind in _PITCHED,
-    apply=_on_side(lambda side, change, pair: transpose(side, change.amount, pair.task)),
+    on_side=lambda side, change, pair: transpose(side, change.amount, pair.task),
     sentence="the {who} is tuned {size:.2f} semitones {way}",
     several="tuned apart",
     undo=lambda amount: -amount,
@@ -455,7 +432,7 @@ def _tunings(pair: LowPair) -> Iterator[Correction]:
     unit="semitones",
     limits="whole semitones: 11 of chords and keys, within two octaves of pitches",
     fits=lambda task, kind: task in _CHORDS_AND_KEYS or kind in (*_PITCHED, "patterns"),
-    apply=_on_side(lambda side, change, pair: transpose(side, change.amount, pair.task)),
+    on_side=lambda side, change, pair: transpose(side, change.amount, pair.task),
     sentence="the {who} is {size:.0f} semitone{plural} {way}",
     several="transposed",
     undo=lambda amount: -amount,
@@ -486,7 +463,7 @@ def _transpositions(pair: LowPair) -> Iterator[Correction]:
     unit="s",
     limits="one side has less than four fifths of the other",
     fits=lambda task, kind: _timed(task, kind) and kind != "hierarchy",
-    apply=lambda pair, change: replace(
+    on_pair=lambda pair, change: replace(
         pair, reference=cut_at(pair.reference, change.amount), estimate=cut_at(pair.estimate, change.amount)
     ),
     sentence="the {who} has only the first {amount:.3g} s",
@@ -505,8 +482,8 @@ def _parts(pair: LowPair) -> Iterator[Correction]:
     "other_track",
     unit="",
     limits="the references of the tracks nearby and of those that end at the same time",
-    fits=lambda task, kind: _timed(task, kind),
-    apply=lambda pair, change: replace(pair, reference=pair.others[change.unit]),
+    fits=_timed,
+    on_pair=lambda pair, change: replace(pair, reference=pair.others[change.unit]),
     sentence="the {who} is that of track {unit!r}",
     several="of other tracks",
     result=0.8,
@@ -526,7 +503,7 @@ def _other_tracks(pair: LowPair) -> Iterator[Correction]:
     limits="whole systems",
     # Grades and rankings, say, are no sides of one kind.
     fits=lambda task, kind: kind not in ("audio", "ranking", "following"),
-    apply=lambda pair, change: replace(pair, reference=pair.estimate, estimate=pair.reference),
+    on_pair=lambda pair, change: replace(pair, reference=pair.estimate, estimate=pair.reference),
     sentence="the {who} and the other side are exchanged",
     several="exchanged with the other side",
     shared=True,
@@ -541,7 +518,12 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
     unit="",
     limits="whole systems",
     fits=lambda task, kind: task == "retrieval",
-    apply=_on_side(lambda side, change, pair: _backwards(side)),
+    on_side=lambda side, change, pair: replace(
+        side,
+        columns={name: column[::-1] * (-1 if name == "value" else 1) for name, column in side.columns.items()},
+        labels=list(side.labels or ())[::-1],
+        lines=None,
+    ),
     sentence="the {who} ranks the items the other way round, as by distances",
     several="with distances in place of scores",
     shared=True,
@@ -549,11 +531,6 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
 def _distances(pair: LowPair) -> Iterator[Correction]:
     """Scores are distances, of which the smallest is the best."""
     yield Correction("order", ESTIMATE, float("nan"), "")
-
-
-def _backwards(ranking: Annotation) -> Annotation:
-    columns = {name: -column[::-1] if name == "value" else column[::-1] for name, column in ranking.columns.items()}
-    return replace(ranking, columns=columns, labels=list(ranking.labels or ())[::-1], lines=None)
 
 
 def fitting(task: str, kind: str) -> Sequence[Transformation]:
