@@ -136,18 +136,6 @@ _MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 del annotations  # of __future__, in place of the package
 
 
-def _register_accessors() -> None:
-    """Give xarray's datasets and trees the accessor ``.mirflow``: now, or as soon as xarray has been imported.
-    Importing xarray takes forty times as long as importing mirflow. Its entry points cannot be used: those of backends
-    are loaded only when an engine has to be guessed, and never for a dataset that is made in memory."""
-    if "xarray" in _sys.modules:
-        _register()
-        return
-    # Where mirflow is imported a second time, its first import may wait still: the two would ask each other for ever.
-    _sys.meta_path[:] = [finder for finder in _sys.meta_path if type(finder).__name__ != "_AfterXarray"]
-    _sys.meta_path.insert(0, _AfterXarray())
-
-
 class _AfterXarray:
     """A finder that registers the accessors once xarray has been imported, and then removes itself."""
 
@@ -187,7 +175,15 @@ def _register() -> None:
         register("mirflow")(make)
 
 
-_register_accessors()
+# Datasets and trees get the accessor ``.mirflow`` now, or as soon as xarray has been imported, which takes forty times
+# as long as importing mirflow. Entry points of xarray cannot be used: those of backends are loaded only when an engine
+# has to be guessed, and never for a dataset that is made in memory.
+if "xarray" in _sys.modules:
+    _register()
+else:
+    # Where mirflow is imported a second time, its first import may wait still: the two would ask each other for ever.
+    _sys.meta_path[:] = [finder for finder in _sys.meta_path if type(finder).__name__ != "_AfterXarray"]
+    _sys.meta_path.insert(0, _AfterXarray())
 
 
 if not TYPE_CHECKING:  # so that a type checker finds names that are not there

@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -176,26 +177,19 @@ class AnnotationError(MirflowError, ValueError):
     """
 
     def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
-        self.message = message
+        # A message is for people, in one line of a terminal or a cell of a store, whatever a file holds.
+        self.message = "\n".join(map(_shortened, message.split("\n")))
         self.path = None if path is None else str(path)
         self.line = line
-        super().__init__(self._located())
-
-    def _located(self) -> str:
-        # A message is for people, in one line of a terminal or a cell of a store, whatever a file holds.
-        self.message = "\n".join(map(_shortened, self.message.split("\n")))
         if self.path is None:
-            return self.message if self.line is None else f"line {self.line}: {self.message}"
-        shown = _shortened(self.path.encode("utf-8", "backslashreplace").decode())  # a path may hold lone surrogates
-        return f"{place_of(shown, self.line)}: {self.message}"
+            where = "" if line is None else f"line {line}: "
+        else:  # a path may hold lone surrogates
+            where = f"{place_of(_shortened(self.path.encode('utf-8', 'backslashreplace').decode()), line)}: "
+        super().__init__(f"{where}{self.message}")
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default reduction calls the class with `args`, which would lose the keywords on the way from a worker.
-        return _rebuild, (type(self), self.message, self.path, self.line)
-
-
-def _rebuild(cls: type[AnnotationError], message: str, path: str | None, line: int | None) -> AnnotationError:
-    return cls(message, path=path, line=line)
+        return partial(type(self), path=self.path, line=self.line), (self.message,)
 
 
 class UnreadableError(AnnotationError):

@@ -23,12 +23,12 @@ def show_stores() -> None:
         from IPython import get_ipython
 
         formatter = get_ipython().display_formatter.formatters["text/html"]
-        formatter.for_type_by_name("xarray.core.datatree", "DataTree", _store_html)
 
+        def to_html(tree: Any) -> str:
+            is_store = any({"score", "status"} <= set(node.data_vars) for node in tree.children.values())
+            return str((tree.mirflow if is_store else tree)._repr_html_())
 
-def _store_html(tree: Any) -> str:
-    is_store = any({"score", "status"} <= set(node.data_vars) for node in tree.children.values())
-    return str((tree.mirflow if is_store else tree)._repr_html_())
+        formatter.for_type_by_name("xarray.core.datatree", "DataTree", to_html)
 
 
 class Display:

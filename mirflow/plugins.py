@@ -1,4 +1,6 @@
-"""Code from outside of mirflow: imported Python files and modules, and declarations of these and of packages."""
+"""Imports by name: code from outside of mirflow, which is files, modules and packages with their declarations, and
+modules of mirflow's own packages that are imported on use.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -222,3 +224,38 @@ def find_all(group: str) -> Mapping[str, Any]:
         except PluginError as error:
             warnings.warn(str(error), MirflowWarning, stacklevel=2)
     return declared(group)
+
+
+def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose public names are imported on use. The functions of one pair
+    complete their docstrings when they are imported, which runs over datasets do not need. Other modules of the package
+    are attributes as well."""
+    get_module, names = modules_on_use(package)
+
+    def get(name: str) -> Any:
+        public = vars(sys.modules[package])
+        for module in modules if name in public.get("__all__", ()) else ():
+            members = vars(importlib.import_module(f"{package}.{module}"))
+            # Kept by the package, so that later calls find the functions like any other.
+            public.update((key, members[key]) for key in public["__all__"] if key in members)
+            if name in public:
+                return public[name]
+        return get_module(name)
+
+    return get, lambda: sorted({*names(), *sys.modules[package].__all__})
+
+
+def modules_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose modules are imported when they are first used."""
+
+    def names() -> list[str]:
+        from pkgutil import iter_modules
+
+        return [module.name for module in iter_modules(sys.modules[package].__path__)]
+
+    def get(name: str) -> Any:
+        if name.startswith("__") or name not in names():
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return importlib.import_module(f"{package}.{name}")
+
+    return get, lambda: sorted({*vars(sys.modules[package]), *names()})

@@ -101,10 +101,10 @@ def parse_address(path: str | os.PathLike[str]) -> Address | None:
     plain = _PLAIN.fullmatch(text)
     if plain is not None:
         return Address(plain["kind"].lower(), plain["host"], plain["path"].strip("/"), "")
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
         return None
-    kind, bucket, prefix, version = (part or "" for part in found.group("kind", "bucket", "prefix", "version"))
+    kind, bucket, prefix, version = (part or "" for part in match.group("kind", "bucket", "prefix", "version"))
     return Address(kind, bucket, prefix.strip("/"), version) if kind else Address("icechunk", "", prefix, version)
 
 
@@ -170,11 +170,13 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
     return ""
 
 
-def client_of(kind: str, host: str, *, stays: bool = False) -> ObjectStore:
+def client_of(kind: str, host: str, *, stays: bool = False, brief: bool = False) -> ObjectStore:
     """The client of a host (``http``, ``https``), a bucket (``s3``, ``gs``) or a container (``az``). `stays`: whether
     redirects to other hosts are refused, which could lead into the network of this machine. Behind a proxy, it is the
-    proxy that decides. Raises `ImportError` if obstore is not installed."""
-    return _client(kind, host, _environment(), stays=stays and kind in ("http", "https"))
+    proxy that decides. A `brief` one only finds out whether anybody answers, and needs no credentials. Raises
+    `ImportError` if obstore is not installed."""
+    environment = sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES))
+    return _client(kind, host, tuple(environment), brief=brief, stays=stays and kind in ("http", "https"))
 
 
 class Pace:
@@ -204,7 +206,7 @@ def silence_of(kind: str, bucket: str) -> str:
     try:
         import obstore
 
-        obstore.head(_client(kind, bucket, _environment(), brief=True), "mirflow")
+        obstore.head(client_of(kind, bucket, brief=True), "mirflow")
     except (ImportError, FileNotFoundError):
         return ""
     except Exception as error:
@@ -213,16 +215,10 @@ def silence_of(kind: str, bucket: str) -> str:
     return ""
 
 
-def _environment() -> tuple[tuple[str, str], ...]:
-    return tuple(sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES)))
-
-
 @lru_cache(maxsize=16)
-def _client(
-    kind: str, host: str, environment: tuple[tuple[str, str], ...], brief: bool = False, stays: bool = False
-) -> ObjectStore:
-    """A client; a `brief` one only finds out whether anybody answers, and needs no credentials. The library follows all
-    redirects. One that `stays` sends requests to other hosts to a proxy that is not there."""
+def _client(kind: str, host: str, environment: tuple[tuple[str, str], ...], *, brief: bool, stays: bool) -> ObjectStore:
+    """A client, as for `client_of`. The library follows all redirects: one that `stays` sends requests to other hosts
+    to a proxy that is not there."""
     from urllib.request import getproxies, proxy_bypass  # brings the modules of HTTP and TLS, for addresses only
 
     from obstore import store
@@ -264,8 +260,8 @@ def _client(
 
 def status_of(error: Exception) -> str:
     """The status of HTTP that an error is about, such as ``503``; empty if it is about none."""
-    found = _STATUS.search(str(error))
-    return found[1] if found else ""
+    match = _STATUS.search(str(error))
+    return match[1] if match else ""
 
 
 def reason_of(error: Exception) -> str:

@@ -1,5 +1,5 @@
 """Questions to a result store: aggregates over tracks, and the ``.mirflow`` accessor that asks them."""
 
-from ..lazy_modules import modules_on_use
+from ..plugins import modules_on_use
 
 __getattr__, __dir__ = modules_on_use(__name__)

@@ -309,7 +309,7 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
 def _print_causes(
     evaluations: Sequence[EvaluationReport], store: str, problems: Sequence[str], *, everything: bool
 ) -> None:
-    from ..causes.doors import causes_of_run, describe
+    from ..causes import causes_of_run, describe
 
     computed = [sum(one.counts.values()) - one.counts["reused"] - one.counts["removed"] for one in evaluations]
     rows = [(one.plan, one.content, count) for one, count in zip(evaluations, computed, strict=True)]

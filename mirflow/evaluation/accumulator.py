@@ -18,7 +18,7 @@ from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..annotations.source import MemorySource, Source
-from ..causes.doors import describe
+from ..causes import describe
 from ..engine.block import BLOCK, TrackWork, block_size
 from ..engine.runs import raise_failure
 from ..errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ..lazy_modules import names_on_use
+from ..plugins import names_on_use
 
 if TYPE_CHECKING:
     from ..annotations.source import Source

@@ -33,7 +33,7 @@ Harte, PhD thesis, 2010; Mauch and Dixon, ISMIR 2010; Pauwels and Peeters, ICASS
 
 from typing import TYPE_CHECKING
 
-from ...lazy_modules import names_on_use
+from ...plugins import names_on_use
 from ...theory.chords import EXTENDED_QUALITY_REDUX, QUALITIES
 from ...theory.harte import (
     CHORD_RE,

@@ -26,7 +26,7 @@ and Bosch, Generalized metrics for single-f0 estimation evaluation, ISMIR 2019.
 
 from typing import TYPE_CHECKING
 
-from ...lazy_modules import names_on_use
+from ...plugins import names_on_use
 from .metrics import TASK
 
 if TYPE_CHECKING:

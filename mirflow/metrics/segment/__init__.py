@@ -35,7 +35,7 @@ and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007; Wang, Hung and 
 
 from typing import TYPE_CHECKING
 
-from ...lazy_modules import names_on_use
+from ...plugins import names_on_use
 from .functions import confusion_matrix, iou, label_accuracy
 from .metrics import TASK
 from .statistics import label_balance, length_variation

@@ -47,7 +47,7 @@ Bay, Ehmann and Downie, ISMIR 2009; Hawthorne et al., Onsets and frames: dual-ob
 
 from typing import TYPE_CHECKING
 
-from ...lazy_modules import names_on_use
+from ...plugins import names_on_use
 from .conventions import TASK
 from .kernel import N_DECIMALS
 
