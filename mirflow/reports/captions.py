@@ -43,24 +43,6 @@ def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
     return ("n: the fewest and the most of a row; --format csv or json says that of each value",)
 
 
-def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """Name the units of values other than ratios."""
-    named = {unit: [metric for metric, own in zip(metrics, units, strict=True) if own == unit] for unit in units}
-    if len(named) == 1 and any(named):
-        return (f"values in {units[0]}",)
-    return tuple(f"in {unit}: {', '.join(own)}" for unit, own in named.items() if unit)
-
-
-def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
-    """Say why a value is infinite."""
-    if not np.isinf(value).any():
-        return ()
-    if set(aggregates) == {"median"}:
-        return ("inf: half of the scores or more are infinite",)
-    hint = "medians (aggregate: median) are moved little by a few"
-    return (f"inf: some scores are infinite, and so is their mean; {hint}",)
-
-
 def reference_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """Note that joined stores do not have the same references."""
     difference = attrs.get(REFERENCES_DIFFER, "")
@@ -102,12 +84,9 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
         separable = bool(ds["least_p_corrected"].values[metric] <= alpha_of(ds.attrs))
     if not separable:
         return f"no letters: so few units cannot give a corrected p-value below {alpha:.3g} ({tested})"
-    leader = str(ds[COMPARED_WITH].values[metric]) if COMPARED_WITH in ds.coords else ""
-    if leader:
-        return (
-            f"no letters: of more than {MOST_SYSTEMS} systems, {leader}, which leads, is compared with each other one "
-            f"({tested})"
-        )
+    if COMPARED_WITH in ds.coords and (leader := str(ds[COMPARED_WITH].values[metric])):
+        led = f"of more than {MOST_SYSTEMS} systems, {leader}, which leads, is compared with each other one"
+        return f"no letters: {led} ({tested})"
     return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
 
 
@@ -173,12 +152,10 @@ def undefined_note(attrs: Mapping[str, Any], lost: str = "") -> str:
     return f"undefined ({attrs['undefined']}): {'; '.join(filter(None, (lost, words)))}"
 
 
-def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:
-    """Say why all values are missing."""
-    if tracks:
-        return ()
+def nothing_note(attrs: Mapping[str, Any]) -> str:
+    """Say why no track is left."""
     narrowed = [name for name in ("where", "annotator") if attrs.get(name)]
-    return (f"no track is left{' by ' if narrowed else ''}{' and '.join(narrowed)}",)
+    return f"no track is left{' by ' if narrowed else ''}{' and '.join(narrowed)}"
 
 
 _NAMED = 5
@@ -196,7 +173,7 @@ def caption_of(ds: Results, percent: bool) -> str:
     systems = len(names_of(ds, "system"))
     task, where, rules = _frame(attrs)
     names = list(titles_of(shown_metrics(ds), column_of(ds, "title")).values())
-    what = _listed(names) if 0 < len(names) < _NAMED else ""
+    what = listed(names) if 0 < len(names) < _NAMED else ""
     if has_dims:  # the values of a metric, with the dims that they lie along: ``recall of each class``
         across, metric, kind = across_of(attrs), str(attrs["metric"]), attrs["aggregate"]
         dims = [dim for dim in labels_of(ds) if dim]
@@ -204,8 +181,8 @@ def caption_of(ds: Results, percent: bool) -> str:
         what = DECLARED[kind].written if kind in CLASS_AGGREGATES else metric.replace("_", " ")
         if kind in CLASS_AGGREGATES and not metric.isidentifier():
             what += f" by {metric}"  # of several confusions, that of one comparison of chords
-        what += f" of each {_listed(left)}" if left else ""
-        what += "".join(f", {_listed(across[dim])} over {plural(dim)}," for dim in dims if dim in across)
+        what += f" of each {listed(left)}" if left else ""
+        what += "".join(f", {listed(across[dim])} over {plural(dim)}," for dim in dims if dim in across)
         reduced = attrs.get("over", "").replace("=", ": ")
         what += f" (in each track {reduced})" if reduced else ""
     counts = values_of(ds, "n").sum(axis=1) // repeats(attrs)
@@ -248,13 +225,13 @@ def comparison_caption(ds: xr.Dataset, metric: int, pairs: str = "") -> str:
     over = counted(ds.sizes["system"], "system")
     if by_ranks:
         what = DECLARED[kind].written if kind in CLASS_AGGREGATES else what
-        what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
+        what += "".join(f", {listed(names)} over {plural(dim)}," for dim, names in across.items())
         number, unit = int(ds["n"].values[metric]), attrs["unit_of_comparison"]
         over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}"
         what = "mean rank" if pairs else "mean ranks"
     elif kind in CLASS_AGGREGATES:  # of which the metric's name holds the label behind a comma
         what, label = DECLARED[kind].written, name.partition(", ")[2]
-        every = _listed([*map(plural, across)]) if across else ""
+        every = listed([*map(plural, across)]) if across else ""
         what += f", {label} over {every}," if label and every else f" of {label}" if label else ""
     over += where
     if not pairs:
@@ -284,15 +261,14 @@ def titles_of(metrics: Sequence[str], titles: Sequence[str]) -> dict[str, str]:
 
 def title_in(ds: xr.Dataset, metric: int = 0) -> str:
     """The title of a metric of a dataset, with its parameters."""
-    return metric_title(
-        str(ds["metric"].values[metric]), str(ds["title"].values[metric]) if "title" in ds.coords else ""
-    )
+    title = str(ds["title"].values[metric]) if "title" in ds.coords else ""
+    return metric_title(str(ds["metric"].values[metric]), title)
 
 
 def origin_in_words(attrs: Mapping[str, Any]) -> str:
     """The task, the rules and other choices as the beginning of a sentence: ``Chord estimation, rules of mir_eval``."""
     task, convention, grid = (str(attrs.get(name, "")) for name in ("task", "convention", "grid"))
-    parts = [get_task(task).title if has_task(task) else task, f"rules of {convention}" if convention else ""]
+    parts = [task_title(task), f"rules of {convention}" if convention else ""]
     parts.append(chosen_grid(task, convention, grid))
     parts += [f"{name} {attrs[name]}" for name in CHOSEN if attrs.get(name)]
     return ", ".join(filter(None, parts))
@@ -303,7 +279,7 @@ def plural(dim: str) -> str:
     return f"{dim}es" if dim.endswith("s") else f"{dim}s"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names in a sentence."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -311,6 +287,5 @@ def _listed(names: Sequence[str]) -> str:
 def _frame(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
     """The task, or without one the evaluation, which tracks, and whose rules, as captions name them."""
     task, convention = attrs.get("task", "") or attrs.get("group", ""), attrs.get("convention", "")
-    title = get_task(task).title if has_task(task) else task
     where = f", where {attrs['where']}" if "where" in attrs else ""
-    return title, where, f" The rules are those of {convention}." if convention else ""
+    return task_title(task), where, f" The rules are those of {convention}." if convention else ""

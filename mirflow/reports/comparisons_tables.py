@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from .captions import (
     comparison_caption,
     few_notes,
     letters_note,
+    listed,
     missing_note,
     pairs_span,
     say_units,
@@ -71,8 +72,8 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
         names, unitwise = ds["system"].values.tolist(), _has_wins(ds)
         floats = [ds[name].values[..., metric] for name in _PAIR]
         counts = [ds[name].values[..., metric] for name in ("wins", "ties", "n")]
-        listed = listed_pairs(order, all_pairs)
-        for first, second in listed:
+        pairs = listed_pairs(order, all_pairs)
+        for first, second in pairs:
             gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
             shown_ends = ends if str(ds["test"].values[metric]) != "wilcoxon" else []
             difference = f"{show_value(gap, in_percent)} {show_interval(shown_ends, in_percent, gap)}".strip()
@@ -89,7 +90,14 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
         chosen = COMPARED_WITH in ds.coords and bool(ds[COMPARED_WITH].values[metric])
         notes, details = _pair_notes(ds, metric)
         notes = (*pairs_note(names, order, all_pairs, chosen), *notes)
-        details = (*details, *_resolution_note(ds, metric, listed, in_percent))
+        if "resolution" in ds and pairs:
+            least = ds["resolution"].values[..., metric][tuple(np.transpose(pairs))]
+            least = least[np.isfinite(least)]
+            if len(least):
+                low, high = (show_value(float(end), in_percent) for end in (least.min(), least.max()))
+                size = low if low == high else f"{low} to {high} (by pair)"
+                true = f"true differences of {size} or more are significant with probability {ds.attrs['power']}"
+                details = (*details, f"resolution: with {counts[2][pairs[0]]} units, {true}")
         tables.append(Table(columns, tuple(rows), notes=notes, details=details, caption=caption, keys=2))
     return tables
 
@@ -147,10 +155,8 @@ def pairs_note(names: Sequence[str], order: Sequence[int], all_pairs: bool, chos
 
 def comparison_title(ds: xr.Dataset, metric: int) -> str:
     """Title of a table about one metric of a comparison: the evaluation, the metric and what was compared."""
-    name, kind, unit = (
-        *(str(ds[one].values[metric]) for one in ("metric", "aggregate")),
-        ds.attrs["unit_of_comparison"],
-    )
+    name, kind = (str(ds[one].values[metric]) for one in ("metric", "aggregate"))
+    unit = ds.attrs["unit_of_comparison"]
     what = f"{name}, {kind}"
     if "mean_rank" in ds:  # ranks of single tracks know nothing of the aggregate, and of weights
         what = f"{name}, ranks on each track" if unit == "track" else f"{what} of each {unit}, ranked"
@@ -198,8 +204,8 @@ def _lead(names: Sequence[str], order: Sequence[int], apart: npt.NDArray[Any], v
     if not worse:
         return f"{names[first]} and {alike[0]} are not told apart: {names[first]} leads by {size}"
     shown = [*alike[:_NAMED], *([f"{len(alike) - _NAMED} more"] if len(alike) > _NAMED else [])]
-    named = " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
-    return f"{names[first]} {verb} {worse[0]} by {size}" + (f"; it is not told apart from {named}" if alike else "")
+    rest = f"; it is not told apart from {listed(shown)}" if alike else ""
+    return f"{names[first]} {verb} {worse[0]} by {size}{rest}"
 
 
 def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
@@ -234,20 +240,6 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
 def _has_wins(ds: xr.Dataset) -> bool:
     """True if systems were compared unit by unit: values that are read off sums over tracks have no score on any."""
     return "along" not in ds.attrs and CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
-
-
-def _resolution_note(ds: xr.Dataset, metric: int, listed: Sequence[tuple[int, int]], percent: bool) -> tuple[str, ...]:
-    if "resolution" not in ds or not listed:
-        return ()
-    least = ds["resolution"].values[..., metric][tuple(np.transpose(listed))]
-    least = least[np.isfinite(least)]
-    if not len(least):
-        return ()
-    ends = list(dict.fromkeys(show_value(float(end), percent) for end in (least.min(), least.max())))
-    size = ends[0] if len(ends) == 1 else f"{ends[0]} to {ends[1]} (by pair)"
-    n = ds["n"].values[..., metric][listed[0]]
-    shown = f"true differences of {size} or more are significant with probability {ds.attrs['power']}"
-    return (f"resolution: with {n} units, {shown}",)
 
 
 def _is_floor(ds: xr.Dataset, metric: int, p: float) -> bool:
@@ -331,64 +323,58 @@ def columns_table(ds: xr.Dataset, columns: Sequence[str], fixed: Mapping[str, En
     return table_of(frame.reset_index(), columns, values)
 
 
-def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
-    """For people: for each metric the mean ranks, and the best system beside each other one, or every two of them."""
-    tables = []
-    for metric in range(ds.sizes["metric"]):
-        order = np.argsort(ds["mean_rank"].values[:, metric], kind="stable").tolist()
-        names, rows = ds["system"].values.tolist(), []
-        floats = [ds[name].values[..., metric] for name in ("rank_low", "rank_difference", "rank_high", "p_pair")]
-        for first, second in listed_pairs(order, all_pairs):
-            low, gap, high, p = (float(one[second, first]) for one in floats)
-            differs = "yes" if ds["significant"].values[first, second, metric] else "no"
-            rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
-        columns = ("system", "other", "low", "mean", "high", "p", "differ")
-        caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
-        tables += [
-            _mean_ranks(ds, metric, order),
-            Table(columns, tuple(rows), notes=pairs_note(names, order, all_pairs), caption=caption, keys=2),
-        ]
-    return tables
-
-
 _FEW_RANKS = "mean ranks are taken as normal: on 3 to 20 units equal systems are told apart in up to 6 % instead of 5 %"
 
 
-def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
-    names, *values, letters = (ds[name].values for name in ("system", "low", "mean_rank", "high", "letters"))
-    rows: list[tuple[Entry, ...]] = [
-        (str(names[at]), *(float(value[at, metric]) for value in values), str(letters[at, metric]) or "-")
-        for at in order
-    ]
-    columns = ("system", "low", "mean_rank", "high", _LETTERS)
-    n, unit = int(ds["n"].values[metric]), ds.attrs["unit_of_comparison"]
-    if not n:
-        nothing = f"no {unit} has a score of every system, so that nothing can be ranked; name fewer systems"
-        return Table(columns, tuple(rows), comparison_title(ds, metric), (nothing,))
-    statistic, p, critical = (float(ds[name].values[metric]) for name in ("statistic", "p", "critical_difference"))
-    test = f"chi-square({ds['dof'].values[metric]}) = {statistic:.4f}, p = {show_p(p)}"
-    compared = "Tukey-Kramer" if len(order) > 2 else "exact sign test, as p"
-    first, *others = order
-    apart = ds["significant"].values[first, :, metric]
-    quoted = ""
-    if others:
-        second = next((at for at in others if apart[at]), others[0])
-        gap, *ends, pair_p = (
-            float(ds[name].values[second, first, metric])
-            for name in ("rank_difference", "rank_low", "rank_high", "p_pair")
+def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
+    """For people: for each metric the mean ranks, and the best system beside each other one, or every two of them."""
+    tables, names, unit = [], ds["system"].values.tolist(), ds.attrs["unit_of_comparison"]
+    for metric in range(ds.sizes["metric"]):
+        order = np.argsort(ds["mean_rank"].values[:, metric], kind="stable").tolist()
+        gaps = [ds[name].values[..., metric] for name in ("rank_low", "rank_difference", "rank_high", "p_pair")]
+        apart, n = ds["significant"].values[..., metric], int(ds["n"].values[metric])
+        quoted, notes = (
+            "",
+            [f"no {unit} has a score of every system, so that nothing can be ranked; name fewer systems"],
         )
-        size = f"{gap:.4f} mean ranks {show_interval(ends, False, gap)}, p = {show_p(pair_p)}"
-        quoted = _lead(names.tolist(), order, apart, "ranks before", size)
-    notes = (
-        f"Friedman: {test}, over {n} units ({unit}) that every system has",
-        f"critical difference: {critical:.4f} ({compared}); systems whose intervals "
-        "overlap are not told apart; rank 1 is the best",
-        *((_FEW_RANKS,) if len(order) > 2 and n <= 20 and ds.attrs["level"] == "0.95" else ()),
-        f"group: {letters_note(ds, metric)}",
-        *caution_notes(ds.attrs),
-    )
-    caption = partial(comparison_caption, ds, metric)
-    return Table(columns, tuple(rows), comparison_title(ds, metric), notes, sentence=quoted, caption=caption)
+        if n:
+            statistic, p, critical = (
+                float(ds[one].values[metric]) for one in ("statistic", "p", "critical_difference")
+            )
+            test = f"chi-square({ds['dof'].values[metric]}) = {statistic:.4f}, p = {show_p(p)}"
+            compared = "Tukey-Kramer" if len(order) > 2 else "exact sign test, as p"
+            few = len(order) > 2 and n <= 20 and ds.attrs["level"] == "0.95"
+            notes = [
+                f"Friedman: {test}, over {n} units ({unit}) that every system has",
+                f"critical difference: {critical:.4f} ({compared}); systems whose intervals "
+                "overlap are not told apart; rank 1 is the best",
+                *([_FEW_RANKS] if few else []),
+                f"group: {letters_note(ds, metric)}",
+                *caution_notes(ds.attrs),
+            ]
+            first, *others = order
+            if others:
+                second = next((at for at in others if apart[first, at]), others[0])
+                low, gap, high, p = (float(one[second, first]) for one in gaps)
+                size = f"{gap:.4f} mean ranks {show_interval((low, high), False, gap)}, p = {show_p(p)}"
+                quoted = _lead(names, order, apart[first], "ranks before", size)
+        values, letters = [ds[name].values[:, metric] for name in ("low", "mean_rank", "high")], ds["letters"].values
+        ranks = tuple((names[at], *(float(one[at]) for one in values), str(letters[at, metric]) or "-") for at in order)
+        columns: tuple[str, ...] = ("system", "low", "mean_rank", "high", _LETTERS)
+        caption: Callable[[], str] = partial(comparison_caption, ds, metric) if n else str
+        title = comparison_title(ds, metric)
+        tables.append(Table(columns, ranks, title, tuple(notes), sentence=quoted, caption=caption))
+        rows = []
+        for first, second in listed_pairs(order, all_pairs):
+            low, gap, high, p = (float(one[second, first]) for one in gaps)
+            rows.append(
+                (names[first], names[second], low, gap, high, show_p(p), "yes" if apart[first, second] else "no")
+            )
+        columns = ("system", "other", "low", "mean", "high", "p", "differ")
+        caption = partial(comparison_caption, ds, metric, EVERY_TWO if all_pairs or len(order) < 3 else WITH_THE_BEST)
+        note = pairs_note(names, order, all_pairs)
+        tables.append(Table(columns, tuple(rows), notes=note, caption=caption, keys=2))
+    return tables
 
 
 _NAMED = 3
@@ -408,7 +394,8 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     level, lacking = say_level(attrs["level"]), bool(ds["n_lacking"].values.any())
     units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
     kinds = dict.fromkeys(ds["aggregate"].values.tolist())
-    for system, baseline, metric, kind, before, after, gain, low, high, _, n, lost, verdict in _gate_rows(ds):
+    every = list(_gate_rows(ds))
+    for system, baseline, metric, kind, before, after, gain, low, high, _, n, lost, verdict in every:
         in_percent = percent and not units[metric]
         shown = [show_value(value, in_percent) for value in (before, after)]
         better = gain < 0, gain > 0
@@ -421,7 +408,6 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         for (metric, unit), mean in zip(units.items(), ds["gain"].values.mean(axis=0), strict=True)
     ]
     several = ds.sizes["system"] > 1 and not np.isnan(ds["gain"].values).any()
-    every = list(_gate_rows(ds))
     leads = [
         max((row for row in every if row[2] == metric and not np.isnan(row[6])), key=lambda row: row[6], default=None)
         for metric in units
@@ -542,16 +528,9 @@ def changes_long_table(ds: xr.Dataset) -> Table:
 def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[str]:
     """A sentence for each system and metric that is not shown to be no worse than the baseline."""
     units = dict(zip(ds["metric"].values.tolist(), ds["unit"].values.tolist(), strict=True))
-    return [
-        ": ".join(
-            filter(
-                None,
-                (str(ds.attrs.get("group", "")), row[2], _gate_sentence(row, ds.attrs, percent and not units[row[2]])),
-            )
-        )
-        for row in _gate_rows(ds)
-        if row[-1] not in PASSED
-    ]
+    failed = [row for row in _gate_rows(ds) if row[-1] not in PASSED]
+    said = ((row[2], _gate_sentence(row, ds.attrs, percent and not units[row[2]])) for row in failed)
+    return [": ".join(filter(None, (str(ds.attrs.get("group", "")), *own))) for own in said]
 
 
 def _gate_sentence(row: tuple[Any, ...], attrs: Mapping[str, Any], percent: bool) -> str:
@@ -664,7 +643,13 @@ def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
     for mine, other, settings in zip(*(ds.attrs[f"similar_{name}"] for name in ("a", "b", "by")), strict=True):
         hint = f"--pair '{mine}={other}' compares them"
         yield f"not compared: {mine} in a and {other} in b differ in {settings}; {hint}"
-    yield from _missing(ds)
+    has = [~np.isnan(ds[side].values) for side in "ab"]
+    for side, lacking in zip("ab", (~has[0] & has[1], has[0] & ~has[1]), strict=True):
+        cells = np.argwhere(lacking.any(axis=2))
+        if len(cells):
+            named = [f"{ds['system'].values[at]}, {ds['track'].values[t]}" for at, t in cells[:_SOME_CELLS].tolist()]
+            more = "; ..." if len(cells) > _SOME_CELLS else ""
+            yield f"{len(cells)} cells without a score in {side} alone: {'; '.join(named)}{more}"
     grouped: dict[tuple[str, str, str], list[str]] = {}  # the same difference of several metrics is one line
     for text, a, b in zip(*(ds[name].values.tolist() for name in ("setting", "setting_a", "setting_b")), strict=True):
         name, _, metric = text.partition(" of ")
@@ -675,13 +660,3 @@ def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:
     references, estimates, cells = (ds.attrs.get(f"inputs_{name}", 0) for name in ("reference", "estimate", "cells"))
     if references or estimates:
         yield f"files with other contents: references of {references}, estimates of {estimates} of {cells} cells"
-
-
-def _missing(ds: xr.Dataset) -> Iterator[str]:
-    has = [~np.isnan(ds[side].values) for side in "ab"]
-    for side, lacking in zip("ab", (~has[0] & has[1], has[0] & ~has[1]), strict=True):
-        cells = np.argwhere(lacking.any(axis=2))
-        if len(cells):
-            names = [f"{ds['system'].values[at]}, {ds['track'].values[t]}" for at, t in cells[:_SOME_CELLS].tolist()]
-            more = "; ..." if len(cells) > _SOME_CELLS else ""
-            yield f"{len(cells)} cells without a score in {side} alone: {'; '.join(names)}{more}"

@@ -47,6 +47,8 @@ def consensus(
 
     See :func:`mirflow.analysis.where_to_look.find_disagreements` for how labels and events are compared.
     """
+    import xarray as xr
+
     if not 0.5 < least <= 1:
         raise QueryError(f"invalid least {least}: expected a share above 0.5, up to 1")
     evaluations, reasons = evaluations_with_files(store, root, group)
@@ -67,7 +69,14 @@ def consensus(
                 raise
             reasons.append(f"{name}: left out, as its annotations are neither labels nor events")
             continue
-        found.append(_dataset(listed[:worst], name, task, len(listed)))
+        dtype = None if listed[:worst] else float
+        columns: dict[str, Any] = {
+            column: ("disagreement", np.array([getattr(one, column) for one in listed[:worst]], dtype=dtype))
+            for column in ("track", "annotator", *COLUMNS)
+        }
+        for column in ("start", "end"):
+            columns[column] = (*columns[column], {"units": "s"})
+        found.append(xr.Dataset(columns, attrs={"group": name, "task": task, "total": len(listed)}))
     if not found:
         raise QueryError("; ".join(dict.fromkeys(reasons)))
     shown = [ds for ds in found if ds.attrs["total"]] or found[:1]
@@ -161,20 +170,6 @@ def _editable(reference: Annotation, one: Disagreement) -> dict[str, Any]:
     more = {} if labels is None else {"label": ""}
     old = [{"time": time, **({} if labels is None else {"label": named[time]})} for time in one.extra]
     return {"old": old, "new": [{"time": round(time, 6), **more} for time in one.missing]}
-
-
-def _dataset(listed: Sequence[Disagreement], group: str, task: str, total: int) -> xr.Dataset:
-    import xarray as xr
-
-    columns: dict[str, Any] = {
-        name: ("disagreement", np.array([getattr(one, name) for one in listed], dtype=None if listed else float))
-        for name in ("track", "annotator", *COLUMNS)
-    }
-    units = {"start": "s", "end": "s"}
-    made = xr.Dataset(columns, attrs={"group": group, "task": task, "total": total})
-    for name, unit in units.items():
-        made[name].attrs["units"] = unit
-    return made
 
 
 def _readable(ds: xr.Dataset) -> Table:

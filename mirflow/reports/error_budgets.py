@@ -152,10 +152,15 @@ def budgets(
 
     how: dict[str, Any] = {"group": group, "tracks": tracks, "where": where, "progress": progress, "guarded": guarded}
     if not isinstance(scores, str | Path | xr.Dataset | xr.DataTree):
+        from ..analysis.combine import join_trees
+
         given: Any = scores
         named: dict[str, Any] = dict(given) if isinstance(given, Mapping) else name_stores(given)
         each = zip(named.items(), root_of_each(root, len(named)), strict=True)
-        return _joined({name: budgets(one, metric, root=own, **how) for (name, one), own in each}, scores)
+        parts = {name: budgets(one, metric, root=own, **how) for (name, one), own in each}
+        trees = {name: xr.DataTree.from_dict(dict(boards)) for name, boards in parts.items()}
+        # The names of stores stand before those of systems if they are given.
+        return boards_of(join_trees(trees, label=isinstance(scores, Mapping)))
     if isinstance(scores, str | Path) and Path(scores).suffix in _PIPELINES:
         boards = _budgets_of_plans(scores, metric, group, root, progress_of(progress), guarded)
         return {name: choose_tracks(ds, Query(tracks=tracks, where=where)) for name, ds in boards.items()}
@@ -223,16 +228,6 @@ def with_losses(ds: xr.Dataset, budget: xr.Dataset) -> xr.Dataset:
     found = ds.drop_dims("metric").merge(joined)
     found.attrs = attrs
     return found
-
-
-def _joined(parts: Mapping[str, Mapping[str, xr.Dataset]], scores: ScoresLike) -> dict[str, xr.Dataset]:
-    """The budgets of several stores as one, with the names of stores before those of systems if these are given."""
-    import xarray as xr
-
-    from ..analysis.combine import join_trees
-
-    trees = {name: xr.DataTree.from_dict(dict(boards)) for name, boards in parts.items()}
-    return boards_of(join_trees(trees, label=isinstance(scores, Mapping)))
 
 
 def _measures_of(

@@ -30,13 +30,32 @@ def rank_tables(ds: xr.Dataset, *, percent: bool = False, ranked: bool = True) -
     `percent`: ratios as percentages. `ranked`: whether the best system comes first; else the systems have the order of
     the dataset.
     """
-    tables = []
+    tables, names, attrs = [], ds["system"].values.tolist(), ds.attrs
     for metric, unit in enumerate(ds["unit"].values.tolist()):
-        rank = ds["rank"].values[:, metric]
+        rank, value, low, high, first = (
+            ds[name].values[:, metric] for name in ("rank", "value", "rank_low", "rank_high", "first")
+        )
         order = np.argsort(rank, kind="stable").tolist() if ranked else list(range(len(rank)))
-        tables.append(_ranks(ds, metric, order, percent and not unit))
-        if len(order) <= _MATRIX and not np.isnan(ds["first"].values[:, metric]).all():
-            names, better = ds["system"].values.tolist(), ds["better"].values[..., metric]
+        in_percent = percent and not unit
+        rows = tuple(
+            (names[at], show_value(value[at], in_percent), show_ranks(low[at], high[at]), share)
+            for at, share in zip(order, show_shares(first[order].tolist()), strict=True)
+        )
+        kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
+        clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
+        drawn = f"{attrs['replicates']} bootstrap replicates over {say_units(attrs['unit_of_comparison'])}{clustered}"
+        notes = (
+            f"{kind}: {DECLARED[kind].words}",
+            *(("ratios in percent",) if in_percent else ()),
+            f"rank: {ranks_note(ds, metric)}",
+            f"first: share of {drawn} in which the system is the best",
+            f"{missing_note(attrs)}; {undefined_note(attrs)}",
+            *caution_notes(attrs),
+        )
+        columns, title = ("system", name, "rank", "first"), comparison_title(ds, metric)
+        tables.append(Table(columns, rows, title, notes, titles=partial(dict, {name: title_in(ds, metric)})))
+        if len(order) <= _MATRIX and not np.isnan(first).all():
+            better = ds["better"].values[..., metric]
             shown = np.full(better.shape, "-", dtype=object)
             for index, at in enumerate(order):
                 for other in order[index + 1 :]:
@@ -76,29 +95,6 @@ def show_shares(shares: Sequence[float]) -> list[str]:
     return [f"{share / 100:.2f}" for share in whole]
 
 
-def _ranks(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
-    names = ds["system"].values.tolist()
-    value, low, high, first = (ds[name].values[:, metric] for name in ("value", "rank_low", "rank_high", "first"))
-    rows = tuple(
-        (names[at], show_value(value[at], percent), show_ranks(low[at], high[at]), share)
-        for at, share in zip(order, show_shares(first[order].tolist()), strict=True)
-    )
-    kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
-    clustered = f", {together(ds.attrs['cluster'])}" if ds.attrs["cluster"] else ""
-    unit = say_units(ds.attrs["unit_of_comparison"])
-    drawn = f"{ds.attrs['replicates']} bootstrap replicates over {unit}{clustered}"
-    notes = (
-        f"{kind}: {DECLARED[kind].words}",
-        *(("ratios in percent",) if percent else ()),
-        f"rank: {ranks_note(ds, metric)}",
-        f"first: share of {drawn} in which the system is the best",
-        f"{missing_note(ds.attrs)}; {undefined_note(ds.attrs)}",
-        *caution_notes(ds.attrs),
-    )
-    titles = {name: title_in(ds, metric)}
-    return Table(("system", name, "rank", "first"), rows, comparison_title(ds, metric), notes, titles=lambda: titles)
-
-
 def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs: bool = False) -> Table:
     """For people: what the tracks of a collection can show about every two systems, or the best and each other one.
 
@@ -120,7 +116,7 @@ def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs:
         (
             *(names[first], names[second]),
             *(show_value(float(one[first, second]), in_percent) for one in shown),
-            *map(_show_count, needed[first, second].tolist()),
+            *("-" if np.isnan(count) else f"{count:,.0f}" for count in needed[first, second].tolist()),
         )
         for first, second in listed_pairs(order, all_pairs)
     )
@@ -152,10 +148,6 @@ def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs:
 
 _PARTS = ("track", "annotator", "residual")
 """Variance components."""
-
-
-def _show_count(number: float) -> str:
-    return "-" if np.isnan(number) else "inf" if np.isinf(number) else f"{number:,.0f}"
 
 
 def oracle_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
@@ -241,9 +233,8 @@ def overlap_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
         f"n: {'-'.join(map(str, counts))} tracks that both systems have",
         *caution_notes(attrs),
     )
-    return Table(
-        ("system", *names), rows, f"{title_of(attrs)}; overlaps of systems by {attrs['metric']}", notes, keys=1
-    )
+    title = f"{title_of(attrs)}; overlaps of systems by {attrs['metric']}"
+    return Table(("system", *names), rows, title, notes, keys=1)
 
 
 def agreement_table(ds: xr.Dataset) -> Table:

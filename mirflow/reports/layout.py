@@ -32,14 +32,12 @@ from .captions import (
     count_notes,
     empty_note,
     few_notes,
-    infinity_notes,
     matrix_caption,
     missing_note,
-    nothing_notes,
+    nothing_note,
     plural,
     titles_of,
     undefined_note,
-    unit_notes,
 )
 from .results import (
     adds_up,
@@ -183,10 +181,15 @@ def readable_tables(
     cells, last = show_values(ds, percent), list(labels)[-1]
     if "across" in attrs:
         ds, cells = with_deviations(ds, cells)
-    if across is None:
-        table = _that_fits(ds, cells, last, width)
-    else:
-        table = _lay_out(ds, cells, last if across == "metric" else across)
+    table = _lay_out(ds, cells, last if across in ("metric", None) else across)
+    # Metrics or labels across, or systems; a value a row where a terminal has no room for either.
+    if across is None and (
+        full_width(table) > width if has_dims and last else not has_dims and len(blocks_of(table, width)) > 1
+    ):
+        ways = [table] if not has_dims or len(cells) > 1 else []
+        if ways and not (has_dims and ds["n_tracks"].dims):
+            ways.insert(0 if has_dims else 1, _lay_out(ds, cells, "system"))
+        table = (fewest_blocks(ways, width) if ways else None) or _lay_out(ds, cells, None)
     title = title_of(attrs)
     if has_dims:
         title += f"; {attrs['metric']}{_in_brackets(unit)}"
@@ -196,20 +199,6 @@ def readable_tables(
     signing = None if signatures is None else replace(table.signing, signatures=signatures)
     titles = {} if has_dims else titles_of(shown_metrics(ds), column_of(ds, "title"))
     return [replace(table, title=title, notes=below, caption=caption, titles=lambda: titles, signing=signing)]
-
-
-def _that_fits(ds: Results, cells: npt.NDArray[Any], last: str, width: int) -> Table:
-    """Metrics or labels across, or systems; a value a row where a terminal has no room for either."""
-    first, has_dims = _lay_out(ds, cells, last), "metric" in ds.attrs
-    if full_width(first) <= width if has_dims and last else has_dims or len(blocks_of(first, width)) == 1:
-        return first
-    if not has_dims:
-        ways = [first, _lay_out(ds, cells, "system")]
-    elif len(cells) < 2:
-        ways = []
-    else:
-        ways = [first] if ds["n_tracks"].dims else [_lay_out(ds, cells, "system"), first]
-    return (fewest_blocks(ways, width) if ways else None) or _lay_out(ds, cells, None)
 
 
 def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
@@ -324,11 +313,7 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     if "" in signed:
         signed[""] = [()]
     signed["system"] = [((("system", name),),) for name in names_of(ds, "system")]
-    groups = (
-        tuple(((name, plain),) for name, plain in zip(groupings, map(str, group), strict=True))
-        for group in groups_of(ds)
-    )
-    signed["group"] = list(groups)
+    signed["group"] = [tuple((pair,) for pair in zip(groupings, map(str, own), strict=True)) for own in groups_of(ds)]
     if "metric" not in ds.attrs:
         signed["metric"] = [((("metric", name),),) for name in column_of(ds, "metric")]
     names_of_rows: list[tuple[Names, ...]] = []
@@ -381,9 +366,15 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
         notes = ["numbers are names"]
     value = values_of(ds)
     if np.isinf(value).any():
-        notes += infinity_notes(value, list(kinds))
+        hint = "medians (aggregate: median) are moved little by a few"
+        means = f"inf: some scores are infinite, and so is their mean; {hint}"
+        notes.append("inf: half of the scores or more are infinite" if set(kinds) == {"median"} else means)
     if any(units) and not has_dims:
-        notes += unit_notes(shown_metrics(ds), units)
+        named: dict[str, list[str]] = {}
+        for metric, unit in zip(shown_metrics(ds), units, strict=True):
+            named.setdefault(unit, []).append(metric)
+        each = [f"in {unit}: {', '.join(metrics)}" for unit, metrics in named.items() if unit]
+        notes += each if len(named) > 1 else [f"values in {units[0]}"]
     if "low" in ds:
         notes += interval_notes(value, values_of(ds, "low"), attrs)
     if "like_best" in ds:
@@ -400,7 +391,7 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
         notes += _policy_notes(ds, systems, cells)
     elif lost := int(values_of(ds, "n_missing").sum()) // repeats(attrs):
         notes.append(missing_note(attrs, f"{lost} of {counted(cells, 'cell')}"))
-    notes += () if tracks else nothing_notes(attrs, tracks)
+    notes += [] if tracks else [nothing_note(attrs)]
     if WARNINGS in attrs or REFERENCES_DIFFER in attrs:
         notes += caution_notes(attrs)
     if UNGROUPED in attrs:
@@ -411,9 +402,8 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
         notes.append("n: tracks with a value")
     elif has_dims:
         left = [dim for dim in labels_of(ds) if dim and dim not in across_of(attrs)]
-        notes.append(
-            "n: tracks that count" + (f", of which few may be of a single {' and '.join(left)}" if left else "")
-        )
+        few = f", of which few may be of a single {' and '.join(left)}" if left else ""
+        notes.append(f"n: tracks that count{few}")
     return tuple(notes)
 
 

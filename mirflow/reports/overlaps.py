@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,6 @@ from ..errors import QueryError
 from ..evaluation.evaluate import EvaluationRules
 from ..evaluation.sides import work_of
 from ..metrics.base import get_task
-from ..pipeline.plan import EvaluationFiles
 from ..progress import Progress
 from ..store.cells import text_of
 from .origins import Shelf, find_plan
@@ -56,7 +54,16 @@ def overlaps(
         raise QueryError("estimates of audio are no references of each other")
     grid = get_task(plan.task).convention(plan.convention, plan.classes).grid(ds.attrs.get("grid") or None)
     rules = EvaluationRules.of(plan.task, metrics, plan.convention, grid, plan.classes)
-    held = _read(plan, systems, tracks)
+    # The estimates of each track by system, each read once; those that are there and can be read.
+    shelf, rows = Shelf(), {name: row for row, name in enumerate(plan.systems)}
+    columns = {track: column for column, track in enumerate(plan.tracks)}
+    held: dict[str, dict[str, HeldSource | None]] = {track: dict.fromkeys(systems) for track in tracks}
+    for track, own in held.items():
+        for system in systems:
+            known = system in rows and track in columns
+            source = plan.estimates[rows[system]][columns[track]] if known else None
+            read = None if source is None else shelf.read(source)
+            own[system] = HeldSource(read, f"{system}, {track}") if isinstance(read, Annotation) else None
     shape = len(systems), len(systems)
     value, number = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
     messages: list[str] = []
@@ -80,19 +87,3 @@ def overlaps(
     attrs |= {"title": selection.names("title")[0] if "title" in ds.coords else "", "n_tracks": str(len(tracks))}
     variables = {"value": (("system", "other"), value), "n": (("system", "other"), number)}
     return xr.Dataset(variables, {"system": systems, "other": systems}, attrs)
-
-
-def _read(
-    plan: EvaluationFiles, systems: Sequence[str], tracks: Sequence[str]
-) -> dict[str, dict[str, HeldSource | None]]:
-    """The estimates of each track by system, each read once; None where there is none, or it cannot be read."""
-    shelf, rows = Shelf(), {name: row for row, name in enumerate(plan.systems)}
-    columns = {track: column for column, track in enumerate(plan.tracks)}
-
-    def held(system: str, track: str) -> HeldSource | None:
-        known = system in rows and track in columns
-        source = plan.estimates[rows[system]][columns[track]] if known else None
-        read = None if source is None else shelf.read(source)
-        return HeldSource(read, f"{system}, {track}") if isinstance(read, Annotation) else None
-
-    return {track: {system: held(system, track) for system in systems} for track in tracks}

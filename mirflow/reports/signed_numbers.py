@@ -69,12 +69,9 @@ class Signing:
 
 
 def _assigned(names: Names) -> str:
-    return ",".join(f"{_unmarked(quoted(name))}={_unmarked(quoted(value))}" for name, value in names)
-
-
-def _unmarked(text: str) -> str:
-    """Text in which nothing ends a comment or a part of one."""
-    return text.replace("=", "%3D").replace("*", "%2A")
+    """Names in which nothing ends a comment or a part of one."""
+    pairs = (map(quoted, pair) for pair in names)
+    return ",".join("=".join(text.replace("=", "%3D").replace("*", "%2A") for text in pair) for pair in pairs)
 
 
 @dataclass(frozen=True)
@@ -163,8 +160,14 @@ class _SignedDocument:
         found = _COMMENT.fullmatch(comment.strip())
         if found is None:
             return False
-        if found["number"]:
-            self._head(found["text"], place)
+        if found["number"]:  # the signature before a table
+            if self._closed:
+                self._signatures, self._closed, self._table = [], False, self._table + 1
+            try:
+                self._signatures.append(Signature.parse(found["text"].strip()))
+            except SignatureError as error:
+                self._signatures.append(str(error))
+                self.refuse(place, str(error))
             return False
         self._closed = True
         if self._grid is not None:
@@ -211,16 +214,6 @@ class _SignedDocument:
     def refuse(self, place: str, problem: str, names: Mapping[str, str] | None = None) -> None:
         """Add what ought to be a number and cannot be read."""
         self._numbers.append((SignedNumber(place, "", None, names or {}, problem, self._table), None))
-
-    def _head(self, text: str, place: str) -> None:
-        """Keep the signature of a comment before a table."""
-        if self._closed:
-            self._signatures, self._closed, self._table = [], False, self._table + 1
-        try:
-            self._signatures.append(Signature.parse(text.strip()))
-        except SignatureError as error:
-            self._signatures.append(str(error))
-            self.refuse(place, str(error))
 
     def _signature(self, names: Mapping[str, str]) -> Signature | str:
         """The signature of a number: the only one of its table, or that of its metric."""

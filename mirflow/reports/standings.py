@@ -16,6 +16,7 @@ from ..analysis.scores import Results, names_of
 from ..errors import counted
 from ..metrics.measures import SIGN_OF
 from ..ragged import Float
+from .captions import listed
 
 _SHOWN = re.compile(r"(-?[\d.]+)\** \[(-?[\d.]+), (-?[\d.]+)\]")
 WIDTH = 24
@@ -153,7 +154,8 @@ class Standings:
 
     def called(self, rows: Sequence[Standing]) -> str:
         """The names of some systems in a sentence, or how many they are."""
-        return _listed([self.names.get(row.system, row.system) for row in rows])
+        names = [self.names.get(row.system, row.system) for row in rows]
+        return listed(names) if len(names) <= _NAMED else f"{len(names)} systems"
 
     def show(self, value: float) -> str:
         """Format a value: ratios with the chosen decimals, others with four digits."""
@@ -161,13 +163,9 @@ class Standings:
             return "\N{EN DASH}"
         if math.isinf(value):
             return f"{'' if value > 0 else MINUS}\N{INFINITY}"
-        return (
-            f"{value:z.{self.decimals}f}"
-            if not self.unit
-            else f"{value:z.0f}"
-            if abs(value) >= 1000
-            else f"{value:.4g}"
-        )
+        if not self.unit:
+            return f"{value:z.{self.decimals}f}"
+        return f"{value:z.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
     def show_signed(self, value: float) -> str:
         """Format a difference."""
@@ -189,17 +187,17 @@ class Standings:
         best = [row for row in known if row.value == known[0].value]
         names, value = self.called(best), self._with_unit(known[0].value)
         if len(self.rows) == 1:
-            return [f"{names} reaches ", *value, *self._interval(known[0]), "."]
+            interval: list[Node | str] = []
+            if not math.isnan(known[0].low):
+                ends = [self._number(known[0].low), " to ", self._number(known[0].high)]
+                interval = [f" ({say_level(self.level)} interval ", *ends, ")"]
+            return [f"{names} reaches ", *value, *interval, "."]
         if any(row.relation for row in self.rows):
             return [f"{names} {'leads' if len(best) == 1 else 'lead'} with ", *value, "."]
         return [f"{names} {'has' if len(best) == 1 else 'have'} the best value, ", *value, "."]
 
-    def rest(self) -> str:
-        """What follows: who is not told apart, who is worse, and which tracks count."""
-        return " ".join(filter(None, self._rest()))
-
     def _rest(self) -> tuple[str, str]:
-        """What the rows of the chart say, too, and what else is to be known."""
+        """What follows: who is not told apart and who is worse, as the chart says, too; and which tracks count."""
         leaders, alike, worse = ([row for row in self.rows if row.relation == one] for one in (LEADER, ALIKE, WORSE))
         best = "it" if len(leaders) == 1 else "them"
         parts = []
@@ -224,8 +222,8 @@ class Standings:
         return told, " ".join(sentences)
 
     def sentence(self) -> str:
-        """Both together."""
-        return f"{self.lead()} {self.rest()}".strip()
+        """Who leads, who is not told apart, who is worse, and which tracks count."""
+        return " ".join(filter(None, (self.lead(), *self._rest())))
 
     def nodes(self, link: Callable[[str, str], str] | None = None, most: int | None = None) -> list[Node]:
         """The sentence and the chart, as elements of a page that has the style of the report.
@@ -263,9 +261,8 @@ class Standings:
             about_row["class"] += " over"
         if most is not None and len(self.rows) > most:
             least, last = (self._number(self.rows[at].value) for at in (most, -1))
-            left = node(
-                "th", f"{len(self.rows) - most} more: ", least, " to ", last, scope="row", colspan="4", kind="quiet"
-            )
+            text: list[Node | str] = [f"{len(self.rows) - most} more: ", least, " to ", last]
+            left = node("th", *text, scope="row", colspan="4", kind="quiet")
             rows.append(node("tr", node("td", kind="number quiet rank"), left, kind="rest"))
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
         # What the rows say, too, a first screen only says aloud.
@@ -277,18 +274,14 @@ class Standings:
     def _row(self, row: Standing, scale: _Scale, bounded: bool, link: str) -> Node:
         better = sum(self.sign * one.value > self.sign * row.value for one in self.rows)
         rank = "" if math.isnan(row.value) or not self.sign else str(better + 1)
-        kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(
-            row.relation, "plain first" if rank == "1" else "plain"
-        )
+        plain = "plain first" if rank == "1" else "plain"
+        kind = {LEADER: "first", ALIKE: "alike", WORSE: "worse"}.get(row.relation, plain)
         low, high = (row.gap_low, row.gap_high) if scale.leader is not None else (row.low, row.high)
         inside = not math.isfinite(row.value) or scale.low <= row.value <= scale.high
         interval = "" if math.isnan(low) else f"[{self.show(low)}, {self.show(high)}]"
         ends = {f"data-{name}": f"{end:.10g}" for name, end in (("low", low), ("high", high)) if interval}
-        often = (
-            [node("small", node("span", " first in", kind="told"), f" {row.first} %")]
-            if row.first and row.relation in (LEADER, ALIKE)
-            else []
-        )
+        leads = row.first and row.relation in (LEADER, ALIKE)
+        often = [node("small", node("span", " first in", kind="told"), f" {row.first} %")] if leads else []
         shown = self.names.get(row.system, row.system)
         name = node("a", shown, kind="link", href=link) if link else shown
         about = {"title": row.system, **({"data-name": row.system} if shown != row.system else {})}
@@ -310,11 +303,6 @@ class Standings:
     def _with_unit(self, value: float) -> list[Node | str]:
         return [self._number(value), f" {self.unit}" if self.unit else ""]
 
-    def _interval(self, row: Standing) -> list[Node | str]:
-        if math.isnan(row.low):
-            return []
-        return [f" ({say_level(self.level)} interval ", self._number(row.low), " to ", self._number(row.high), ")"]
-
 
 def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
     """Charts of values and intervals on one scale, as of the standings; None where there is no interval."""
@@ -322,13 +310,6 @@ def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
     scale = _Scale.of(Standings(rows, "", 0, math.nan, 0, 0))
     charts = map(scale.chart, rows)
     return [None if one is None else next(charts) for one in values]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Some names in a sentence, or how many systems there are."""
-    if len(names) > _NAMED:
-        return f"{len(names)} systems"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> list[str]:
@@ -431,15 +412,15 @@ class _Scale:
         """The scale with its numbers."""
         marks = ticks(self.low, self.high, 5)
         decimals = next((n for n in range(7) if all(abs(round(one, n) - one) < 1e-9 for one in marks)), 6)
-        texts = [
-            node("text", f"{one:.{decimals}f}", x=self.place(one), y="12", **{"data-tick": repr(one)}) for one in marks
+        words = [
+            (f"{mark:.{decimals}f}", {"x": self.place(mark), "y": "12", "data-tick": repr(mark)}) for mark in marks
         ]
+        texts = [node("text", text, **attributes) for text, attributes in words]
         return node("svg", *texts, kind="forestaxis", width="100%", height="16", **{"aria-hidden": "true"})
 
     def chart(self, row: Standing) -> Node:
         """The dot and the interval of a system."""
-        parts = []
-        parts += [self._line("rail", one, one, 0, _ROW) for one in ticks(self.low, self.high, 5)]
+        parts = [self._line("rail", tick, tick, 0, _ROW) for tick in ticks(self.low, self.high, 5)]
         if self.leader is not None:
             parts.append(self._line("best", self.leader, self.leader, 0, _ROW))
         low, high = _drawn_ends(row, self.leader)
@@ -489,9 +470,8 @@ def ticks(least: float, most: float, fewest: int = 3) -> list[float]:
     """Return some round values between two others, as few as there can be above a number."""
     power = 10.0 ** math.floor(math.log10((most - least) / (fewest - 1)))
     for step in (5.0 * power, 2.0 * power, power):
-        found = [
-            float(f"{number * step:.12g}") for number in range(math.ceil(least / step), math.floor(most / step) + 1)
-        ]
+        numbers = range(math.ceil(least / step), math.floor(most / step) + 1)
+        found = [float(f"{number * step:.12g}") for number in numbers]
         if len(found) >= fewest:
             break
     return found

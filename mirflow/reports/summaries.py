@@ -25,7 +25,7 @@ from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
 from ..store.cells import EMPTY, FAILED, CellRemark, Status, read_message
 from ..store.format import list_cautions, told_patches, told_reading
-from .captions import caution_notes, empty_note, missing_note, nothing_notes, titles_of
+from .captions import caution_notes, empty_note, missing_note, nothing_note, titles_of
 from .layout import (
     group_labels,
     interval_notes,
@@ -69,7 +69,9 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
     rows += [("patch", told) for told in told_patches(attrs)]
     for dim in ("system", "track", "metric"):
         labels = names_of(ds, dim)
-        rows.append((f"{dim}s ({len(labels)})", _ends(labels)))
+        # All of a few names, the ends of many.
+        ends = labels if len(labels) <= _SOME else [*labels[: _SOME // 2], "...", labels[-1]]
+        rows.append((f"{dim}s ({len(labels)})", ", ".join(ends)))
         if coords_of(ds, dim) and dim != "metric":
             rows.append((f"{dim} coordinates", ", ".join(coords_of(ds, dim))))
     if tables_of(ds):
@@ -104,13 +106,6 @@ def coverage_table(name: str, ds: xr.Dataset) -> Table:
         for system, own in zip(names_of(ds, "system"), counts, strict=True)
     ]
     return Table(("group", "system", *(status for _, status in occurring)), tuple(rows))
-
-
-def _ends(names: Sequence[str]) -> str:
-    """All of a few names, the ends of many."""
-    if len(names) <= _SOME:
-        return ", ".join(names)
-    return f"{', '.join(names[: _SOME // 2])}, ..., {names[-1]}"
 
 
 _KINDS = 5
@@ -245,42 +240,34 @@ def extremes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
                 rows.append((*head, shown, *(show_value(float(one), percent) for one in ds["score"].values[:, index])))
             else:
                 rows.append((systems[number], *head, shown, f"{float(ds['weight'].values[number, index]):g}"))
-    title = f"{title_of(ds.attrs)}; {metric}{f' [{unit}]' if unit else ''}"
-    columns = (*columns, *(() if overall else ("weight",)))
-    titles = dict if overall else partial(titles_of, [metric], [ds.attrs["title"]])
-    return Table(columns, tuple(rows), title, _extremes_notes(ds, percent), titles=titles)
-
-
-def _extremes_notes(ds: xr.Dataset, percent: bool) -> tuple[str, ...]:
-    attrs, overall, n = ds.attrs, "score" in ds, np.atleast_1d(ds["n"].values)
-    missing, undefined = attrs["missing"], attrs["undefined"]
-    tracks = f"{attrs['order']} tracks"
+    attrs, n = ds.attrs, np.atleast_1d(ds["n"].values)
+    tracks, left_out = f"{attrs['order']} tracks", int(attrs["left_out"])
     order = f"{tracks} first, by the mean over the systems" if overall else f"{tracks} of each system"
     ties = []  # as many tracks have the value of the last one that is listed, where some of them are not listed
-    names = ["the mean over the systems"] if overall else ds["system"].values.tolist()
-    for name, value, tied in zip(
-        names, np.atleast_2d(ds["value"].values), np.atleast_1d(ds["tied"].values), strict=True
-    ):
-        last = value[~np.isnan(value)][-1:]
-        listed = int((value == last).sum()) if len(last) else 0
+    names = ["the mean over the systems"] if overall else systems
+    for name, own, tied in zip(names, value, np.atleast_1d(ds["tied"].values), strict=True):
+        last = own[~np.isnan(own)][-1:]
+        listed = int((own == last).sum()) if len(last) else 0
         if tied > listed:
             ties.append(f"{name}: {tied} tracks at {show_value(float(last[0]), percent)}, of which {listed} are listed")
     more = f"; and {len(ties) - _TIES} more systems" if ties[_TIES:] else ""
-    nothing: tuple[str, ...] = ()
-    if not n.any():
-        common = missing == "common" and int(attrs["left_out"])
-        nothing = ("no track has a score",) if int(attrs["left_out"]) else nothing_notes(attrs, 0)
-        nothing = ("no track has a score of every system; name fewer systems",) if common else nothing
-    return (
+    nothing = "no track has a score" if left_out else nothing_note(attrs)
+    if attrs["missing"] == "common" and left_out:
+        nothing = "no track has a score of every system; name fewer systems"
+    notes = (
         f"{order}; {attrs['orientation']} is better",
         *(("ratios in percent",) if percent else ()),
         missing_note(attrs),
-        f"undefined ({undefined}): {UNDEFINED[undefined]}",
-        f"n: {show_span(n)} tracks; left out: {counted(int(attrs['left_out']), 'score')}",
+        f"undefined ({attrs['undefined']}): {UNDEFINED[attrs['undefined']]}",
+        f"n: {show_span(n)} tracks; left out: {counted(left_out, 'score')}",
         *((f"ties, in the order of the tracks: {'; '.join(ties[:_TIES])}{more}",) if ties else ()),
-        *nothing,
+        *(() if n.any() else (nothing,)),
         *caution_notes(attrs),
     )
+    title = f"{title_of(attrs)}; {metric}{f' [{unit}]' if unit else ''}"
+    columns = (*columns, *(() if overall else ("weight",)))
+    titles = dict if overall else partial(titles_of, [metric], [attrs["title"]])
+    return Table(columns, tuple(rows), title, notes, titles=titles)
 
 
 def _ranks(value: Float) -> list[int]:
@@ -413,13 +400,8 @@ def full_table(task: str, convention: Convention) -> Table:
     rows = tuple(
         (
             *(task, convention.name, metric.name, metric.title, metric.summary, metric.key, " ".join(metric.aliases)),
-            *(
-                *(end if math.isfinite(end) else None for end in metric.range),
-                metric.orientation,
-                metric.unit,
-                metric.weight,
-                metric.weight_unit,
-            ),
+            *(end if math.isfinite(end) else None for end in metric.range),
+            *(metric.orientation, metric.unit, metric.weight, metric.weight_unit),
             *(metric.pooling, _standard(metric), " ".join(_aggregates(metric)), metric.perfect),
             *(metric.perfect_exceptions, "; ".join(map(_parameter, metric.parameters)), " ".join(metric.dims)),
             *(metric.default, metric.source, metric.version, metric.origin),

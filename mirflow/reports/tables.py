@@ -249,11 +249,9 @@ def _grid(table: Table, width: int | None, bold: bool) -> str:
     ]
     grid = Grid(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for row in table.rows:
-        styles = [
-            "bold" if bold and isinstance(entry, ShownValue) and (entry.best or entry.marked) else "" for entry in row
-        ]
-        shown = zip(map(show_entry, row), styles, strict=True)
-        grid.add_row(*(Text(clean_text(text), style=style) for text, style in shown))
+        best = [bold and isinstance(entry, ShownValue) and (entry.best or entry.marked) for entry in row]
+        shown = zip(map(show_entry, row), best, strict=True)
+        grid.add_row(*(Text(clean_text(text), style="bold" if is_best else "") for text, is_best in shown))
     out = io.StringIO()
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
     least = sum(_widths(table, width)) - _GAP
@@ -423,11 +421,9 @@ def to_latex(
     titles = table.titles() if names == "titles" else {}
     metric = table.columns.index("metric") if "metric" in table.columns else None
     heads = [_latex_head(name, titles if metric is None else {}) for name in table.columns]
-    body = [
-        " & ".join(_latex_entry(entry, stacked, titles if at == metric else {}) for at, entry in enumerate(row))
-        + r" \\"
-        for row in table.rows
-    ]
+    named = [titles if place == metric else {} for place in range(len(table.columns))]
+    cells = ([_latex_entry(entry, stacked, own) for entry, own in zip(row, named, strict=True)] for row in table.rows)
+    body = [" & ".join(row) + r" \\" for row in cells]
     heads_of_signatures, comments, below = _signed(table)
     # A signature has no blanks at which it could break over lines.
     breaks = {True: r";\allowbreak{}", False: ";"}
@@ -559,10 +555,8 @@ def to_arrow(table: Table) -> Any:
     try:
         import pyarrow as arrow
     except ImportError:
-        message = (
-            "Parquet needs pyarrow: pip install 'mirflow[parquet]' ('.[parquet]' in a checkout), or choose csv or json"
-        )
-        raise QueryError(message) from None
+        install = "pip install 'mirflow[parquet]' ('.[parquet]' in a checkout)"
+        raise QueryError(f"Parquet needs pyarrow: {install}, or choose csv or json") from None
     arrays = {}
     for index, name in enumerate(table.columns):
         entries = [bare_entry(row[index]) for row in table.rows]
@@ -643,9 +637,6 @@ class Tabulation(Generic[Item]):
     def __repr__(self) -> str:
         return self.to_text().rstrip("\n") or f"<{counted(len(self.items), 'item')}, no table>"
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
     def without_notes(self) -> Tabulation[Item]:
         """The same with tables for people that have no notes."""
         return Tabulation(
@@ -677,6 +668,8 @@ class Tabulation(Generic[Item]):
     def to_html(self) -> str:
         """HTML as notebooks show it, in a style of its own."""
         return styled("".join(map(to_html, self.tables())))
+
+    _repr_html_ = to_html
 
     def to_latex(
         self, *, stacked: bool = False, caption: str | None = None, label: str | None = None, names: str = "titles"

@@ -7,7 +7,7 @@ import inspect
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -62,6 +62,14 @@ class Plots:
 Drawing = TypeVar("Drawing", bound=Draw)
 
 
+_PARAMETERS = {
+    "scores": "scores : path, mapping of labels to paths, xr.DataTree or xr.Dataset",
+    "metric": "metric : str or None\n    None: the headline metric of the evaluation.",
+    "aggregate": "aggregate : str or None\n    None: the metric's standard one.",
+}
+_OPTIONS = "**options\n    As for :func:`mirflow.reports.figures.distributions`."
+
+
 def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
     """Declare a function as a kind of figure: ``mirflow plot`` and ``.mirflow.plot`` have it under its name.
 
@@ -88,37 +96,25 @@ def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
         def method(self: Plots, /, *given: Any, **named: Any) -> Axes:
             return draw(self.scores, *given, **named)
 
-        if re.search(r"^\s*Parameters\n\s*---", draw.__doc__ or "", re.MULTILINE):
-            draw.__doc__ = _completed(inspect.cleandoc(draw.__doc__ or ""), inspect.signature(draw).parameters)
+        head, *parts = re.split(r"\n\n(?=[A-Z]\w+\n---)", inspect.cleandoc(draw.__doc__ or ""))
+        sections = {part.partition("\n")[0]: part.split("\n")[2:] for part in parts}
+        if "Parameters" in sections:
+            written, parameters = "\n".join(sections["Parameters"]), inspect.signature(draw).parameters
+            shared = [text for name, text in _PARAMETERS.items() if name in parameters and f"{name} :" not in written]
+            options = [] if "**options" in written else [_OPTIONS]
+            errors = sections.pop("Raises", [])
+            if "FigureError" not in errors:
+                errors = ["FigureError\n    If there is nothing to show.", *errors]
+            if not any(line.startswith("QueryError") for line in errors):
+                errors.append("QueryError, UnknownNameError\n    As for any query.")
+            lines = [*shared, *sections.pop("Parameters"), *options]
+            every = {"Parameters": lines, "Returns": ["matplotlib.axes.Axes"], "Raises": errors, **sections}
+            texts = ("\n".join([name, "-" * len(name), *own]) for name, own in every.items())
+            draw.__doc__ = "\n\n".join([head, *texts])
         setattr(Plots, draw.__name__, functools.update_wrapper(method, draw))
         return draw
 
     return declare
-
-
-_PARAMETERS = {
-    "scores": "path, mapping of labels to paths, xr.DataTree or xr.Dataset",
-    "metric": "str or None\n    None: the headline metric of the evaluation.",
-    "aggregate": "str or None\n    None: the metric's standard one.",
-}
-_OPTIONS = "**options\n    As for :func:`mirflow.reports.figures.distributions`."
-
-
-def _completed(doc: str, parameters: Collection[str]) -> str:
-    """A docstring with what it does not say of the parameters, the axes and the errors of every figure."""
-    head, *parts = re.split(r"\n\n(?=[A-Z]\w+\n---)", doc)
-    sections = {part.partition("\n")[0]: part.split("\n")[2:] for part in parts}
-    written = "\n".join(sections["Parameters"])
-    lacking = [f"{name} : {text}" for name, text in _PARAMETERS.items() if f"{name} :" not in written]
-    given = [text for text in lacking if text.partition(" ")[0] in parameters]
-    options = [] if "**options" in written else [_OPTIONS]
-    errors = sections.pop("Raises", [])
-    errors = [*(["FigureError\n    If there is nothing to show."] if "FigureError" not in errors else []), *errors]
-    if not any(line.startswith("QueryError") for line in errors):
-        errors.append("QueryError, UnknownNameError\n    As for any query.")
-    shared = {"Parameters": [*given, *sections.pop("Parameters"), *options], "Returns": ["matplotlib.axes.Axes"]}
-    every = {**shared, "Raises": errors, **sections}
-    return "\n\n".join([head, *("\n".join([name, "-" * len(name), *lines]) for name, lines in every.items())])
 
 
 def kinds() -> list[FigureKind]:
@@ -283,25 +279,20 @@ class Sheet:
         if not 0.3 <= self._height <= 200:
             raise FigureError(f"a figure cannot be {self._height:g} inches high; say 0.3 to 200")
         if frame.ax is not None:
-            self.ax = frame.ax
+            self.ax, self.figure = frame.ax, figure_of(frame.ax)
             return
         size = (self.inches, self._height)
         if _OFF_SCREEN.get():
             from matplotlib.backends.backend_agg import FigureCanvasAgg
             from matplotlib.figure import Figure
 
-            made = Figure(figsize=size, layout="constrained")
-            FigureCanvasAgg(made)
+            self.figure = Figure(figsize=size, layout="constrained")
+            FigureCanvasAgg(self.figure)
         else:
             from matplotlib import pyplot
 
-            made = pyplot.figure(figsize=size, layout="constrained")
-        self.ax = made.add_subplot()
-
-    @property
-    def figure(self) -> Figure:
-        """The figure of the axes."""
-        return figure_of(self.ax)
+            self.figure = pyplot.figure(figsize=size, layout="constrained")
+        self.ax = self.figure.add_subplot()
 
     def grow(self, inches: float) -> None:
         """Make room for what turned out to be needed, unless the height or the axes are the user's."""

@@ -193,19 +193,13 @@ def _on_staff(lanes: Lanes, drums: Sequence[str], at: float) -> Float:
 
 
 def _draw_notes(lanes: Lanes, one: Annotation, at: float) -> None:
-    start, end = one.columns["start"], one.columns["end"]
-    chosen = [place for place in lanes.visible(start, end) if one.columns["pitch"][place] > 0]
-    y = lanes.height(np.log2(one.columns["pitch"][chosen]), at)
-    left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
+    """Notes; those of a score by their performed onsets and notated lengths."""
+    linear = one.schema.drawn_as == "sheet"
+    start, end, pitch = sheet_notes(one) if linear else (one.columns[name] for name in ("start", "end", "pitch"))
+    rows = [row for row in lanes.visible(start, end) if linear or pitch[row] > 0]
+    y = lanes.height(pitch[rows] if linear else np.log2(pitch[rows]), at)
+    left, right = np.maximum(start[rows], lanes.start), np.minimum(end[rows], lanes.end)
     lanes.ax.hlines(y, left, right, color=_NEUTRAL, linewidth=1.3)
-
-
-def _draw_sheet(lanes: Lanes, one: Annotation, at: float) -> None:
-    """Notes of a score by their performed onsets and notated lengths."""
-    start, end, pitch = sheet_notes(one)
-    chosen = lanes.visible(start, end)
-    left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
-    lanes.ax.hlines(lanes.height(pitch[chosen], at), left, right, color=_NEUTRAL, linewidth=1.3)
 
 
 def _draw_series(lanes: Lanes, one: Annotation, at: float) -> None:
@@ -267,7 +261,7 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "ticks": _draw_events,
     "drums": _draw_hits,
     "notes": _draw_notes,
-    "sheet": _draw_sheet,
+    "sheet": _draw_notes,
     "curve": _draw_series,
     "frames": _draw_multipitch,
     "patterns": _draw_patterns,
@@ -276,6 +270,30 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
 
 BAND = (BOTTOM + 0.02, 0.14)
 """Where verdicts stand: from so far below the middle of a lane, and how high."""
+
+
+def _mark(colour: str, marker: str) -> dict[str, Any]:
+    style = {"marker": marker, "markersize": 3, "markeredgecolor": colour, "markeredgewidth": 0.8}
+    return {"linestyle": "", "markerfacecolor": "none", **style}
+
+
+_SIDES = {"hit": (GOOD, "estimate"), "extra": (TOO_MUCH, "estimate"), "missed": (MISSED, "reference")}
+"""Verdicts on items, and on which side the item is."""
+_STYLES: dict[str, dict[str, dict[str, Any]]] = {
+    "marks": {"hit": _mark(RIGHT, "|"), "extra": _mark(WRONG, "x"), "missed": _mark(WRONG, "o")},
+    # In grey a hit is thick and solid, a false alarm thin and dashed, a miss dotted.
+    "notes": {
+        "missed": {"color": GREY, "linewidth": 0.7, "linestyle": (0, (1, 0.7))},
+        "extra": {"color": WRONG, "linewidth": 0.9, "linestyle": (0, (2.2, 0.8))},
+        "hit": {"color": RIGHT, "linewidth": 1.7},
+    },
+    "pitches": {
+        "missed": {"color": GREY, "marker": ".", "s": 0.8, "linewidths": 0},
+        "extra": {"color": WRONG, "marker": "x", "s": 2.5, "linewidths": 0.4},
+        "hit": {"color": RIGHT, "marker": "s", "s": 0.8, "linewidths": 0},
+    },
+}
+"""How items are drawn by their verdicts, the lowest first."""
 
 
 def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str, dict[str, Any]]]:
@@ -289,44 +307,47 @@ def legend_entries(kind: str, evidence: Mapping[str, Column]) -> list[tuple[str,
             ("not judged", {"color": GREY, "linewidth": 1.2}),
             *([("unvoiced guess", {"color": _FAINT, "linewidth": 0.8})] if kind == "series" else []),
         ],
-        "notes": [
-            ("hit", {"color": RIGHT, "linewidth": 1.7}),
-            ("extra", {"color": WRONG, "linewidth": 0.9, "linestyle": (0, (2.2, 0.8))}),
-            ("missed", {"color": GREY, "linewidth": 0.7, "linestyle": (0, (1, 0.7))}),
-            ("reference", {"color": _NEUTRAL, "linewidth": 1.3}),
-        ],
-        "marks": [("hit", _mark(RIGHT, "|")), ("extra", _mark(WRONG, "x")), ("missed", _mark(WRONG, "o"))],
+        "notes": [*reversed(_STYLES["notes"].items()), ("reference", {"color": _NEUTRAL, "linewidth": 1.3})],
+        "marks": [*_STYLES["marks"].items()],
         "pitches": [("hit", _mark(RIGHT, "s")), ("extra", _mark(WRONG, "x")), ("missed", _mark(GREY, "."))],
         "patterns": [("match: same colour", _mark(BLUE, ".")), ("no match", _mark(GREY, "."))],
     }
     return entries.get(form_of(kind, evidence), [])
 
 
-def _mark(colour: str, marker: str) -> dict[str, Any]:
-    style = {"marker": marker, "markersize": 3, "markeredgecolor": colour, "markeredgewidth": 0.8}
-    return {"linestyle": "", "markerfacecolor": "none", **style}
-
-
 def draw_verdicts(lanes: Lanes, kind: str, evidence: Mapping[str, Column], at: float) -> None:
     """Draw the verdicts of a metric on the estimate in the lane with its middle at a height."""
-    form = form_of(kind, evidence)
-    if form not in ("nothing", "patterns"):
-        {"band": _band, "marks": _marks, "notes": _notes, "pitches": _pitches, "words": _words}[form](
-            lanes, evidence, at
-        )
-
-
-def _band(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """Stretches of time; neighbours with the same verdict in one."""
-    verdict = evidence["verdict"]
-    shown = [(GOOD, RIGHT, ""), (HALF, PURPLE, "....."), (BAD, WRONG, "//////")]
-    left = ~np.isin(evidence["verdict"], (*GOOD, *HALF, *BAD))
-    for names, colour, hatch in shown:
-        spans = _spans(lanes, evidence, np.isin(verdict, names))
-        bars = lanes.ax.broken_barh(spans, (at + BAND[0], BAND[1]), facecolor=colour)
-        bars.set(linewidth=0, hatch=hatch, edgecolor="white")
-    thin = (at + BAND[0] + 0.05, 0.04)
-    lanes.ax.broken_barh(_spans(lanes, evidence, left), thin, facecolor=GREY).set_linewidth(0)
+    form, verdict = form_of(kind, evidence), evidence.get("verdict", evidence.get("relation"))
+    if verdict is None:
+        return
+    if form == "words":
+        text = label(", ".join(map(str, verdict.tolist())), 100)
+        lanes.ax.text(lanes.start, at + 0.22, f" {text}", ha="left", va="center", fontsize=6, color="#444444")
+    if form == "band":
+        for names, colour, hatch in ((GOOD, RIGHT, ""), (HALF, PURPLE, "....."), (BAD, WRONG, "//////")):
+            spans = _spans(lanes, evidence, np.isin(verdict, names))
+            bars = lanes.ax.broken_barh(spans, (at + BAND[0], BAND[1]), facecolor=colour)
+            bars.set(linewidth=0, hatch=hatch, edgecolor="white")
+        spans = _spans(lanes, evidence, ~np.isin(verdict, (*GOOD, *HALF, *BAD)))
+        lanes.ax.broken_barh(spans, (at + BAND[0] + 0.05, 0.04), facecolor=GREY).set_linewidth(0)
+    for word, style in _STYLES.get(form, {}).items():
+        names, side = _SIDES[word]
+        chosen = np.isin(verdict, names)
+        if form == "marks":
+            drums = evidence["class"].tolist() if "class" in evidence else None
+            y = np.full(len(verdict), at + BAND[0] + BAND[1] / 2) if drums is None else _on_staff(lanes, drums, at)
+            chosen &= lanes.inside(evidence[side])
+            lanes.ax.plot(evidence[side][chosen], y[chosen], **style)
+        elif form == "notes":
+            start, end = evidence[side], evidence[f"{side}_end"]
+            rows = [row for row in lanes.visible(start, end) if chosen[row]]
+            y = lanes.height(np.log2(evidence[f"{side}_pitch"][rows]), at)
+            lanes.ax.hlines(y, np.maximum(start[rows], lanes.start), np.minimum(end[rows], lanes.end), **style)
+        else:
+            time, frequency = evidence["start"], evidence[f"{side}_frequency"]
+            chosen &= lanes.inside(time) & (frequency > 0)
+            y = lanes.height(np.log2(frequency[chosen]), at)
+            lanes.ax.scatter(time[chosen], y, rasterized=int(chosen.sum()) > 3000, **style)
 
 
 def _spans(lanes: Lanes, evidence: Mapping[str, Column], chosen: Bool) -> list[tuple[float, float]]:
@@ -340,59 +361,3 @@ def _spans(lanes: Lanes, evidence: Mapping[str, Column], chosen: Bool) -> list[t
         else:
             joined.append([left, right])
     return [(left, right - left) for left, right in joined]
-
-
-def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """Draw hits and false alarms at the times of the estimate, misses at those of the reference."""
-    middle = np.full(len(evidence["verdict"]), at + BAND[0] + BAND[1] / 2)
-    if "class" in evidence:
-        middle = _on_staff(lanes, evidence["class"].tolist(), at)
-    shown: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
-        (GOOD, "estimate", RIGHT, "|"),
-        (TOO_MUCH, "estimate", WRONG, "x"),
-        (MISSED, "reference", WRONG, "o"),
-    )
-    for names, side, colour, marker in shown:
-        chosen = np.isin(evidence["verdict"], names) & lanes.inside(evidence[side])
-        lanes.ax.plot(evidence[side][chosen], middle[chosen], **_mark(colour, marker))
-
-
-def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """Notes over those of the estimate, and the missed ones where the reference has them.
-
-    In grey a hit is thick and solid, a false alarm thin and dashed, a miss dotted.
-    """
-    for names, side, colour, style, width in (
-        (MISSED, "reference", GREY, (0, (1, 0.7)), 0.7),
-        (TOO_MUCH, "estimate", WRONG, (0, (2.2, 0.8)), 0.9),
-        (GOOD, "estimate", RIGHT, "-", 1.7),
-    ):
-        start, end = evidence[side], evidence[f"{side}_end"]
-        chosen = [place for place in lanes.visible(start, end) if evidence["verdict"][place] in names]
-        y = lanes.height(np.log2(evidence[f"{side}_pitch"][chosen]), at)
-        left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
-        lanes.ax.hlines(y, left, right, color=colour, linestyle=style, linewidth=width)
-
-
-def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """Pitches of frames over those of the estimate, and the missed ones where the reference has them."""
-    time = evidence["start"]
-    for names, side, colour, marker in (
-        (MISSED, "reference", GREY, "."),
-        (TOO_MUCH, "estimate", WRONG, "x"),
-        (GOOD, "estimate", RIGHT, "s"),
-    ):
-        frequency = evidence[f"{side}_frequency"]
-        chosen = np.isin(evidence["verdict"], names) & lanes.inside(time) & (frequency > 0)
-        y = lanes.height(np.log2(frequency[chosen]), at)
-        many = int(chosen.sum()) > 3000
-        width = 0.4 if marker == "x" else 0
-        size = 2.5 if marker == "x" else 0.8
-        lanes.ax.scatter(time[chosen], y, s=size, color=colour, marker=marker, linewidths=width, rasterized=many)
-
-
-def _words(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    words = evidence.get("verdict", evidence.get("relation"))
-    if words is not None:
-        text = label(", ".join(map(str, words.tolist())), 100)
-        lanes.ax.text(lanes.start, at + 0.22, f" {text}", ha="left", va="center", fontsize=6, color="#444444")

@@ -36,7 +36,6 @@ from .track_scores import (
 )
 
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
 
 _MANY = 3000
@@ -100,12 +99,32 @@ def scatter(
         raise FigureError(f"no track has a finite score of both {names[0]!r} and {names[1]!r}")
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.95) as page:
-        _draw(page, result, x[both], y[both], tie)
-        _name_farthest(page, x[both], y[both], [tracks[place] for place in np.flatnonzero(both)], tie)
+        ax, x, y, systems = page.ax, x[both], y[both], [label(name) for name in names_of(result, "system")]
+        # As comparisons count wins: what rounding leaves behind is none.
+        difference = settle(x - y if column_of(result, "orientation")[0] == "lower" else y - x)
+        tied = np.abs(difference) <= tie
+        for name, chosen, colour, marker in (
+            (f"{systems[1]} better", ~tied & (difference > 0), BLUE, "^"),
+            (f"{systems[0]} better", ~tied & (difference < 0), RED, "v"),
+            ("tie", tied, GREY, "o"),
+        ):
+            if name != "tie" or tied.any():
+                _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
+        low, high = _limits(column_of(result, "unit")[0], x, y)
+        ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
+        ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+        ax.grid()
+        above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
+        below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
+        _opaque_legend(page, "upper left" if above <= below else "lower right")
+        called = f"{label(axis_name(result), 30)}, {aggregate_in_words(column_of(result, 'aggregate')[0])}"
+        across, up = (numeral(result, value) for value in values_of(result)[:, 0, 0].tolist())
+        ax.set_xlabel(f"{systems[0]}: {called} {across}")
+        ax.set_ylabel(f"{systems[1]}: {called} {up}")
+        _name_farthest(page, x, y, [tracks[place] for place in np.flatnonzero(both)], tie)
         notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
-        here, there = (label(name) for name in names_of(result, "system"))
-        title = f"{label(axis_name(result), 60)}: {there} against {here}"
+        title = f"{label(axis_name(result), 60)}: {systems[1]} against {systems[0]}"
         page.head(title, describe(result, notes=notes), signed)
     return page.ax
 
@@ -213,64 +232,30 @@ def covariate(
     return page.ax
 
 
-def _draw(page: Sheet, result: xr.Dataset, x: Float, y: Float, tie: float) -> None:
-    ax, names = page.ax, [label(name) for name in names_of(result, "system")]
-    # As comparisons count wins: what rounding leaves behind is none.
-    difference = settle(x - y if column_of(result, "orientation")[0] == "lower" else y - x)
-    tied = np.abs(difference) <= tie
-    groups = (
-        (f"{names[1]} better", ~tied & (difference > 0), BLUE, "^"),
-        (f"{names[0]} better", ~tied & (difference < 0), RED, "v"),
-        ("tie", tied, GREY, "o"),
-    )
-    for name, chosen, colour, marker in groups:
-        if name == "tie" and not chosen.any():
-            continue
-        _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
-    low, high = _limits(column_of(result, "unit")[0], x, y)
-    ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
-    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
-    ax.grid()
-    above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
-    below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
-    _opaque_legend(page, "upper left" if above <= below else "lower right")
-    called = f"{label(axis_name(result), 30)}, {aggregate_in_words(column_of(result, 'aggregate')[0])}"
-    here, there = values_of(result)[:, 0, 0].tolist()
-    ax.set_xlabel(f"{names[0]}: {called} {numeral(result, here)}")
-    ax.set_ylabel(f"{names[1]}: {called} {numeral(result, there)}")
-
-
 def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: float) -> None:
     """Name the tracks on which the two differ most, beside their points, where there is room."""
     gap = np.abs(settle(y - x))
     low, high = page.ax.get_xlim()
     drawn = []
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": 6.5, "color": "#444444"}
     for place in np.argsort(-gap, kind="stable")[:_NAMED]:
         if gap[place] <= max(tie, 0.1 * (high - low)):
             break
         left = x[place] < (low + high) / 2
-        name = page.ax.annotate(
-            label(tracks[place], 20),
-            (x[place], y[place]),
-            (5 if left else -5, 0),
-            textcoords="offset points",
-            ha="left" if left else "right",
-            va="center",
-            fontsize=6.5,
-            color="#444444",
-        )
-        drawn.append(name)
+        offset = 5 if left else -5, 0
+        text = label(tracks[place], 20)
+        drawn.append(page.ax.annotate(text, (x[place], y[place]), offset, ha="left" if left else "right", **style))
     legend = page.ax.get_legend()
     if legend is None:
         return
     figure_of(page.ax).draw_without_rendering()
     covered = [legend.get_window_extent().padded(6)]
     for name in drawn:
-        own = name.get_window_extent().padded(2)
-        if any(own.overlaps(one) for one in covered):
+        box = name.get_window_extent().padded(2)
+        if any(map(box.overlaps, covered)):
             name.remove()
         else:
-            covered.append(own)
+            covered.append(box)
 
 
 def _two_digits(value: float) -> str:

@@ -14,12 +14,12 @@ from ...analysis.lookup import find_labels, find_metrics, find_single
 from ...analysis.query_options import Names, as_names
 from ...analysis.scores import Scores, computed, names_of, numbers_of
 from ...annotations.annotation import Annotation
-from ...annotations.schema import Kind, kind_of
+from ...annotations.schema import kind_of
 from ...errors import FigureError, MirflowError, QueryError, UnknownNameError
 from ...metrics.base import Convention, get_task
 from ...metrics.measures import Measure, parse
 from ...pipeline.plan import EvaluationFiles
-from ...ragged import Bool, Column, Int
+from ...ragged import Column
 from ...readers.objects import to_annotation
 from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import GREY, explained, form_of, matches, worst_second
@@ -41,6 +41,8 @@ _MOST, _METRICS = 60, 8
 """Systems, and metrics beside them, that a page has room for."""
 _NUMBER, _LETTER = 24, 0.04
 """Points that a score takes on the right, and inches in height of a letter of a name over it that is turned."""
+_UPRIGHT = 5
+"""Letters of a name that has room over its scores without being turned."""
 _LEVELS, _PITCHES = 10, 14
 """Points between a lane and its name, where numbers of levels or names of notes lie there."""
 _AXIS, _STROKE, _MARK = 50, 26, 14
@@ -142,9 +144,12 @@ def timeline(
         *rule.legend(lanes),
         *([f"bold: expected to be the best by {label(expected)}"] if bold else []),
     ]
-    lane = max(_height(kind_of(plan.task), len(lanes)), 0.1 + _LEVEL * levels)
+    kind, dense = kind_of(plan.task), min(_DENSE, max(_TALL, _PAGE / len(lanes)))
+    lane = dense if kind.drawn_as in _POLYPHONIC else _TALL if kind.height else _LANE
+    lane = max(lane, 0.1 + _LEVEL * levels)
     heads = rule.heads(names_of(ds, "metric", places)) if len(places) > 1 else []
-    room = max(map(len, heads), default=0) * _LETTER if _turned(heads) else 0.0
+    longest = max(map(len, heads), default=0)
+    room = longest * _LETTER if longest > _UPRIGHT else 0.0
     with sheet(frame_of(options, "page"), 0.4 + room + lane * len(lanes) + _LANE * len(under)) as page:
         _draw(page, lanes, under, start, end, chords=plan.task == "chord", heads=heads)
         for text, one in zip(page.ax.get_yticklabels(), lanes, strict=False):
@@ -194,12 +199,6 @@ def _levels(annotation: Annotation | str) -> int:
     if isinstance(annotation, str) or annotation.schema.drawn_as != "levels":
         return 0
     return len(annotation.inner_counts[0])
-
-
-def _height(kind: Kind, lanes: int) -> float:
-    if kind.drawn_as in _POLYPHONIC:
-        return min(_DENSE, max(_TALL, _PAGE / lanes))
-    return _TALL if kind.height else _LANE
 
 
 def has_time_axis(task: str) -> bool:
@@ -320,6 +319,7 @@ def _draw(
     heads: Sequence[str],
 ) -> None:
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
+    judge = next(lane for lane in rows if isinstance(lane.annotation, Annotation))
     first, last = _span(read, start, end)
     # Verdicts of notes lie over the pitches; those of stretches of time need a band below.
     judged = [(lane.annotation, lane.evidence) for lane in rows]
@@ -338,7 +338,11 @@ def _draw(
             draw_octaves(lanes, at)
         # All notes of an estimate that is judged have a verdict, and would be seen between its dashes.
         if lane.evidence is None or form_of(lane.annotation.kind, lane.evidence) != "notes":
-            draw(lanes, lane.annotation, at, _colours(rows, at))
+            colours = None  # of patterns: those of the reference that judges, else by `matches`
+            if lane.annotation.kind == "patterns" and lane is not judge:
+                lone = np.full(len(lane.annotation.inner_counts[0]), -1)
+                colours = lone if lane.evidence is None else matches(lane.evidence)
+            draw(lanes, lane.annotation, at, colours)
         if lane.evidence is not None:
             draw_verdicts(lanes, lane.annotation.kind, lane.evidence, at)
     for at, lane in enumerate(under, len(rows)):
@@ -364,11 +368,6 @@ def _draw(
         ax.set_xlabel(title, loc="left" if ax.get_legend() and not is_below else "center")
 
 
-def _turned(heads: Sequence[str]) -> bool:
-    """Whether the names of metrics are too long to be written over their scores."""
-    return any(len(head) > 5 for head in heads)
-
-
 def _write_numbers(ax: Axes, rows: Sequence[_Lane], heads: Sequence[str]) -> None:
     """Write the scores of each system on the right, under the names of the metrics where there are several."""
     common: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "fontsize": 6.5}
@@ -376,20 +375,11 @@ def _write_numbers(ax: Axes, rows: Sequence[_Lane], heads: Sequence[str]) -> Non
         for column, score in enumerate(lane.scores):
             if np.isfinite(score):
                 ax.annotate(f"{score:.3f}", (1, at), xytext=(3 + _NUMBER * column, 0), va="center", **common)
-    turned = _turned(heads)
+    turned = any(len(head) > _UPRIGHT for head in heads)
     look: dict[str, Any] = {"rotation": 45, "rotation_mode": "anchor"} if turned else {}
     for column, head in enumerate(heads):
         place = 3 + _NUMBER * column, 0 if turned else 2
         ax.annotate(label(head, 18), (1, -0.4), xytext=place, va="bottom", color="#444444", **look, **common)
-
-
-def _colours(rows: Sequence[_Lane], at: int) -> Int | None:
-    """The colours of the patterns of a lane: those of the reference that judges, else by `matches`."""
-    one, evidence = rows[at].annotation, rows[at].evidence
-    judge = next(row for row in rows if isinstance(row.annotation, Annotation))
-    if not isinstance(one, Annotation) or one.kind != "patterns" or rows[at] is judge:
-        return None
-    return np.full(len(one.inner_counts[0]), -1) if evidence is None else matches(evidence)
 
 
 Entry = tuple[str, dict[str, Any]]
@@ -459,19 +449,16 @@ def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[flo
     found = []
     for one in read:
         if one.schema.height:
-            pitch = np.abs(one.columns[one.schema.height][_shown(one, first, last)])
+            begin, end = (one.columns[one.schema.times[place]] for place in (0, -1))
+            inside = (end >= first) & (begin <= last)
+            inside = np.repeat(inside, one.inner_counts[0]) if one.schema.drawn_as == "frames" else inside
+            pitch = np.abs(one.columns[one.schema.height][inside])
             linear = one.schema.variable(one.schema.height).units != "Hz"
             pitch = pitch[np.isfinite(pitch)] if linear else np.log2(pitch[np.isfinite(pitch) & (pitch > 0)])
             found.append(np.quantile(pitch, (0.01, 0.99)) if len(pitch) else pitch)
     values = np.concatenate(found) if found else np.empty(0)
     room = 0.0 if not len(values) else 0.03 * float(values.max() - values.min())
     return (float(values.min()) - room, float(values.max()) + room) if len(values) else (0.0, 1.0)
-
-
-def _shown(one: Annotation, first: float, last: float) -> Bool:
-    begin, end = one.columns[one.schema.times[0]], one.columns[one.schema.times[-1]]
-    inside = np.asarray((end >= first) & (begin <= last))
-    return np.repeat(inside, one.inner_counts[0]) if one.schema.drawn_as == "frames" else inside
 
 
 def _names(read: Sequence[Annotation]) -> dict[str, int]:

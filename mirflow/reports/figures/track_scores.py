@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ...analysis.queries import ScoresLike, choose_one, evaluations_of
 from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, say_undefined
 from ...analysis.scores import names_of, show_span
 from ...analysis.selection import VALUELESS, counted_scores
-from ...analysis.signatures import Signature, sign
+from ...analysis.signatures import sign
 from ...errors import FigureError, QueryError, counted
 from ...kernels.ratios import divide
 from ...ragged import Float
@@ -91,11 +91,7 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
 
 def signer_of(ds: xr.Dataset, query: Query, result: xr.Dataset | None = None, group: str = "") -> Signer:
     """What gives the signatures of the numbers of a query, of which the result is perhaps known."""
-
-    def signed() -> list[Signature]:
-        return sign(ds, query, aggregate_query(ds, query, group) if result is None else result)
-
-    return signed
+    return lambda: sign(ds, query, aggregate_query(ds, query, group) if result is None else result)
 
 
 def scores_of(
@@ -162,25 +158,15 @@ def describe(result: xr.Dataset, *, notes: Sequence[str] = (), aggregated: bool 
     over = over if (n == whole).all() else f"{show_span(n).replace('-', ' to ')} of {over}"
     kinds = ", ".join(map(aggregate_in_words, dict.fromkeys(column_of(result, "aggregate"))))
     parts = [f"{kinds} over {over}" if aggregated else over]
-    parts += policies_in_words(attrs, whole * result.sizes["system"])
-    return f"{origin_in_words(attrs)}; {'; '.join([*parts, *filter(None, notes), *reference_notes(attrs)])}"
-
-
-def policies_in_words(attrs: Mapping[str, Any], cells: int) -> list[str]:
-    """How many of the scores are missing, or have nothing to measure, and how these count."""
+    # How many of the scores are missing, or have nothing to measure, and how these count.
     nothing = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
-    parts = []
-    for policy, what, meant in (
-        ("missing", "missing", MISSING[attrs["missing"]]),
-        ("undefined", "of nothing to measure", nothing),
-    ):
-        count = int(attrs[f"{policy}_cells"])
-        if count:
-            verb = "is" if count == 1 else "are"
-            parts.append(f"{count} of {cells} scores {verb} {what} ({meant})")
+    meant = {"missing": f"missing ({MISSING[attrs['missing']]})", "undefined": f"of nothing to measure ({nothing})"}
+    for policy, words in meant.items():
+        if count := int(attrs[f"{policy}_cells"]):
+            parts.append(f"{count} of {whole * result.sizes['system']} scores {'is' if count == 1 else 'are'} {words}")
         elif policy == "missing":
             parts.append("no score is missing")
-    return parts
+    return f"{origin_in_words(attrs)}; {'; '.join([*parts, *filter(None, notes), *reference_notes(attrs)])}"
 
 
 def infinite(values: Float, name: str = "infinite score") -> list[str]:
