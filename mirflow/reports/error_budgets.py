@@ -168,33 +168,27 @@ def budgets(
     found: dict[str, xr.Dataset] = {}
     refused: list[MirflowError] = []
     for name, ds in choose(boards, None, group).items():
-        stored = _stored(ds, metric or headline_metric(ds))
-        if stored is not None:
-            found[name] = choose_tracks(stored, Query(tracks=tracks, where=where))
+        whole, scored = metric or headline_metric(ds), names_of(ds, "metric")
+        of = names_of(ds, OF) if OF in ds.coords and ds[OF].dims == ("metric",) else []
+        losses = [place for place, metric_of in enumerate(of) if metric_of and metric_of == whole]
+        errors = get_task(ds.attrs["task"]).convention(ds.attrs["convention"]).errors if losses else None
+        chosen = Query(tracks=tracks, where=where)
+        if whole in scored and errors is not None and len(losses) == len(errors.kinds):
+            found[name] = choose_tracks(ds.isel(metric=[scored.index(whole), *losses]), chosen)
             continue
         try:
             task, convention, combine = (str(ds.attrs.get(one, "")) for one in ("task", "convention", "combine"))
             if not task or not convention:
                 raise MetricError(f"{name}: imported scores that name no task and convention have no kinds of errors")
-            measures = _measures_of(task, convention, combine, metric or headline_metric(ds))
+            measures = _measures_of(task, convention, combine, whole)
         except (MetricError, UnknownNameError) as error:
             refused.append(error)
             continue
-        part = choose_tracks(ds, Query(tracks=tracks, where=where))
+        part = choose_tracks(ds, chosen)
         found[name] = _split_stored(name, part, measures, origins[0], progress_of(progress), guarded)
     if not found:
         raise refused[0]
     return found
-
-
-def _stored(ds: xr.Dataset, metric: str | None) -> xr.Dataset | None:
-    """The metric and its losses, if an evaluation holds all of them."""
-    of = names_of(ds, OF) if OF in ds.coords and ds[OF].dims == ("metric",) else []
-    names, losses = names_of(ds, "metric"), [place for place, whole in enumerate(of) if whole and whole == metric]
-    errors = get_task(ds.attrs["task"]).convention(ds.attrs["convention"]).errors if losses else None
-    if metric not in names or errors is None or len(losses) != len(errors.kinds):
-        return None
-    return ds.isel(metric=[names.index(metric), *losses])
 
 
 def costly(ds: xr.Dataset) -> tuple[xr.Dataset, list[str]]:

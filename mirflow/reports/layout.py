@@ -484,12 +484,21 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
     down = [" / ".join(filter(None, names)) for names in product(*(labels[dim] for dim in dims[:-1]))]
     across = labels[dims[-1]]
     head = f"{' / '.join(dims[:-1])} \\ {dims[-1]}"
-    style = "percent" if percent else "values"
-    if style == "values" and attrs["aggregate"] == "sum":
-        style = "counts" if is_whole(ds) else "seconds"
+    decimals = None if percent or attrs["aggregate"] != "sum" else 0 if is_whole(ds) else 1
+
+    def show(value: float) -> str:
+        return show_value(value, percent) if decimals is None or np.isnan(value) else f"{value:z.{decimals}f}"
+
     for most in range(max(len(down), len(across), 1), 0, -1):
         rows, columns = choose_labels(values, most, down == across)
-        table = _fold(values, rows, columns, down, across, head, style)
+        shown = with_others(with_others(values, columns).T, rows).T
+        # The sums of the others have no row and column where they are 0.
+        named = [*(down[row] or "-" for row in rows.tolist()), *([REST] if np.nansum(np.abs(shown[-1])) else [])]
+        heads = [*(across[column] for column in columns.tolist()), *([REST] if np.nansum(np.abs(shown[:, -1])) else [])]
+        shown = divide(shown, np.nansum(shown, axis=1, keepdims=True), np.nan) if percent else shown
+        cells = shown[: len(named), : len(heads)].tolist()
+        body = tuple((name, *map(show, row)) for name, row in zip(named, cells, strict=True))
+        table = Table((head, *heads), body)
         if full_width(table) <= width:
             break
     made = ", ".join(map(" ".join, zip(groupings_of(ds), group_labels(groups_of(ds)[group]), strict=True)))
@@ -523,28 +532,6 @@ def choose_labels(values: Float, most: int, same: bool) -> tuple[Int, Int]:
         first = np.argsort(-total, kind="stable")[:most]
         found.append(np.sort(first[total[first] > 0]).astype(np.int64))
     return found[0], found[1]
-
-
-def _fold(
-    values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str, style: str
-) -> Table:
-    """The chosen rows and columns, and the sums of the others where these are not 0."""
-    shown = with_others(with_others(values, columns).T, rows).T
-    labels = [*(down[row] for row in rows.tolist()), REST]
-    heads = [*(across[column] for column in columns.tolist()), REST]
-    kept = [place for place in range(len(labels)) if labels[place] is not REST or np.nansum(np.abs(shown[place]))]
-    used = [place for place in range(len(heads)) if heads[place] is not REST or np.nansum(np.abs(shown[:, place]))]
-    if style == "percent":
-        whole = np.nansum(shown, axis=1, keepdims=True)
-        shown = divide(shown, whole, np.nan)
-    decimals = {"counts": 0, "seconds": 1}.get(style)
-
-    def show(value: float) -> str:
-        bare = decimals is None or np.isnan(value)
-        return show_value(value, style == "percent") if bare else f"{value:z.{decimals}f}"
-
-    body = tuple((labels[row] or "-", *(show(float(shown[row, column])) for column in used)) for row in kept)
-    return Table((head, *(heads[place] for place in used)), body)
 
 
 def with_others(values: Float, columns: Int) -> Float:

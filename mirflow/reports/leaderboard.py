@@ -19,11 +19,10 @@ from ..analysis.inference.rank_tests import first_shares, rank_bounds
 from ..analysis.inference.resampling import Resampling
 from ..analysis.lookup import headline_metric
 from ..analysis.query_options import DEFAULT_LEVEL, Query
-from ..analysis.scores import Array, coords_of, names_of
+from ..analysis.scores import coords_of, names_of
 from ..analysis.signatures import sign
 from ..errors import QueryError
 from ..metrics.measures import SIGN_OF
-from ..ragged import Float
 from .captions import letters_note, metric_title, task_title
 from .inference_tables import show_ranks
 from .results import COLUMNS, column_of, count_tracks, values_of
@@ -194,25 +193,27 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         if columns["orientation"][place] != "none":
             first = [(share if math.isfinite(share) else None) for share in first_shares(blocks, how)[:, 0].tolist()]
     scores = {name: values_of(found, name)[:, 0] for name in _SCORE if name in found}
-    ranks = _ranks(scores["value"][:, place], columns["orientation"][place])
-    metadata = coords_of(found, "system")
-    ranked = [
-        RankedSystem(
-            system,
-            rank,
-            low[row],
-            high[row],
-            _number(float(gaps[0, row])),
-            _number(float(gaps[1, row])),
-            first[row],
-            None if like_the_best is None else bool(like_the_best[row]),
-            letters[row],
-            {key: _plain(found[key].values[row]) for key in metadata},
-            {metric: _score(scores, (row, column)) for column, metric in enumerate(metrics)},
-        )
-        for row, (system, rank) in enumerate(zip(systems, ranks, strict=True))
-    ]
-    ranked.sort(key=lambda one: (one.rank is None, one.rank or 0))
+    gain = SIGN_OF.get(columns["orientation"][place], 0) * scores["value"][:, place]
+    ranked = []
+    for row, system in enumerate(systems):
+        metadata: dict[str, Any] = {}
+        for key in coords_of(found, "system"):
+            entry = found[key].values[row]
+            entry = entry.item() if isinstance(entry, np.generic) else entry
+            metadata[key] = None if isinstance(entry, float) and not math.isfinite(entry) else entry
+        of_metrics = {}
+        for column, metric in enumerate(metrics):
+            center, lower, upper = (_number(scores[key][row, column]) if key in scores else None for key in _SCORE[:3])
+            n, lost, empty = (int(scores[key][row, column]) for key in COUNTS)
+            of_metrics[metric] = AggregatedScore(center, lower, upper, n, lost, empty)
+        # Equal values have the same rank.
+        unranked = columns["orientation"][place] == "none" or np.isnan(gain[row])
+        rank = None if unranked else 1 + int((gain > gain[row]).sum())
+        gap_low, gap_high = (_number(float(end[row])) for end in gaps)
+        like = None if like_the_best is None else bool(like_the_best[row])
+        about = rank, low[row], high[row], gap_low, gap_high, first[row], like, letters[row]
+        ranked.append(RankedSystem(system, *about, metadata, of_metrics))
+    ranked.sort(key=lambda own: (own.rank is None, own.rank or 0))
     attrs = {key: str(found.attrs.get(key, "")) for key in ("task", "convention", "grid", "missing", "undefined")}
     return RankedEvaluation(
         name=name,
@@ -227,20 +228,7 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
     )
 
 
-def _ranks(value: Float, orientation: str) -> list[int | None]:
-    """Rank values, the best first; those that are equal alike."""
-    if orientation == "none":
-        return [None] * len(value)
-    gain = -value if orientation == "lower" else value
-    return [None if np.isnan(one) else 1 + int((gain > one).sum()) for one in gain]
-
-
 _SCORE = ("value", "low", "high", *COUNTS)
-
-
-def _score(scores: Mapping[str, Array], at: tuple[int, int]) -> AggregatedScore:
-    value, low, high = (_number(scores[name][at]) if name in scores else None for name in _SCORE[:3])
-    return AggregatedScore(value, low, high, *(int(scores[name][at]) for name in COUNTS))
 
 
 def _number(value: float) -> Value:
@@ -249,11 +237,6 @@ def _number(value: float) -> Value:
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
     return float(value)
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def standings_of(ranked: RankedEvaluation, decimals: int | None = None) -> Standings:

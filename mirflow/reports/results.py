@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -140,17 +141,14 @@ def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -
             at: metric.removeprefix(f"{name}@") for at, metric in enumerate(metrics) if metric.startswith(f"{name}@")
         }
         plain = {at: value for at, value in values.items() if "(" not in value}
+        numbers: dict[int, float] = {}
+        for at, value in plain.items():
+            with suppress(ValueError):
+                numbers[at] = float(value)
         for column in coords.values() if plain else ():
-            if all(str(column[at]) == value or _number(value) == column[at] for at, value in plain.items()):
+            if all(str(column[at]) == value or numbers.get(at) == column[at] for at, value in plain.items()):
                 own = column[index]
                 whole = isinstance(own, float) and own.is_integer() and all("." not in one for one in plain.values())
                 found[index] = f"{name}@{int(own) if whole else own}"
                 break
     return found
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None

@@ -322,6 +322,10 @@ _LATEX_MARKS = re.compile(
 )
 
 
+_CODE = re.compile(r"((?:\\.|[^\\%])*\\?)(?:%(.*))?", re.DOTALL)
+r"""What is before and behind the first percent sign that is not ``\%``."""
+
+
 def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
     """Numbers in LaTeX: a row is what stands between the comments of rows, or since a rule."""
     read = partial(latex_text, redefined=redefined_in(text))
@@ -338,7 +342,7 @@ def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
         row.clear()
 
     for number, line in enumerate(text.splitlines(), 1):
-        code, comment = _without_comment(line)
+        code, comment = _CODE.fullmatch(line).groups("")  # type: ignore[union-attr]  # fits any line
         start = 0
         for found in _LATEX_MARKS.finditer(code):
             depth += bool(found["begin"]) - bool(found["end"] and depth)
@@ -376,17 +380,6 @@ def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
                 document.row(f"{path}:{first + place}", own, read)
         row.clear()
         first = number + 1
-
-
-_PERCENT = re.compile(r"\\.|%", re.DOTALL)
-
-
-def _without_comment(line: str) -> tuple[str, str]:
-    r"""A line of LaTeX before and behind the first percent sign that is not ``\%``."""
-    for found in _PERCENT.finditer(line):
-        if found[0] == "%":
-            return line[: found.start()], line[found.end() :]
-    return line, ""
 
 
 _TOKENS = re.compile(
@@ -518,16 +511,9 @@ def _read_markdown(text: str, path: str, document: _SignedDocument) -> None:
             elif not all(re.fullmatch(r"\s*:?-+:?\s*", cell) for cell in cells):
                 document.row(place, cells, markdown_text)
         elif "<table" in line or start >= 0:
-            _read_rows(line, document, lambda _, place=place: place)  # type: ignore[misc]
+            _read_html(line, path, document, number)
         if "signature:" in line and not begins:
             document.foot(line)
-
-
-def _read_html(text: str, path: str, document: _SignedDocument) -> None:
-    """Numbers in tables of HTML."""
-    text = _without_comments(text)
-    ends = [found.end() for found in re.finditer("\n", text)]
-    _read_rows(text, document, lambda begin: f"{path}:{bisect_right(ends, begin) + 1}")
 
 
 def _without_comments(text: str) -> str:
@@ -553,37 +539,42 @@ _CELL = re.compile(r"<t[dh]\b([^<>]*)>", re.IGNORECASE)
 _HARMLESS = re.compile(r"\s*(?:(?:class|align|valign|scope|headers|id)\s*=\s*(?:\"[^\"]*\"|'[^']*'|[\w-]+)\s*)*")
 
 
-def _read_rows(text: str, document: _SignedDocument, place_of: Callable[[int], str]) -> None:
-    """Numbers in HTML, whose rows have their comment at the end."""
+def _read_html(text: str, path: str, document: _SignedDocument, first: int = 1) -> None:
+    """Numbers in tables of HTML, whose rows have their comment at the end; `first`: the number of the first line."""
+    text = _without_comments(text)
+    ends = [found.end() for found in re.finditer("\n", text)]
     begin, problem, done = -1, "", True  # where a row begins, what may hide it, and whether it was read
     at = shown = 0
+
+    def foot(begin: int, end: int) -> None:
+        if "signature:" in text[begin:end]:
+            document.foot(unescape(re.sub(r"<[^<>]*>", " ", text[begin:end])))
+
     while (found := _HTML_MARKS.search(text, at)) is not None:
-        at, name = found.end(), (found[2] or "").lower()
-        closes = bool(found[1])
-        if begin >= 0 and not done and (name == "table" or (name == "tr")):
+        at, name, closes = found.end(), (found[2] or "").lower(), bool(found[1])
+        place = f"{path}:{first + bisect_right(ends, found.start())}"
+        if begin >= 0 and not done and name:
             cells, _ = _html_cells(text[begin : found.start()])
-            document.row(place_of(found.start()), cells, html_text)
+            document.row(place, cells, html_text)
             done = True
         if name == "tr":
             begin, done = (-1, True) if closes else (found.end(), False)
             problem = "" if _HARMLESS.fullmatch(found[3]) else f"its row has the attributes{found[3][:60]}"
         elif name == "table":
-            if "signature:" in text[shown : found.start()]:
-                document.foot(unescape(re.sub(r"<[^<>]*>", " ", text[shown : found.start()])))
+            foot(shown, found.start())
             shown, begin, done = found.end(), -1, True
-            (document.end_table if closes else partial(document.begin_table, place_of(found.start())))()
+            (document.end_table if closes else partial(document.begin_table, place))()
         elif not name:
             end = text.find("-->", found.start())
             if end < 0:
                 return
-            if shown < found.start() and "signature:" in text[shown : found.start()] and begin < 0:
-                document.foot(unescape(re.sub(r"<[^<>]*>", " ", text[shown : found.start()])))
+            if begin < 0:
+                foot(shown, found.start())
             cells, odd = _html_cells(text[begin : found.start()]) if begin >= 0 else ([], "")
             comment = text[found.start() + 4 : end]
-            done |= document.comment(comment, cells, html_text, place_of(found.start()), problem or odd)
+            done |= document.comment(comment, cells, html_text, place, problem or odd)
             at = end
-    if "signature:" in text[shown:]:
-        document.foot(unescape(re.sub(r"<[^<>]*>", " ", text[shown:])))
+    foot(shown, len(text))
 
 
 def _html_cells(row: str) -> tuple[list[str], str]:

@@ -171,12 +171,8 @@ class Standings:
         """Format a difference."""
         return f"{'+' if value > 0 else MINUS if value < 0 else ''}{self.show(abs(value))}"
 
-    def lead(self) -> str:
-        """The first sentence: who leads, or between which values the systems lie."""
-        return text_of(self._lead())
-
-    def _lead(self) -> list[Node | str]:
-        """The first sentence, in which numbers are elements."""
+    def lead(self) -> list[Node | str]:
+        """The first sentence, in which numbers are elements: who leads, or between which values the systems lie."""
         known = [row for row in self.rows if not math.isnan(row.value)]
         if not known:
             return ["No system has a score."]
@@ -223,7 +219,7 @@ class Standings:
 
     def sentence(self) -> str:
         """Who leads, who is not told apart, who is worse, and which tracks count."""
-        return " ".join(filter(None, (self.lead(), *self._rest())))
+        return " ".join(filter(None, (text_of(self.lead()), *self._rest())))
 
     def nodes(self, link: Callable[[str, str], str] | None = None, most: int | None = None) -> list[Node]:
         """The sentence and the chart, as elements of a page that has the style of the report.
@@ -267,7 +263,7 @@ class Standings:
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
         # What the rows say, too, a first screen only says aloud.
         parts = [node("span", f" {told}", kind="told") if told else "", f" {rest}" if rest else ""]
-        lead = node("p", node("strong", *self._lead()), *parts, kind="lead")
+        lead = node("p", node("strong", *self.lead()), *parts, kind="lead")
         caption = [node("caption", about, kind="note")] if about else []
         return [lead, node("table", *caption, *table, kind="forest")]
 
@@ -420,18 +416,19 @@ class _Scale:
 
     def chart(self, row: Standing) -> Node:
         """The dot and the interval of a system."""
-        parts = [self._line("rail", tick, tick, 0, _ROW) for tick in ticks(self.low, self.high, 5)]
+        lines = [("rail", tick, tick, 0, _ROW) for tick in ticks(self.low, self.high, 5)]
         if self.leader is not None:
-            parts.append(self._line("best", self.leader, self.leader, 0, _ROW))
+            lines.append(("best", self.leader, self.leader, 0, _ROW))
         low, high = _drawn_ends(row, self.leader)
         if not math.isnan(low):
-            parts.append(self._line("whisker", low, high, _ROW // 2, _ROW // 2))
+            lines.append(("whisker", low, high, _ROW // 2, _ROW // 2))
+        parts = [
+            node("line", kind=kind, x1=self.place(left), x2=self.place(right), y1=str(top), y2=str(bottom))
+            for kind, left, right, top, bottom in lines
+        ]
         if not math.isnan(row.value):
             parts.append(node("circle", cx=self.place(row.value), cy=str(_ROW // 2), r="5"))
         return node("svg", *parts, width="100%", height=str(_ROW), **{"aria-hidden": "true"})
-
-    def _line(self, kind: str, left: float, right: float, top: int, bottom: int) -> Node:
-        return node("line", kind=kind, x1=self.place(left), x2=self.place(right), y1=str(top), y2=str(bottom))
 
 
 def _drawn_ends(row: Standing, leader: float | None) -> tuple[float, float]:

@@ -257,13 +257,8 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-_HEADS: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
+HEADS: WeakKeyDictionary[Figure, tuple[str, str]] = WeakKeyDictionary()
 """Title and caption of each figure, shown or not."""
-
-
-def heads_of(ax: Axes) -> tuple[str, str]:
-    """Title and caption of a figure, shown or not; empty without any."""
-    return _HEADS.get(figure_of(ax), ("", ""))
 
 
 _SIGNERS: WeakKeyDictionary[Figure, Signer] = WeakKeyDictionary()
@@ -322,7 +317,7 @@ class Sheet:
         """Write title and caption above the axes; `signed` gives the signatures of the numbers, for files."""
         if signed is not None:
             _SIGNERS[self.figure] = signed
-        _HEADS[self.figure] = title.replace("\\$", "$"), caption.replace("\\$", "$")
+        HEADS[self.figure] = title.replace("\\$", "$"), caption.replace("\\$", "$")
         if not self.frame.caption:
             return
         lines = wrapped(caption, self.inches, _CAPTION)
@@ -467,7 +462,7 @@ def save_caption(ax: Axes, path: str | Path) -> Path:
         Of the caption.
     """
     path = Path(path)
-    texts = [text.replace("\u00a0", " ") for text in heads_of(ax) if text]
+    texts = [text.replace("\u00a0", " ") for text in HEADS.get(figure_of(ax), ()) if text]
     sentences = [escape(f"{text[:1].upper()}{text[1:]}".rstrip(".") + ".") for text in texts]
     lines = [
         *(f"% mirflow: {one}" for one in _signed(figure_of(ax))),

@@ -73,7 +73,7 @@ class Lanes:
 
     def inside(self, time: Float) -> Bool:
         """The moments that are shown."""
-        return np.asarray((time >= self.start) & (time <= self.end))
+        return (time >= self.start) & (time <= self.end)
 
     def height(self, pitch: Float, at: float) -> Float:
         """Height of pitches in a lane."""
@@ -84,10 +84,19 @@ class Lanes:
 
 def draw(lanes: Lanes, annotation: Annotation, at: float, colours: Int | None = None) -> None:
     """Draw an annotation in the lane whose middle is at a height; patterns in the colours that `matches` gives."""
+    columns, drawer = annotation.columns, _DRAWERS.get(annotation.schema.drawn_as)
     if colours is not None:
         _draw_patterns(lanes, annotation, at, colours)
-        return
-    _DRAWERS.get(annotation.schema.drawn_as, _draw_text)(lanes, annotation, at)
+    elif drawer is not None:
+        drawer(lanes, annotation, at)
+    else:  # what has no times: tempi, keys
+        text = ", ".join(annotation.labels or []) or "nothing"
+        if "tempo" in columns:
+            tempi = [f"{tempo:g}" for tempo in columns["tempo"].tolist()]
+            if (salience := columns.get("salience")) is not None:
+                tempi = [f"{tempo} ({share:g})" for tempo, share in zip(tempi, salience.tolist(), strict=True)]
+            text = ", ".join(tempi) + " per minute"
+        lanes.ax.text(lanes.start, at - 0.1, f" {label(text, 100)}", ha="left", va="center", fontsize=7)
 
 
 def fill_of(lanes: Lanes, name: str) -> tuple[str | tuple[float, float, float], str]:
@@ -213,21 +222,17 @@ def _draw_series(lanes: Lanes, one: Annotation, at: float) -> None:
         lanes.ax.plot(time, lanes.height(pitch, at), color=colour, linewidth=0.8)
 
 
-def _draw_multipitch(lanes: Lanes, one: Annotation, at: float) -> None:
-    time = np.repeat(one.columns["time"], one.inner_counts[0])
-    frequency = one.columns["frequency"]
-    chosen = lanes.inside(time) & (frequency > 0)
-    y = lanes.height(np.log2(frequency[chosen]), at)
-    many = int(chosen.sum()) > 3000
-    lanes.ax.scatter(time[chosen], y, s=0.8, color=_NEUTRAL, linewidths=0, rasterized=many)
-
-
-def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
-    """Notes by the time at which they are played and, upwards, by their place in the score."""
-    time = one.columns["time"]
+def _draw_points(lanes: Lanes, one: Annotation, at: float) -> None:
+    """Pitches of frames; where a score is followed, notes by their time and, upwards, their place in it."""
+    time, size = one.columns["time"], 2.0
+    if one.schema.drawn_as == "frames":
+        heard = one.columns["frequency"] > 0
+        time, y, size = np.repeat(time, one.inner_counts[0])[heard], np.log2(one.columns["frequency"][heard]), 0.8
+    else:
+        y = one.columns["position"]
     inside = lanes.inside(time)
-    y = lanes.height(one.columns["position"][inside], at)
-    lanes.ax.scatter(time[inside], y, s=2, color=_NEUTRAL, linewidths=0, rasterized=int(inside.sum()) > 3000)
+    many, y = int(inside.sum()) > 3000, lanes.height(y[inside], at)
+    lanes.ax.scatter(time[inside], y, s=size, color=_NEUTRAL, linewidths=0, rasterized=many)
 
 
 def _draw_patterns(lanes: Lanes, one: Annotation, at: float, colours: Int | None = None) -> None:
@@ -242,19 +247,6 @@ def _draw_patterns(lanes: Lanes, one: Annotation, at: float, colours: Int | None
     lanes.ax.scatter(one.columns["onset"][order], y, s=2.5, color=shown, linewidths=0)
 
 
-def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
-    """Draw annotations without times: tempi, keys."""
-    if "tempo" in one.columns:
-        salience = one.columns.get("salience")
-        values = [f"{tempo:g}" for tempo in one.columns["tempo"].tolist()]
-        if salience is not None:
-            values = [f"{tempo} ({share:g})" for tempo, share in zip(values, salience.tolist(), strict=True)]
-        text = ", ".join(values) + " per minute"
-    else:
-        text = ", ".join(one.labels or []) or "nothing"
-    lanes.ax.text(lanes.start, at - 0.1, f" {label(text, 100)}", ha="left", va="center", fontsize=7)
-
-
 _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "segments": _draw_intervals,
     "levels": _draw_hierarchy,
@@ -263,9 +255,9 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "notes": _draw_notes,
     "sheet": _draw_notes,
     "curve": _draw_series,
-    "frames": _draw_multipitch,
+    "frames": _draw_points,
     "patterns": _draw_patterns,
-    "steps": _draw_following,
+    "steps": _draw_points,
 }
 
 BAND = (BOTTOM + 0.02, 0.14)

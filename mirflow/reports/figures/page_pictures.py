@@ -19,7 +19,7 @@ from ..drawing import BLUE, GREY, PALE
 from ..origins import AnnotationFolder
 from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
 from ..style import small_page
-from .canvas import Frame, Sheet, figure_of, heads_of, label, off_screen, sheet, write_figure
+from .canvas import HEADS, Frame, Sheet, figure_of, label, off_screen, sheet, write_figure
 from .timeline import has_time_axis, timeline
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def embed(ax: Axes) -> str:
 
     It is SVG, or PNG of few colours where SVG would be large.
     """
-    title, caption = heads_of(ax)
+    title, caption = HEADS.get(figure_of(ax), ("", ""))
     picture = f"svg+xml,{quote(_written(ax, 'svg'), safe=_UNQUOTED)}"
     if len(picture) > _LARGE:
         from PIL import Image

@@ -171,13 +171,26 @@ def _groups(ds: xr.Dataset, order: list[int]) -> list[list[int]]:
 
 def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars: float) -> None:
     ax, place, order = page.ax, shown.place, shown.order
-    ticks, low, high = _ticks(shown)
+    low, high, ranks = float(place[order].min()), float(place[order].max()), np.isfinite(shown.difference)
+    # The numbers on the axis, and its ends: of ranks whole ones, of figures steps of 1, 2 or 5.
+    if ranks:
+        low, high = float(np.floor(low)), float(max(np.ceil(high), np.floor(low) + 1))
+        step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if (high - low) / step <= 10)
+        ticks = np.arange(low, high + 1).tolist()
+    else:
+        wide = (high - low) or max(abs(high), 1.0) * 0.1
+        power = 10.0 ** np.floor(np.log10(wide / 6))
+        step = power * next(size for size in (1, 2, 5, 10) if wide / (power * size) <= 6)
+        low, high = (
+            float(step * np.floor(low / step)),
+            float(step * max(np.ceil(high / step), np.floor(low / step) + 1)),
+        )
+        ticks = (step * np.arange(round(low / step), round(high / step) + 1)).tolist()
     room, reach = 0.04 * (high - low), 0.006 * (high - low)
     ax.plot([low, high], [0, 0], color="black", linewidth=0.8)
-    ranks = np.isfinite(shown.difference)
     ax.text((low + high) / 2, -0.2, shown.title, ha="center", va="bottom", fontsize=7)
-    for tick in np.arange(low, high + 1).tolist() if ranks else ticks:
-        tall = tick in ticks
+    for tick in ticks:
+        tall = not ranks or tick % step == 0
         ax.plot([tick, tick], [0, -0.06 if tall else -0.03], color="black", linewidth=0.6)
         if tall:
             ax.text(tick, -0.08, f"{tick:.0f}" if ranks else f"{tick:.6g}", ha="center", va="bottom", fontsize=7)
@@ -223,21 +236,6 @@ def _room_above(shown: _Shown) -> float:
 def _is_run(members: list[int], order: list[int]) -> bool:
     places = sorted(order.index(member) for member in members)
     return places[-1] - places[0] == len(places) - 1
-
-
-def _ticks(shown: _Shown) -> tuple[list[float], float, float]:
-    """The numbers on the axis, and its ends: of ranks whole ones, of figures steps of 1, 2 or 5."""
-    values = shown.place[shown.order]
-    low, high = float(values.min()), float(values.max())
-    if np.isfinite(shown.difference):
-        low, high = float(np.floor(low)), float(max(np.ceil(high), np.floor(low) + 1))
-        step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 1000) if (high - low) / step <= 10)
-        return [rank for rank in np.arange(low, high + 1).tolist() if rank % step == 0], low, high
-    wide = (high - low) or max(abs(high), 1.0) * 0.1
-    power = 10.0 ** np.floor(np.log10(wide / 6))
-    step = power * next(size for size in (1, 2, 5, 10) if wide / (power * size) <= 6)
-    low, high = step * np.floor(low / step), step * max(np.ceil(high / step), np.floor(low / step) + 1)
-    return (step * np.arange(round(low / step), round(high / step) + 1)).tolist(), float(low), float(high)
 
 
 def _bars(ds: xr.Dataset) -> str:

@@ -133,6 +133,12 @@ def timeline(
     shown = [(names_of(ds, "system")[systems[row]], tuple(values[row, column].tolist())) for row in order[:_MOST]]
     lanes = _read(plan, track, shown, rule)
     under = [] if below is None else [_below(scores, ds, below, track, root)]
+    read = [lane.annotation for lane in lanes if isinstance(lane.annotation, Annotation)]
+    times = np.concatenate([np.empty(0), *(one.columns[name] for one in read for name in one.schema.times[-1:])])
+    begin = 0.0 if start is None else start
+    stop = end if end is not None else float(times[np.isfinite(times)].max(initial=begin + 1))
+    if not stop > begin:
+        raise FigureError(f"nothing to show from {begin:g} to {stop:g} s")
     bold = None if expected is None else _expected(ds, scored, expected, column)
     titles = [title_in(ds, place) for place in places]
     about = f"{origin_in_words(origin_of(ds, group, ()))}; numbers on the right: {', '.join(titles)} of this track"
@@ -151,7 +157,7 @@ def timeline(
     longest = max(map(len, heads), default=0)
     room = longest * _LETTER if longest > _UPRIGHT else 0.0
     with sheet(frame_of(options, "page"), 0.4 + room + lane * len(lanes) + _LANE * len(under)) as page:
-        _draw(page, lanes, under, start, end, chords=plan.task == "chord", heads=heads)
+        _draw(page, lanes, under, (begin, stop), chords=plan.task == "chord", heads=heads)
         for text, one in zip(page.ax.get_yticklabels(), lanes, strict=False):
             text.set_fontweight("bold" if bold and one.name == bold else "normal")
         page.head(label(track, 80), "; ".join([about, *notes]))
@@ -312,15 +318,14 @@ def _draw(
     page: Sheet,
     rows: Sequence[_Lane],
     under: Sequence[_Lane],
-    start: float | None,
-    end: float | None,
+    span: tuple[float, float],
     *,
     chords: bool,
     heads: Sequence[str],
 ) -> None:
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
     judge = next(lane for lane in rows if isinstance(lane.annotation, Annotation))
-    first, last = _span(read, start, end)
+    first, last = span
     # Verdicts of notes lie over the pitches; those of stretches of time need a band below.
     judged = [(lane.annotation, lane.evidence) for lane in rows]
     forms = [form_of(one.kind, two) for one, two in judged if isinstance(one, Annotation) and two is not None]
@@ -432,16 +437,6 @@ def _entry_width(entry: Entry) -> float:
     """Points that an entry of the legend takes."""
     text, style = entry
     return (_MARK if "marker" in style else _STROKE) + 0.62 * 6 * len(text)
-
-
-def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:
-    times = [one.columns[name] for one in read for name in one.schema.times[-1:]]
-    found = np.concatenate([time[np.isfinite(time)] for time in times]) if times else np.empty(0)
-    first = 0.0 if start is None else start
-    last = end if end is not None else float(found.max(initial=first + 1))
-    if not last > first:
-        raise FigureError(f"nothing to show from {first:g} to {last:g} s")
-    return first, last
 
 
 def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[float, float]:
