@@ -72,11 +72,12 @@ if TYPE_CHECKING:
     from .readers.label_maps import read_label_map as read_label_map
     from .readers.midi import to_midi as to_midi
     from .readers.sources import declare_reader as declare_reader
-    from .reports.checked_files import check as check
     from .reports.error_budgets import losses as losses
     from .reports.figures.canvas import plot as plot
     from .reports.page import report as report
     from .reports.page.player import timeline as timeline
+    from .reports.summaries import check as check
+    from .reports.summaries import check as check
     from .store.write import save as save
     from .workflows.benchmarking import benchmark as benchmark
     from .workflows.benchmarking import benchmarks as benchmarks
@@ -113,11 +114,11 @@ _HOMES = {
         "readers.label_maps": ("read_label_map",),
         "readers.midi": ("to_midi",),
         "readers.sources": ("declare_reader",),
-        "reports.checked_files": ("check",),
         "reports.error_budgets": ("losses",),
         "reports.figures.canvas": ("plot",),
         "reports.page": ("report",),
         "reports.page.player": ("timeline",),
+        "reports.summaries": ("check",),
         "store.write": ("save",),
         "workflows.benchmarking": ("benchmark", "benchmarks", "run_benchmark"),
         "workflows.corrections": ("apply_patch", "make_patch", "patch_effects"),

@@ -99,7 +99,7 @@ def check_command(
 
         find(DOCUMENTS, "campaign").check(paths[0])
         return
-    from ..reports.checked_files import check
+    from ..reports.summaries import check
 
     checks = check(paths, task, worst=worst, **words, **options)
     style = choose_format(style, output)

@@ -377,10 +377,7 @@ def friedman_tables(ds: xr.Dataset, *, all_pairs: bool = False) -> list[Table]:
     return tables
 
 
-_NAMED = 3
-_SOME_CELLS = 5
-
-
+_NAMED, _SOME_CELLS = 3, 5
 _GATE = ("before", "after", "gain", "low", "high", "skewness", "n", "n_lacking", "verdict")
 _SKEWED = -2.0
 """The skewness of exponential losses, from which on a verdict needs a word of caution."""

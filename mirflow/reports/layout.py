@@ -40,6 +40,10 @@ from .captions import (
     undefined_note,
 )
 from .results import (
+    INTERVAL,
+    MARKS,
+    NARROWED,
+    ORIGIN,
     adds_up,
     best_of,
     column_of,
@@ -59,10 +63,6 @@ from .tables import MARK, Entry, ShownValue, Table, blocks_of, fewest_blocks, fu
 if TYPE_CHECKING:
     import xarray as xr
 
-ORIGIN = ("group", "task", "convention", "grid")
-NARROWED = ("stores", REFERENCES_DIFFER, "where", "annotator", "param", "over", "across")
-INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
-MARKS = ("like_best", "test", "correction", "test_level")
 NOTHING_GROUPED = "pivot 'group': nothing is grouped; say by which coordinate (by, --by)"
 
 

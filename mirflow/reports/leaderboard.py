@@ -24,11 +24,11 @@ from ..analysis.signatures import sign
 from ..errors import QueryError
 from ..metrics.measures import SIGN_OF
 from .captions import letters_note, metric_title, task_title
+from .drawing import small_page
 from .inference_tables import show_ranks
 from .results import COLUMNS, column_of, count_tracks, values_of
 from .scorecard import ScoredEvaluation
 from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
-from .style import small_page
 from .tables import aggregate_in_words
 
 if TYPE_CHECKING:

@@ -113,27 +113,20 @@ _WRAPPERS = {
 }
 """Commands that show their last argument, by the number of arguments before it."""
 _SIGNS = {
-    "pm": "\u00b1",
-    "textpm": "\u00b1",
+    **dict.fromkeys(("pm", "textpm"), "\u00b1"),
+    **dict.fromkeys(("dagger", "dag", "textdagger"), "\u2020"),
+    **dict.fromkeys(("ddagger", "ddag", "textdaggerdbl"), "\u2021"),
+    **dict.fromkeys(("ast", "star", "textasteriskcentered"), "*"),
     "infty": "inf",
     "textminus": "-",
-    "dagger": "\u2020",
-    "ddagger": "\u2021",
-    "dag": "\u2020",
-    "ddag": "\u2021",
-    "textdagger": "\u2020",
-    "textdaggerdbl": "\u2021",
-    "ast": "*",
-    "star": "*",
-    "textasteriskcentered": "*",
+    "textendash": "\u2013",
+    "textemdash": "\u2014",
+    "%": "%",
     "uparrow": "\u2191",
     "downarrow": "\u2193",
     "checkmark": "\u2713",
     "S": "\u00a7",
     "P": "\u00b6",
-    "%": "%",
-    "textendash": "\u2013",
-    "textemdash": "\u2014",
 }
 _COLORS = "red green blue black gray grey darkgray orange purple violet brown cyan magenta teal olive"
 _TEXT_COLOR = re.compile(rf"(?:{_COLORS.replace(' ', '|')})(?:!(?:[3-9][0-9]|100))?(?:!black)?")

@@ -14,9 +14,15 @@ from ..analysis.queries import across_of, repeats
 from ..analysis.scores import Array, Results
 from ..metrics.aggregates import CLASS_AGGREGATES
 from ..ragged import Float, Int
+from ..store.format import REFERENCES_DIFFER
 
 COLUMNS = ("metric", "title", "aggregate", "orientation", "unit")
 """Columns of the metrics of a result."""
+ORIGIN = ("group", "task", "convention", "grid")
+NARROWED = ("stores", REFERENCES_DIFFER, "where", "annotator", "param", "over", "across")
+INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
+MARKS = ("like_best", "test", "correction", "test_level")
+"""Columns of rows for programs: what scores are of, how they were narrowed, intervals, and marks of significance."""
 
 
 def column_of(ds: Results, name: str) -> list[str]:

@@ -26,6 +26,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from ..analysis.aggregation import COUNTS
 from ..analysis.signatures import Signature, quoted, unquoted
 from ..errors import QueryError, SignatureError, counted, name_some
 from .printed_numbers import (
@@ -39,6 +40,8 @@ from .printed_numbers import (
     read_text,
     redefined_in,
 )
+from .results import INTERVAL, MARKS, NARROWED, ORIGIN
+from .tables import ESCAPES
 
 Names = tuple[tuple[str, str], ...]
 NOTHING, NUMBER = "-", "*"
@@ -471,20 +474,8 @@ def _latex_rows(text: str) -> list[tuple[int, list[str]]]:
     return [*rows, (line, [*cells, text[start:]])]
 
 
-_LATEX_CHARACTERS = {
-    r"\textbackslash{}": "\\",
-    r"\textasciitilde{}": "~",
-    r"\textasciicircum{}": "^",
-    r"\char34{}": '"',
-    r"\textless{}": "<",
-    r"\textgreater{}": ">",
-    r"\textbar{}": "|",
-    r"\allowbreak{}": "",
-    "{[}": "[",
-    "{]}": "]",
-    "{*}": "*",
-    "-{}": "-",
-}
+_LATEX_CHARACTERS = {latex: char for char, latex in ESCAPES.items() if len(latex) > 2}
+_LATEX_CHARACTERS |= {r"\allowbreak{}": "", "-{}": "-"}
 
 
 def _read_markdown(text: str, path: str, document: _SignedDocument) -> None:
@@ -684,12 +675,8 @@ def _add_row(row: Mapping[str, Any], place: str, document: _SignedDocument) -> N
 
 _FIXED = frozenset(
     (
-        *("group", "task", "convention", "grid", "metric", "aggregate", "system", VALUE, "unit", SIGNATURE),
-        *("n", "n_missing", "n_undefined", "n_empty", "n_tracks", "missing", "undefined"),
-        *("low", "high", "level", "method"),
-        *("replicates", "resampled", "like_best", "test", "correction", "test_level", "stores", "references_differ"),
-        *("where", "annotator", "param", "over", "across"),
-        *("benchmark", "this_run", "letters", "source"),
+        *(*ORIGIN, *NARROWED, *INTERVAL, *MARKS, *COUNTS, "n_empty", "n_tracks", "missing", "undefined"),
+        *("metric", "aggregate", "system", VALUE, "unit", SIGNATURE, "benchmark", "this_run", "letters", "source"),
     )
 )
 """Columns of rows for programs that name no group and no label."""

@@ -1,14 +1,17 @@
-"""Short tables: contents of a store, problems, primary metrics, worst tracks, single pairs, records."""
+"""Short tables: contents and problems of a store, problems of files, headline metrics, extreme tracks, metrics."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -18,7 +21,7 @@ from ..analysis.query_options import UNDEFINED
 from ..analysis.scores import Results, coordinate_columns, coords_of, names_of, show_span, tables_of
 from ..analysis.selection import CellProblem, count_cells, group_problems
 from ..analysis.signatures import Signature
-from ..errors import counted, shorten_quotes
+from ..errors import AnnotationError, counted, shorten_quotes
 from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
@@ -39,10 +42,12 @@ from .layout import (
 )
 from .results import column_of, groupings_of, groups_of, values_of
 from .signed_numbers import EVALUATION, Names, Signing
-from .tables import Entry, Table, table_of
+from .tables import Entry, Table, Tabulation, table_of
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from ..evaluation.linter import FileCheck
 
 _SOME = 12
 
@@ -427,3 +432,65 @@ def _parameter(parameter: Parameter) -> str:
         return f"{parameter.name}={parameter.default} (or a number{f' of {parameter.unit}' if parameter.unit else ''})"
     others += f" (or {' or '.join(parameter.words)})" if parameter.words else ""
     return f"{parameter.name}={parameter.default}{f' {parameter.unit}' if parameter.unit else ''}{others}"
+
+
+def check(
+    paths: str | Path | Sequence[str | Path],
+    task: str | None = None,
+    *,
+    convention: str | None = None,
+    schema: bool = True,
+    annotator: str | int | None = None,
+    reference: str | Path | None = None,
+    role: Literal["reference", "estimate"] | None = None,
+    beside: str | Path | None = None,
+    beside_task: str | None = None,
+    worst: int | None = None,
+    **options: Any,
+) -> Tabulation[FileCheck]:
+    """List the problems of annotation files, and of those in folders, with file and line.
+
+    Parameters
+    ----------
+    paths : path or sequence of paths
+        One pipeline file (.yaml): the references of its evaluations, those of several evaluations beside each other.
+    task, convention, schema, annotator, reference, role, beside, beside_task, **options
+        See :func:`mirflow.evaluation.linter.check_paths`.
+    worst : int or None
+        List so many of the notes about probable mistakes in the tables, the strongest first, and nothing else.
+
+    Returns
+    -------
+    Tabulation of FileCheck
+        One for each file, those without problems too; the tables have a row for each problem.
+
+    Raises
+    ------
+    AnnotationError
+        If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
+    """
+    from ..evaluation.linter import check_paths, check_pipeline, count_by_severity  # which imports all that reads
+
+    listed = [paths] if isinstance(paths, str | Path) else list(paths)
+    words: dict[str, Any] = {"convention": convention, "schema": schema, "annotator": annotator, "beside": beside}
+    words |= {"reference": reference, "role": role, "beside_task": beside_task}
+    if len(listed) == 1 and Path(listed[0]).suffix.lower() in (".yaml", ".yml"):
+        given = [name for name, value in {**words, **options}.items() if value is not None and name != "schema"]
+        if given:
+            raise AnnotationError(f"{given[0]} does not apply to a pipeline, which says how references are read")
+        checks = list(check_pipeline(listed[0], task))
+    else:
+        checks = list(check_paths(listed, task, **words, **options))
+    counts: tuple[Mapping[Any, int], ...] = (Counter(one.what for one in checks), count_by_severity(checks))
+    summary = ": ".join(", ".join(counted(number, name) for name, number in one.items()) for one in counts)
+    columns = ("file", "line", "severity", "rule", "message", "annotator", "track", "second", "strength")
+    found = [(one, problem) for one in checks for problem in one.problems]
+    if worst is not None:
+        ranked = [(one, problem) for one, problem in found if problem.strength is not None]
+        found = sorted(ranked, key=lambda pair: -(pair[1].strength or 0.0))[:worst]
+    rows = tuple(
+        (one.path, it.line, it.severity, it.rule, it.message, it.annotator, one.track, it.second, it.strength)
+        for one, it in found
+    )
+    table = Table(columns, rows, folds=("message",))
+    return Tabulation(checks, lambda width: [replace(table, notes=(summary,))], lambda: [table], (summary,))

@@ -345,15 +345,9 @@ _OPEN = re.compile(r"warning: |references: |\d[\d,]* of \d[\d,]* ")
 """Begins notes that are never folded: doubts, and how many of what agree or count."""
 
 
-_ESCAPES = {
+ESCAPES = {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "_": r"\_",
-    "%": r"\%",
-    "&": r"\&",
-    "#": r"\#",
-    "$": r"\$",
+    **{char: f"\\{char}" for char in "{}_%&#$"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "`": r"\textasciigrave{}",
@@ -361,11 +355,9 @@ _ESCAPES = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    # After the end of a row these would be its options.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
     "±": r"$\pm$",
+    # After the end of a row these would be its options.
+    **{char: f"{{{char}}}" for char in "[]*"},
 }
 _BRACKETS = re.compile(r" \[([^\]]*)\]$")
 """Behind a metric: its aggregate or its unit."""
@@ -376,7 +368,7 @@ _DIGITS = re.compile(r"-?(\d+(\.\d+)?|inf)")
 def escape(text: str) -> str:
     """A name as LaTeX that prints it, whatever is in it."""
     # Two hyphens would be a dash.
-    return _DASH.sub("-{}", "".join(_ESCAPES.get(c, c) for c in clean_text(text)))
+    return _DASH.sub("-{}", "".join(ESCAPES.get(c, c) for c in clean_text(text)))
 
 
 SIGNED = "signature: "

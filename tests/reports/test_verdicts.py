@@ -168,11 +168,20 @@ def check_ranks(board: xr.Dataset, apart: Apart) -> None:
 CHECKS = {"critical-difference": check_bars, "ranks": check_ranks}
 
 
+def source_with_helpers(function: Callable[..., Any]) -> str:
+    """The source of a function and of all private ones of its module that it calls, themselves or by others."""
+    module, sources, names = sys.modules[function.__module__], [inspect.getsource(function)], set[str]()
+    for source in sources:
+        for name in {*re.findall(r"\b_[a-z]\w*", source)} - names:
+            names.add(name)
+            if inspect.isfunction(helper := getattr(module, name, None)):
+                sources.append(inspect.getsource(helper))
+    return "\n".join(sources)
+
+
 def test_in_figures(board: xr.Dataset, apart: Apart) -> None:
     """Every kind of figure that asks a test is checked."""
     asking = re.compile(r"\b(compare|friedman|ranks_of|letters_note|ranks_note|like_best)\(")
-    assert {
-        name for name, kind in KINDS.items() if asking.search(inspect.getsource(sys.modules[kind.draw.__module__]))
-    } == {*CHECKS}
+    assert {name for name, kind in KINDS.items() if asking.search(source_with_helpers(kind.draw))} == {*CHECKS}
     for check in CHECKS.values():
         check(board, apart)

@@ -21,11 +21,11 @@ import numpy as np
 from ...analysis.query_options import DEFAULT_LEVEL, say_level
 from ...errors import MirflowError
 from ...metrics.measures import SIGN_OF, to_bibtex
+from ...reports.drawing import style_sheet
 from ...reports.layout import show_value
 from ...reports.leaderboard import RankedEvaluation
 from ...reports.page.assembly import classic_script, report_link
 from ...reports.standings import DECIMALS, ticks
-from ...reports.style import style_sheet
 from ...reports.tables import aggregate_in_words, plain_entry
 from ...store.cells import is_device
 from ..file import show_moment

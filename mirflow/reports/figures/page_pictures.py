@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from ...errors import FigureError, UnknownNameError
-from ..drawing import BLUE, GREY, PALE
+from ..drawing import BLUE, GREY, PALE, small_page
 from ..origins import AnnotationFolder
 from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
-from ..style import small_page
 from .canvas import HEADS, Frame, Sheet, figure_of, label, off_screen, sheet, write_figure
 from .timeline import has_time_axis, timeline
 

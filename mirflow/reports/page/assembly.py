@@ -11,7 +11,7 @@ from importlib.resources import files
 from string import Template
 from urllib.parse import urlencode
 
-from ..style import style_sheet
+from ..drawing import style_sheet
 
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import mirflow
+from mirflow.reports.drawing import DARK, LIGHT, PAPER
 from mirflow.reports.page import write_page
-from mirflow.reports.style import DARK, LIGHT, PAPER
 from tests.datasets import score_files, write_dataset, write_lab, write_pipeline
 from tests.reports.page.reading import choose, contents_of, let_draw
 
