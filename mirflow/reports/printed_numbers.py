@@ -128,6 +128,21 @@ _SIGNS = {
     "S": "\u00a7",
     "P": "\u00b6",
 }
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    **{char: f"\\{char}" for char in "{}_%&#$"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\char34{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "±": r"$\pm$",
+    # After the end of a row these would be its options.
+    **{char: f"{{{char}}}" for char in "[]*"},
+}
+"""Characters in LaTeX that prints them."""
 _COLORS = "red green blue black gray grey darkgray orange purple violet brown cyan magenta teal olive"
 _TEXT_COLOR = re.compile(rf"(?:{_COLORS.replace(' ', '|')})(?:!(?:[3-9][0-9]|100))?(?:!black)?")
 _BEHIND = re.compile(

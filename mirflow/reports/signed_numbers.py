@@ -30,6 +30,7 @@ from ..analysis.aggregation import COUNTS
 from ..analysis.signatures import Signature, quoted, unquoted
 from ..errors import QueryError, SignatureError, counted, name_some
 from .printed_numbers import (
+    ESCAPES,
     LOST,
     Printed,
     UnreadError,
@@ -41,7 +42,6 @@ from .printed_numbers import (
     redefined_in,
 )
 from .results import INTERVAL, MARKS, NARROWED, ORIGIN
-from .tables import ESCAPES
 
 Names = tuple[tuple[str, str], ...]
 NOTHING, NUMBER = "-", "*"

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, overload
 from ..errors import QueryError, UnknownNameError, clean_text, counted
 from ..metrics.aggregates import AGGREGATES
 from ..notebook import styled
+from .printed_numbers import ESCAPES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -345,20 +346,6 @@ _OPEN = re.compile(r"warning: |references: |\d[\d,]* of \d[\d,]* ")
 """Begins notes that are never folded: doubts, and how many of what agree or count."""
 
 
-ESCAPES = {
-    "\\": r"\textbackslash{}",
-    **{char: f"\\{char}" for char in "{}_%&#$"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "`": r"\textasciigrave{}",
-    '"': r"\char34{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    # After the end of a row these would be its options.
-    **{char: f"{{{char}}}" for char in "[]*"},
-}
 _BRACKETS = re.compile(r" \[([^\]]*)\]$")
 """Behind a metric: its aggregate or its unit."""
 _DASH = re.compile("-(?=-)")
