@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from .reports.page import report as report
     from .reports.page.player import timeline as timeline
     from .reports.summaries import check as check
-    from .reports.summaries import check as check
     from .store.write import save as save
     from .workflows.benchmarking import benchmark as benchmark
     from .workflows.benchmarking import benchmarks as benchmarks
