@@ -197,14 +197,29 @@ class _RegularFiles:
 
     def annotations(self, words: Words, names: Sequence[str], mask: Bool) -> Iterator[tuple[int, Annotation]]:
         """The annotation of each file of a mask that clearly belongs to the task."""
-        bounds = offsets_of(self.counts)
+        bounds, reading, kind = offsets_of(self.counts), self.layout.reading, self.layout.kind
+        places = _number_columns(self.layout)
+        if self.labels is not None:  # the numbers are those of the columns that are read
+            places = {name: place for place, name in enumerate(places)}
         for at in np.flatnonzero(mask).tolist():
             file, low, high = int(self.files[at]), int(bounds[at]), int(bounds[at + 1])
-            own, first = replace(self.layout, name=names[file]), words.text(int(words.line[file])).split()
+            layout, table = replace(self.layout, name=names[file]), self.numbers[low:high]
+            account: tuple[Remark, ...] = ()
             labels = None if self.labels is None else self.labels[low:high]
-            annotation = _annotation(own, self.numbers[low:high], labels, first, self.plain)
-            if annotation is not None:
-                yield file, annotation
+            if labels is not None:
+                if not self.plain and not are_plain(set(labels), kind, reading.task):
+                    continue
+            elif table.shape[1] > 1 and not are_numbers_of(table, kind, words.text(int(words.line[file])).split()):
+                continue
+            else:
+                account = remarks_on_table(table, layout)
+            columns: dict[str, Column] = {key: np.ascontiguousarray(table[:, place]) for key, place in places.items()}
+            try:
+                found = annotation_of(layout, columns, labels, range(1, len(table) + 1), {"source": layout.name})
+                found = reading.with_labels(finish(replace(found, account=account), reading, layout.name))
+            except InvalidAnnotationError:
+                continue
+            yield file, found
 
 
 def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFiles | None:
@@ -241,32 +256,6 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFile
 def _number_columns(layout: Layout) -> dict[str, int]:
     """The places of the columns of numbers."""
     return {name: place for name, place in layout.places.items() if name != "label"}
-
-
-def _annotation(
-    layout: Layout, table: Float, labels: CodedLabels | None, first: Sequence[str], are_labels: bool
-) -> Annotation | None:
-    """The annotation in the numbers and labels of a file; None unless they clearly belong to the task.
-
-    Without labels, the table has all columns of the file, otherwise those that are read.
-    """
-    reading, kind, attrs = layout.reading, layout.kind, {"source": layout.name}
-    account: tuple[Remark, ...] = ()
-    names = _number_columns(layout)
-    if labels is not None:
-        if not are_labels and not are_plain(set(labels), kind, reading.task):
-            return None
-        names = {name: place for place, name in enumerate(names)}
-    elif table.shape[1] > 1 and not are_numbers_of(table, kind, first):
-        return None
-    else:
-        account = remarks_on_table(table, layout)
-    numbers: dict[str, Column] = {name: np.ascontiguousarray(table[:, place]) for name, place in names.items()}
-    try:
-        found = replace(annotation_of(layout, numbers, labels, range(1, len(table) + 1), attrs), account=account)
-        return reading.with_labels(finish(found, reading, layout.name))
-    except InvalidAnnotationError:
-        return None
 
 
 Eights = npt.NDArray[np.uint64]
@@ -408,33 +397,29 @@ class Words:
         """The words at a place of lines; if `whole`, with the rest of the line."""
         word = self.first[lines] + place
         start, end = self.start[word], self.line_end[lines] if whole else self.end[word]
-        first, codes = self._distinct(start, end)
+        # Places of texts among which are all distinct ones, in order, and which of those equals each text.
+        first = codes = np.arange(len(start))
+        length = end - start
+        parts = -(-int(length.max(initial=1)) // 8)
+        if 8 * parts <= _LONGEST:
+            texts = [
+                self.eights[start + (_BEFORE + 8 * part)] & _FIRST[np.clip(length - 8 * part, 0, 8)]
+                for part in range(parts)
+            ]
+            number = texts[0]
+            if parts > 1:
+                number = np.sum([text * factor for text, factor in zip(texts, _FACTORS, strict=False)], axis=0)
+            equal = _first_equal(number)
+            # Texts of one number are mostly equal, which is checked, as two of a part may get the same.
+            if all(np.array_equal(text, text[equal]) for text in texts):
+                first = np.flatnonzero(equal == first)
+                rank = np.empty(len(equal), dtype=np.int64)
+                rank[first] = np.arange(len(first))
+                codes = rank[equal]
         bounds = zip(start[first].tolist(), end[first].tolist(), strict=True)
         known: dict[bytes, int] = {}
         place_of = [known.setdefault(self.joined[low:high], len(known)) for low, high in bounds]
         return CodedLabels(tuple(text.decode() for text in known), np.array(place_of, dtype=np.int64)[codes])
-
-    def _distinct(self, start: Int, end: Int) -> tuple[Int, Int]:
-        """Places of texts among which are all distinct ones, in order, and which of those equals each text."""
-        length = end - start
-        parts = -(-int(length.max(initial=1)) // 8)
-        if 8 * parts > _LONGEST:
-            return np.arange(len(start)), np.arange(len(start))
-        texts = [
-            self.eights[start + (_BEFORE + 8 * part)] & _FIRST[np.clip(length - 8 * part, 0, 8)]
-            for part in range(parts)
-        ]
-        number = texts[0]
-        if parts > 1:
-            number = np.sum([text * factor for text, factor in zip(texts, _FACTORS, strict=False)], axis=0)
-        first = _first_equal(number)
-        # Texts of one number are mostly equal, which is checked, as two of a part may get the same.
-        if not all(np.array_equal(one, one[first]) for one in texts):
-            return np.arange(len(start)), np.arange(len(start))
-        places = np.flatnonzero(first == np.arange(len(first)))
-        rank = np.empty(len(first), dtype=np.int64)
-        rank[places] = np.arange(len(places))
-        return places, rank[first]
 
     def without_tabs(self, place: int) -> Bool:
         """Mask of lines without a tab after the start of the word at a place, which they have."""

@@ -223,8 +223,36 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
         labels: list[str] | None = [] if "label" in kind.required else None
         return finish(Annotation(kind.name, columns, labels, lines=(), attrs=attrs), reading, name)
     layout = find_layout(lines[start], start + 1, reading, find_separator(text, format, reading.delimited), str(name))
-    found = _all_at_once(text, lines, start, layout, attrs)
-    return finish(_row_by_row(text, layout, attrs) if found is None else found, reading, name)
+    regular = _all_at_once(text, lines, start, layout, attrs)
+    if regular is not None:
+        return finish(regular, reading, name)
+    # Row by row, so that errors name the line of the first invalid one.
+    kind, numbered = layout.kind, number_lines(text, reading.delimited.comment)
+    demand_numbers_read(numbered, layout)
+    rows = [(line, layout.split(row)) for line, row in numbered[layout.header is not None :]]
+    if kind.followed_by == "position" and layout.separator == "," and reading.delimited.delimiter is None:
+        commas = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
+        alike = len({fields[0] for fields in commas}) < len(rows) == len(commas)
+        if alike and not reading.delimited.columns:
+            message = f"commas may be decimal or column separators: {','.join(commas[0])!r}; if they are decimal "
+            message += "separators, declare decimal: ',' (--decimal ,); if they separate columns, declare delimiter: "
+            raise InvalidAnnotationError(f"{message}comma (--delimiter comma)", path=layout.name, line=rows[0][0])
+    if layout.usual and "bar" not in layout.places:  # selection by bars defines the columns
+        whole: list[Row] = [(line, split_line(row, layout.separator)) for line, row in numbered]
+        whole = whole if kind.numbers else [*rows]
+        place = layout.places.get("pitch", -1)
+        for index, (line, fields) in enumerate(whole if place >= 0 else ()):  # names of notes
+            number = note_number(fields[place]) if place < len(fields) else None
+            if number is not None:
+                whole[index] = line, [*fields[:place], repr(midi_to_hz(number)), *fields[place + 1 :]]
+        demand_columns(whole, kind, reading.task, layout.width, layout.name)
+        demand_tags(rows, layout.places, reading.task, layout.name)
+    try:
+        annotation = layout.annotation(rows, attrs)
+    except InvalidAnnotationError as error:
+        hint = "" if reading.delimited.columns else look(guess_task([fields for _, fields in rows]), kind)
+        raise InvalidAnnotationError(error.message + hint, path=error.path, line=error.line) from None
+    return finish(annotation, reading, name)
 
 
 def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
@@ -404,39 +432,6 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, 
     if len(table) != len(rows):  # blank lines
         raise ValueError
     return {name: np.ascontiguousarray(table[:, place]) for name, place in zip(names, places, strict=True)}, table
-
-
-def _row_by_row(text: str, layout: Layout, attrs: Attrs) -> Annotation:
-    """The annotation in any rows; errors name the line of the first invalid row."""
-    reading, kind, name = layout.reading, layout.kind, layout.name
-    lines = number_lines(text, reading.delimited.comment)
-    demand_numbers_read(lines, layout)
-    rows = [(line, layout.split(row)) for line, row in lines[layout.header is not None :]]
-    if kind.followed_by == "position" and layout.separator == "," and reading.delimited.delimiter is None:
-        commas = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
-        alike = len({fields[0] for fields in commas}) < len(rows) == len(commas)
-        if alike and not reading.delimited.columns:
-            message = f"commas may be decimal or column separators: {','.join(commas[0])!r}; if they are decimal "
-            message += "separators, declare decimal: ',' (--decimal ,); if they separate columns, declare delimiter: "
-            raise InvalidAnnotationError(f"{message}comma (--delimiter comma)", path=name, line=rows[0][0])
-    if not layout.usual:
-        if reading.delimited.columns:
-            return layout.annotation(rows, attrs)
-    elif "bar" not in layout.places:  # selection by bars defines the columns
-        whole: list[Row] = [(line, split_line(row, layout.separator)) for line, row in lines]
-        whole = whole if kind.numbers else [*rows]
-        place = layout.places.get("pitch", -1)
-        for index, (line, fields) in enumerate(whole if place >= 0 else ()):  # names of notes
-            number = note_number(fields[place]) if place < len(fields) else None
-            if number is not None:
-                whole[index] = line, [*fields[:place], repr(midi_to_hz(number)), *fields[place + 1 :]]
-        demand_columns(whole, kind, reading.task, layout.width, name)
-        demand_tags(rows, layout.places, reading.task, name)
-    try:
-        return layout.annotation(rows, attrs)
-    except InvalidAnnotationError as error:
-        hint = look(guess_task([fields for _, fields in rows]), kind)
-        raise InvalidAnnotationError(error.message + hint, path=error.path, line=error.line) from None
 
 
 def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> None:

@@ -159,26 +159,20 @@ def _melody(value: Any) -> Annotation:
     return Annotation("series", {"time": time, "frequency": frequency, "voicing": voicing}, lines=())
 
 
-def _frames(times: Float, frames: Sequence[Float]) -> Annotation:
-    """Pitches of each frame, without zeros (silence)."""
+def _pitches(value: Any) -> Annotation:
+    """Pitches of each frame, without zeros (silence); of a melody at most one."""
+    if hasattr(value, "frequency_list"):
+        frames = [_hertz(frame, value.frequency_unit, "multipitch") for frame in value.frequency_list]
+    elif value.voicing_unit != "binary":
+        raise InvalidAnnotationError(f"a voicing in {value.voicing_unit} does not say which frames sound")
+    else:
+        melody = _melody(value).columns
+        frames = list(np.where(melody["voicing"] > 0, melody["frequency"], 0.0)[:, np.newaxis])
     sounding = [frame[frame > 0] for frame in frames]
     counts = np.array(list(map(len, sounding)), dtype=np.int64)
-    columns: dict[str, Column] = {"time": times, "frequency": np.concatenate([np.zeros(0), *sounding])}
+    frequency = np.concatenate([np.zeros(0), *sounding])
+    columns: dict[str, Column] = {"time": _seconds(value.times, value.time_unit), "frequency": frequency}
     return Annotation("multipitch", columns, inner_counts=(counts,), lines=())
-
-
-def _pitches(value: Any) -> Annotation:
-    frames = [_hertz(frame, value.frequency_unit, "multipitch") for frame in value.frequency_list]
-    return _frames(_seconds(value.times, value.time_unit), frames)
-
-
-def _voiced_pitches(value: Any) -> Annotation:
-    """A melody as frames of at most one pitch."""
-    if value.voicing_unit != "binary":
-        raise InvalidAnnotationError(f"a voicing in {value.voicing_unit} does not say which frames sound")
-    melody = _melody(value).columns
-    frequency = np.where(melody["voicing"] > 0, melody["frequency"], 0.0)
-    return _frames(melody["time"], list(frequency[:, np.newaxis]))
 
 
 def _tempi(value: Any) -> Annotation:
@@ -205,7 +199,7 @@ _CLASSES: Mapping[str, tuple[str | None, Mapping[str, Callable[[Any], Annotation
             },
         ),
         "NoteData": ("transcription", {"notes": _notes}),
-        "F0Data": ("melody", {"series": _melody, "multipitch": _voiced_pitches}),
+        "F0Data": ("melody", {"series": _melody, "multipitch": _pitches}),
         "MultiF0Data": ("multipitch", {"multipitch": _pitches}),
         "TempoData": ("tempo", {"tempo": _tempi}),
         "LyricData": ("alignment", {**_labelled("lyrics"), "text": _lyrics}),

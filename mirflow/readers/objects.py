@@ -57,23 +57,8 @@ from .sources import source_at
 
 Convert = Callable[[Any, Reading], Annotation]
 """(object, kind and options of reading) -> annotation."""
-CONVERTERS: list[tuple[Callable[[object], bool], Convert]] = []
-"""Tests of an object's type, which import nothing, and converters; the first matching test counts. The types of other
-packages are declared with `converts`."""
-
-
 _PLAIN = frozenset({str, tuple, list, dict, np.ndarray})
 """Types for which no test of `CONVERTERS` holds."""
-
-
-def converts(test: Callable[[object], bool]) -> Callable[[Convert], Convert]:
-    """Register a converter for objects that pass a test; the test inspects names of types and imports nothing."""
-
-    def declare(convert: Convert) -> Convert:
-        CONVERTERS.append((test, convert))
-        return convert
-
-    return declare
 
 
 def is_type(thing: object, module: str, *names: str) -> bool:
@@ -229,11 +214,6 @@ def is_annotation(thing: object, kind: Kind) -> bool:
     return are_numbers(thing, kind) or (columns and not any(isinstance(v, Mapping) for v in thing.values()))
 
 
-converts(lambda thing: isinstance(thing, Annotation))(lambda thing, _: thing)
-converts(lambda thing: isinstance(thing, Source))(lambda thing, _: thing.open())
-
-
-@converts(lambda thing: hasattr(thing, "data_vars"))
 def _from_dataset(thing: Any, reading: Reading) -> Annotation:
     """Convert a labelled dataset; without a kind, by its task. Other variables of its items are reported."""
     annotation = from_dataset(thing if "kind" in thing.attrs else thing.assign_attrs(kind=reading.kind))
@@ -250,11 +230,6 @@ def _from_dataset(thing: Any, reading: Reading) -> Annotation:
     return replace(annotation, account=(*annotation.account, *account.remarks))
 
 
-converts(is_jams)(lambda thing, reading: open_objects(thing).select(reading, None))
-converts(is_mirdata)(from_mirdata_object)
-
-
-@converts(lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"))
 def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
     """Notes without percussion, by start and pitch, with velocities, programs and their names; or hits of percussion.
 
@@ -299,6 +274,17 @@ def _from_pretty_midi(thing: Any, reading: Reading) -> Annotation:
         account.add("bends", f"{counted(bent, 'note')} that start bent; bends are not applied", count=bent)
     attrs, remarks = told_pedal(presses, extended=reading.pedal == "extend")
     return Annotation("notes", columns, labels, lines=(), attrs=attrs, account=(*remarks, *account.remarks))
+
+
+CONVERTERS: tuple[tuple[Callable[[object], bool], Convert], ...] = (
+    (lambda thing: isinstance(thing, Annotation), lambda thing, _: thing),
+    (lambda thing: isinstance(thing, Source), lambda thing, _: thing.open()),
+    (lambda thing: hasattr(thing, "data_vars"), _from_dataset),
+    (is_jams, lambda thing, reading: open_objects(thing).select(reading, None)),
+    (is_mirdata, from_mirdata_object),
+    (lambda thing: is_type(thing, "pretty_midi", "PrettyMIDI"), _from_pretty_midi),
+)
+"""Tests of an object's type, which import nothing, and converters; the first matching test counts."""
 
 
 def is_table(thing: object) -> bool:

@@ -159,9 +159,20 @@ def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> tup
     position = np.array([number[label] for label in labels], dtype=np.float64)
     odd = np.flatnonzero(np.isnan(position)).tolist()
     if odd:
-        parted = _within_bars(labels)
-        if parted is not None:
-            return parted, True
+        parts = [match for label in labels if (match := _BAR_AND_BEAT.fullmatch(label))]
+        if len(parts) == len(labels) > 1:  # numbers of bar and beat, such as 3.1, or of bars and fractions, as 3.25
+            bar = np.array([int(part[1]) for part in parts])
+            starts = np.array([not (part[2] or "").strip("0") for part in parts])
+            fractions = bool(starts.any())
+            texts = [part[2] or "0" for part in parts]
+            within = np.array([float(f"0.{text}") if fractions else int(text) for text in texts])
+            if fractions:
+                within = np.where(starts, 1.0, 1 + within)
+            # Beats are counted within bars, of which each begins with its first beat.
+            counted = np.diff(within) > 0 if fractions else np.diff(within) == 1
+            step = np.diff(bar)
+            if (((step == 0) & counted) | ((step > 0) & (within[1:] == 1))).all():
+                return within, True
         if not mapped or len(odd) == len(labels):
             # A mark of downbeats is a part of labels that regularly occurs, but not in most of them.
             counts = Counter(part for label in labels for part in set(_PARTS.split(label)) if part)
@@ -178,25 +189,6 @@ def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> tup
             message = f"position in the bar is not a whole number: {labels[odd[0]]!r}; {remedy}"
             raise InvalidAnnotationError(message, path=name, line=annotation.line(odd[0]))
     return position, False
-
-
-def _within_bars(labels: Sequence[str]) -> Float | None:
-    """Positions from numbers of bar and beat, such as 3.1, or of bars and fractions, such as 3.25; None for others."""
-    parts = [_BAR_AND_BEAT.fullmatch(label) for label in labels]
-    if not all(parts):
-        return None
-    bar = np.array([int(part[1]) for part in parts if part])
-    texts = [part[2] or "" for part in parts if part]
-    starts = np.array([not text.strip("0") for text in texts])
-    fractions = bool(starts.any())
-    position = np.array([float(f"0.{text or 0}") if fractions else int(text) for text in texts])
-    if fractions:
-        position = np.where(starts, 1.0, 1 + position)
-    step, within = np.diff(bar), np.diff(position)
-    # Beats are counted within bars, of which each begins with its first beat.
-    counted = within > 0 if fractions else within == 1
-    fits = ((step == 0) & counted) | ((step > 0) & (position[1:] == 1))
-    return position if len(labels) > 1 and fits.all() else None
 
 
 _PARTS = re.compile(r"[\s,;]+")
