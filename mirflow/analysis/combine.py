@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -184,25 +185,18 @@ def joined_variable(
 
     like = parts[0].ds[key]
     named = [extra_dims(part.ds[key]) for part in parts]
-    own = list(named[0])
-    whole = [
-        list(labels[dim])
-        if dim in labels
-        else [
-            *dict.fromkeys(
-                name for part, dims in zip(parts, named, strict=True) for name in names_of(part.ds, dims[dim])
-            )
-        ]
-        for dim in own
-    ]
-    dims = [dim if dim in labels else _put(key, dim, one, coords, taken) for dim, one in zip(own, whole, strict=True)]
+    dims, whole = list[str](), list[list[str]]()
+    for dim in named[0]:
+        held = (names_of(part.ds, stored[dim]) for part, stored in zip(parts, named, strict=True))
+        whole.append([*labels[dim]] if dim in labels else [*dict.fromkeys(chain.from_iterable(held))])
+        dims.append(dim if dim in labels else _put(key, dim, whole[-1], coords, taken))
     readers = []
     # Of a cell that several stores hold, the last one that is read counts: the first that computed it.
     by_rank = sorted(range(len(parts)), key=lambda at: (IMPORTED not in parts[at].ds.attrs, -at))
     for part, stored in ((parts[at], named[at]) for at in by_rank):
-        inner = [places_of(names_of(part.ds, stored[dim]), one) for dim, one in zip(own, whole, strict=True)]
-        values = part.ds[key].transpose(*CELL, *(stored[dim] for dim in own))
-        readers.append(([*(part.places[dim] for dim in CELL), *inner], values))
+        extra = [stored[dim] for dim in named[0]]
+        inner = [places_of(names_of(part.ds, dim), names) for dim, names in zip(extra, whole, strict=True)]
+        readers.append(([*(part.places[dim] for dim in CELL), *inner], part.ds[key].transpose(*CELL, *extra)))
     shape = (*(len(labels[dim]) for dim in CELL), *map(len, whole))
     text = like.dtype.kind in "OTU"
     fill: object = "" if text else _FILLS.get(key, float(like.encoding.get("_FillValue", 0.0)))
@@ -210,28 +204,28 @@ def joined_variable(
     # A cell that another store scored by other metrics lacks this score; nothing says that it has nothing to measure.
     key_is_weight = key == "weight"
     attrs = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}
-    if dims != own:
-        attrs[OWN_DIMS] = own
+    if dims != list(named[0]):
+        attrs[OWN_DIMS] = list(named[0])
 
     def read(key: tuple[Any, ...]) -> Array:
-        wanted = [np.atleast_1d(np.arange(size)[one]) for size, one in zip(shape, key, strict=True)]
-        joined = np.full([len(one) for one in wanted], fill, dtype=dtype)
+        wanted = [np.atleast_1d(np.arange(size)[index]) for size, index in zip(shape, key, strict=True)]
+        joined = np.full([len(labels) for labels in wanted], fill, dtype=dtype)
         for places, values in readers:
             # Where in the answer, and where in the part, are the labels that are in both.
             into, out = list[Array](), list[Array]()
-            for one, own in zip(wanted, places, strict=True):
-                at = np.full(max(int(one.max(initial=-1)), int(own.max(initial=-1))) + 1, -1, dtype=np.int64)
-                held = np.flatnonzero(own >= 0)
-                at[own[held]] = held
-                into.append(np.flatnonzero(at[one] >= 0))
-                out.append(at[one][into[-1]])
+            for labels, rows in zip(wanted, places, strict=True):
+                row_of = np.full(max(int(labels.max(initial=-1)), int(rows.max(initial=-1))) + 1, -1, dtype=np.int64)
+                held = np.flatnonzero(rows >= 0)
+                row_of[rows[held]] = held
+                into.append(np.flatnonzero(row_of[labels] >= 0))
+                out.append(row_of[labels][into[-1]])
             if all(map(len, into)):  # where a part has nothing, values of other parts stay
                 old, new = joined[np.ix_(*into)], np.asarray(values[tuple(out)].values, dtype=dtype if text else None)
                 nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
                 joined[np.ix_(*into)] = np.where(nothing, old, new)
         if key_is_weight:
             joined[np.isnan(joined)] = 1.0
-        scalar = (np.ndim(np.arange(size)[one]) == 0 for size, one in zip(shape, key, strict=True))
+        scalar = (np.ndim(np.arange(size)[index]) == 0 for size, index in zip(shape, key, strict=True))
         return np.asarray(joined[tuple(0 if single else slice(None) for single in scalar)])
 
     return lazy_variable((*CELL, *dims), shape, dtype, read, attrs)

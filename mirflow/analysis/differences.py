@@ -225,7 +225,9 @@ def _dataset(
     # Towards infinity the ratio goes to 2; NaN stays NaN.
     limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
     relative = divide(absolute, middle, limit, where=np.isfinite(middle) & (middle != 0))
-    n = both.sum(axis=(0, 1))
+    n, agreeing = both.sum(axis=(0, 1)), (absolute <= coords["tolerance"][1]).sum(axis=(0, 1))
+    lacks = (~has_a & has_b & ~absent[0][..., np.newaxis], has_a & ~has_b & ~absent[1][..., np.newaxis])
+    missing_a, missing_b = (mask.sum(axis=(0, 1)) for mask in lacks)
     largest = np.where(n > 0, np.where(both, absolute, 0.0).max(axis=(0, 1), initial=0.0), np.nan)
     variables = {
         "a": (cell, one, {"long_name": f"score in {a.label}"}),
@@ -235,21 +237,9 @@ def _dataset(
         "mean_difference": (metric, _mean(absolute, both), {"long_name": "mean of |a - b|"}),
         "max_difference": (metric, largest, {"long_name": "largest |a - b|"}),
         "n": (metric, n, {"long_name": "number of cells compared"}),
-        "n_agreeing": (
-            metric,
-            (absolute <= coords["tolerance"][1]).sum(axis=(0, 1)),
-            {"long_name": "number of cells that agree to the tolerance"},
-        ),
-        "missing_a": (
-            metric,
-            (~has_a & has_b & ~absent[0][..., np.newaxis]).sum(axis=(0, 1)),
-            {"long_name": "number of cells that only b has a score of"},
-        ),
-        "missing_b": (
-            metric,
-            (has_a & ~has_b & ~absent[1][..., np.newaxis]).sum(axis=(0, 1)),
-            {"long_name": "number of cells that only a has a score of"},
-        ),
+        "n_agreeing": (metric, agreeing, {"long_name": "number of cells that agree to the tolerance"}),
+        "missing_a": (metric, missing_a, {"long_name": "number of cells that only b has a score of"}),
+        "missing_b": (metric, missing_b, {"long_name": "number of cells that only a has a score of"}),
     }
     named, *texts = (np.array([setting[at] for setting in settings], dtype=str) for at in range(3))
     differing = {f"setting_{side}": ("setting", values) for side, values in zip(_SIDES, texts, strict=True)}

@@ -24,16 +24,7 @@ from ..dims import MODEL, RUN, group_systems, has_runs
 from ..queries import evaluate_query, names_across
 from ..query_options import INVERTED, Query, as_names
 from ..scores import Array, group_tracks, members_of, names_of
-from .paired import (
-    choose_correction,
-    comparison_dataset,
-    correct_pairs,
-    effects,
-    empty_arrays,
-    every_pair,
-    fill_pairs,
-    write_bounds,
-)
+from . import paired
 from .resampling import Resampling, draw, statistics_of
 from .sample import Sample, sample_of, select_numbers
 
@@ -202,10 +193,10 @@ def compare_runs(
     models = [*runs]
     sample = sample_of(part, attrs["unit_of_comparison"], cluster)
     metrics = names_of(part, "metric")
-    correction = choose_correction(correction, [TEST] * len(metrics))
-    arrays = empty_arrays(len(models), len(metrics))
+    correction = paired.choose_correction(correction, [TEST] * len(metrics))
+    arrays = paired.empty_arrays(len(models), len(metrics))
     value = np.full((len(models), len(metrics)), np.nan)
-    pairs = every_pair(len(models))
+    pairs = paired.every_pair(len(models))
     for metric in range(len(metrics)):
         means = mean_of_runs(sample, metric, runs, how)
         if means is None:
@@ -218,11 +209,11 @@ def compare_runs(
         found["n"] = np.full(len(pairs), len(units))
         if sizes:
             score = np.stack([sample.score[rows][:, units, metric].mean(axis=0) for rows in runs.values()])
-            found |= effects(score, pairs, lower_is_better=names_of(part, "orientation")[metric] == "lower")
-        fill_pairs(arrays, metric, pairs, found)
-        level = correct_pairs(arrays, metric, correction, pairs, how.alpha)
+            found |= paired.effects(score, pairs, lower_is_better=names_of(part, "orientation")[metric] == "lower")
+        paired.fill_pairs(arrays, metric, pairs, found)
+        level = paired.correct_pairs(arrays, metric, correction, pairs, how.alpha)
         ends = np.array([means.not_excluded(first, second, level) for first, second in pairs.tolist()])
-        write_bounds(arrays, metric, pairs, ends[:, 0], ends[:, 1], how.alpha)
+        paired.write_bounds(arrays, metric, pairs, ends[:, 0], ends[:, 1], how.alpha)
     # Models in the place of their runs, without coordinates of single runs.
     names = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
     frame = part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(names).assign_coords(system=[*runs])
@@ -230,4 +221,4 @@ def compare_runs(
     attrs |= {name: part.attrs[name] for name in ("missing", "undefined", "left_out") if name in part.attrs}
     attrs["across"] = f"{RUN}=mean"
     along = {"aggregate": names_of(part, "_aggregate"), "test": [TEST] * len(metrics)}
-    return comparison_dataset(frame, value, arrays, np.zeros(len(metrics)), along, attrs)
+    return paired.comparison_dataset(frame, value, arrays, np.zeros(len(metrics)), along, attrs)
