@@ -31,7 +31,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..kernels.ratios import divide
 from ..ragged import Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Grid, Pairs, Scores, Task, read_pair
+from .base import Convention, Grid, Pairs, Scores, Task, by_name, read_pair
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from .events import events_of
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
@@ -268,7 +267,8 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
             raise ValueError(f"{side} timestamps {BOUNDED}")
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+def score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+    """Check one pair of arrays and score it."""
     validate(reference, estimate)
     sides = np.asarray(reference, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
     for measure in measures:
@@ -285,7 +285,7 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
     return scores
 
 
-_scores = PairFunctions(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, score_pair)
 
 
 def _given(duration: float | None) -> dict[str, Value]:
@@ -424,9 +424,4 @@ ASYNCHRONY = replace(
     literature="@peter2023",
 )
 
-TASK = Task(
-    "alignment",
-    "Alignment",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, ASYNCHRONY)}),
-    ("percentage_correct",),
-)
+TASK = Task("alignment", "Alignment", by_name(MIR_EVAL, ASYNCHRONY), ("percentage_correct",))

@@ -65,11 +65,6 @@ def _patterns(row: Ragged) -> list[list[list[tuple[float, float]]]]:
     return [[[next(notes) for _ in range(next(sizes))] for _ in range(count)] for count in row.counts[1].tolist()]
 
 
-def _tempi(row: Ragged) -> Float:
-    """Two tempi of a reference; a single one is followed by 0."""
-    return np.concatenate([np.array(row.columns["tempo"][:2], dtype=np.float64), np.zeros(2)])[:2]
-
-
 def _estimated_tempi(row: Ragged) -> Float:
     """Two tempi of an estimate; a single one is repeated."""
     tempi = np.array(row.columns["tempo"][:2], dtype=np.float64)
@@ -169,7 +164,12 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
         "series": (_alike(time=_column("time"), frequency=_column("frequency")),),
         "multipitch": (_alike(time=_column("time"), frequencies=_by_level(_column("frequency"))),),
         "patterns": (_alike(patterns=_patterns),),
-        "tempo": (ArgumentLayout({"tempi": _tempi, "weight": _share}, {"tempi": _estimated_tempi}),),
+        "tempo": (
+            ArgumentLayout(
+                {"tempi": lambda row: np.append(row.columns["tempo"][:2], np.zeros(2))[:2], "weight": _share},
+                {"tempi": _estimated_tempi},
+            ),
+        ),
         "key": (_alike(key=_label),),
         "labels": (_alike(labels=_numbered),),
         "ranking": (_alike(items=_numbered),),

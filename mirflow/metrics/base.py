@@ -16,8 +16,10 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
 from ..annotations.collection import Collection
+from ..annotations.grids import GridForm, too_late
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
+from ..kernels.intervals import MOST_FRAMES
 from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned, set_aside
@@ -67,6 +69,7 @@ class Scores:
 
 _UNION = "union"
 FRAMES = "frames"
+GRIDS = (_UNION, FRAMES)  # Those of conventions that also score on frames of a common length
 Grid = str | float  # A common time axis: `union`, `reference`, or the hop of frames in seconds
 
 MetricLike = str | Metric | Measure | Callable[..., Any]  # Any form in which users specify a metric
@@ -369,6 +372,15 @@ class Convention:
             raise ValueError(scores.refused[0])
         return np.asarray(scores.score[0])
 
+    def score_arrays(
+        self, row: Callable[[str, Any], Ragged], reference: Any, estimate: Any, measures: Sequence[Measure]
+    ) -> Float:
+        """Score a pair of plain arrays, of which `row` makes clean rows: see `score_pair`.
+
+        `row`: (``"reference"`` or ``"estimate"``, arrays) -> a single row, or an error that names the side.
+        """
+        return self.score_pair(row("reference", reference), row("estimate", estimate), measures)
+
 
 def _explain_one(
     explain_many: ManyExplainer, reference: Annotation, estimate: Annotation, measure: Measure
@@ -591,6 +603,35 @@ def score_by(
 ) -> Scores:
     """Read scores from the results of a kernel, which `compute` makes; a `Scorer` once that is bound."""
     return read_scores(measures, compute(pairs), len(pairs))
+
+
+def score_on_frames(
+    score: Callable[..., Scores], kind: str, form: GridForm, pairs: Pairs, measures: Sequence[Measure], grid: Grid
+) -> Scores:
+    """Score pairs also on frames of a hop in seconds: both sides are sampled as by :func:`mirflow.align`.
+
+    A `Scorer` once the first arguments are bound; `score`: scores (pairs, measures) on the default grid.
+    """
+    if isinstance(grid, str):
+        return score(pairs, measures)
+    of_kind = KINDS[kind]
+    late = f"ends too late for frames of {grid:g} s (more than {MOST_FRAMES}); are its times in seconds?"
+    refused = {
+        pair: f"{name}: {late}"
+        for name, (rows, row) in zip(("estimate", "reference"), reversed(pairs.sides), strict=True)
+        for pair in np.flatnonzero(too_late(of_kind, rows, grid)[row]).tolist()
+    }
+    references, estimates = (form.sample(of_kind, rows, grid) for rows, _ in pairs.sides)
+    in_frames = []  # the measures of the same quantities if a frame takes a second
+    for measure in measures:
+        parameters = zip(measure.metric.parameters, measure.values, strict=True)
+        values = (round(v / grid, 9) if p.unit == "s" and isinstance(v, float) else v for p, v in parameters)
+        in_frames.append(Measure(measure.metric, tuple(values)))
+    scores = score(replace(pairs, references=references, estimates=estimates), in_frames)
+    scores.score[list(refused)] = np.nan
+    units = [measure.metric.weight_unit for measure in measures if not measure.metric.dims]
+    weight = scores.weight * np.array([grid if unit == "s" else 1.0 for unit in units])
+    return replace(scores, weight=weight, refused={**scores.refused, **refused})
 
 
 def pair_task(

@@ -25,7 +25,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels import outcomes
 from ..kernels.outcomes import NONE, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .base import Convention, Pairs, Scores, Sparse, Task, score_by
+from .base import Convention, Pairs, Scores, Sparse, Task, by_name, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
 from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
@@ -179,9 +178,7 @@ def convention(classes: Classes | None = None) -> Convention:
     )
 
 
-TASK = Task(
-    "classification", "Classification", MappingProxyType({"mirex": convention()}), ("hierarchical_accuracy", "accuracy")
-)
+TASK = Task("classification", "Classification", by_name(convention()), ("hierarchical_accuracy", "accuracy"))
 
 Labels = Sequence[str]
 

@@ -84,15 +84,18 @@ def doubts_about_constants(task: str) -> tuple[Doubt, ...]:
     if "X" in WINS.get(task, {}):
         left_open = f"the estimate is `X` for more than {SHARE:.0%} of its time"
         sign = f"{left_open}, which `mirex` counts as right, as mir_eval does"
-        return (Doubt("unknown_chords", sign, of_pair=_unknown_chords, suspects=_having_unknown_chords),)
+        return (Doubt("unknown_chords", sign, of_pair=doubt_unknown_chords, suspects=suspect_unknown_chords),)
     sign = (
         f"the estimate has one label throughout, where its reference has {DISTINCT} or more, and a metric is then "
         "perfect: precisions of boundaries, undersegmentation"
     )
-    return (Doubt("constant", sign, of_pair=partial(_single_label, task), suspects=_having_a_single_label),)
+    return (Doubt("constant", sign, of_pair=partial(doubt_single_label, task), suspects=suspect_single_label),)
 
 
-def _single_label(task: str, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+def doubt_single_label(
+    task: str, measures: Sequence[Measure], reference: Annotation, estimate: Annotation
+) -> str | None:
+    """Report an estimate with one label throughout, if a metric is then perfect."""
     labels = set(estimate.labels or ())
     won = won_by(task, "one label", (measure.metric.name for measure in measures))
     if len(labels) != 1 or not won or len(set(reference.labels or ())) < DISTINCT:
@@ -100,7 +103,8 @@ def _single_label(task: str, measures: Sequence[Measure], reference: Annotation,
     return f"the estimate has the label {labels.pop()!r} throughout, which is perfect by {', '.join(won)} alone"
 
 
-def _having_a_single_label(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_single_label(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations with one label throughout."""
     rows = annotations.rows
     codes, counts = rows.columns["label"], rows.counts[0]
     mask: Bool = np.zeros(len(counts), dtype=np.bool_)
@@ -111,8 +115,8 @@ def _having_a_single_label(measures: Sequence[Measure], annotations: Collection)
     return mask
 
 
-def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about an estimate that names no chord, if a metric counts that as right."""
+def doubt_unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+    """Report an estimate that names no chord, if a metric counts that as right."""
     won = won_by("chord", "X", (measure.metric.name for measure in measures))
     seconds = estimate.columns["end"] - estimate.columns["start"]
     unknown = np.array([label in ("X", "U") for label in estimate.labels or ()], dtype=np.bool_)
@@ -122,7 +126,8 @@ def _unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate
     return f"the estimate is X for {100 * share:.0f} % of its time, which {', '.join(won)} counts as right"
 
 
-def _having_unknown_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_unknown_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations in which an unknown chord occurs."""
     rows = annotations.rows
     codes = [code for code, label in enumerate(rows.labels) if label in ("X", "U")]
     mask: Bool = np.zeros(len(annotations), dtype=np.bool_)

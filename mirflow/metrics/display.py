@@ -136,16 +136,6 @@ def _labels(annotation: Annotation) -> list[str]:
     return list(annotation.labels) if annotation.labels else [""] * len(annotation)
 
 
-def _draw_hierarchy(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Any:
-    levels = split_levels(given)
-    return hierarchy([_spans(level) for level in levels], [_labels(level) for level in levels], ax=ax, **kwargs)
-
-
-def _draw_frames(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Any:
-    frames = np.split(given.columns["frequency"], np.cumsum(given.inner_counts[0])[:-1])
-    return multipitch(given.columns["time"], frames, ax=ax, **kwargs)
-
-
 def _draw_audio(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Any:
     signals = given.columns["signal"]
     size = min(signal.frames for signal in signals)
@@ -153,17 +143,19 @@ def _draw_audio(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> A
     return separation(sources, signals[0].rate, labels=list(given.labels) if given.labels else None, ax=ax, **kwargs)
 
 
-def _draw_events(given: Annotation, ax: Axes | None, kwargs: dict[str, Any]) -> Any:
-    return events(given.columns["time"], list(given.labels) if given.labels else None, ax=ax, **kwargs)
-
-
 _DRAWERS: dict[str, Callable[[Annotation, Axes | None, dict[str, Any]], Any]] = {
-    "ticks": _draw_events,
-    "drums": _draw_events,
+    **dict.fromkeys(
+        ("ticks", "drums"),
+        lambda one, ax, kwargs: events(one.columns["time"], list(one.labels) if one.labels else None, ax=ax, **kwargs),
+    ),
     "segments": lambda one, ax, kwargs: segments(_spans(one), _labels(one), ax=ax, **kwargs),
-    "levels": _draw_hierarchy,
+    "levels": lambda one, ax, kwargs: hierarchy(
+        *([of(level) for level in split_levels(one)] for of in (_spans, _labels)), ax=ax, **kwargs
+    ),
     "notes": lambda one, ax, kwargs: piano_roll(_spans(one), one.columns["pitch"], ax=ax, **kwargs),
     "curve": lambda one, ax, kwargs: pitch(one.columns["time"], one.columns["frequency"], ax=ax, **kwargs),
-    "frames": _draw_frames,
+    "frames": lambda one, ax, kwargs: multipitch(
+        one.columns["time"], np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1]), ax=ax, **kwargs
+    ),
     "audio": _draw_audio,
 }

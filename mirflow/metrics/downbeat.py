@@ -65,7 +65,8 @@ def doubt_positions(annotation: Annotation) -> str:
     )
 
 
-def _have_other_positions(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_positions(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask all annotations if any label may be the second position of a bar."""
     vocabulary = annotations.rows.labels or ()
     return np.full(len(annotations), "2" in vocabulary, dtype=np.bool_)
 
@@ -75,7 +76,7 @@ DOUBTS = (
         "positions",
         "labels are positions in the bar, of which others than 1 are scored as downbeats: data in memory of all beats",
         of_side=doubt_positions,
-        suspects=_have_other_positions,
+        suspects=suspect_positions,
     ),
     # Bars may last much longer than beats, up to about 12 s.
     *(replace(doubt, of_side=partial(doubt_tempi, far=12.0)) if doubt.rule == "tempi" else doubt for doubt in OF_BEATS),

@@ -29,7 +29,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from ..kernels.ratios import Scored, rate, share
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
-from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
+from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, refuse_unjudged, score_by
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .edits import ErrorBudget
 from .event_errors import HITS, align_hits
@@ -363,9 +362,9 @@ def _numbers(rows: Ragged, measure: Measure) -> Int:
 TASK = Task(
     "drums",
     "Drum transcription",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, ADTOF)}),
+    by_name(MIR_EVAL, MIREX, ADTOF),
     ("f_measure", "mean_f_measure"),
-    MappingProxyType({"mirex": ("mean_f_measure", "f_measure")}),
+    {"mirex": ("mean_f_measure", "f_measure")},
     errors=ErrorBudget(HITS, partial(align_hits, _numbers)),
 )
 

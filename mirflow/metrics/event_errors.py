@@ -52,7 +52,7 @@ def _runs(some: Bool, least: int) -> Bool:
     return mask
 
 
-def _align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def align_beats(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
     """Find the errors of beats; if `exact`, matched beats with another time are errors as well."""
     trim, window = float(measure.parameters.get("trim", -np.inf)), _window(measure, 0.07)
     every = [rows.columns["time"] for rows in (reference, estimate)]
@@ -137,7 +137,8 @@ _ONSETS = (
 _NEAR = 3  # Windows within which an onset is late, and not missing
 
 
-def _align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def align_onsets(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the errors of onsets; if `exact`, matched onsets with another time are errors as well."""
     merged, doubled, late, missing, extra = range(len(_ONSETS))
     references, estimates = reference.columns["time"], estimate.columns["time"]
     window = _window(measure, 0.05)
@@ -192,5 +193,5 @@ def align_hits(
     return Edits(reference, estimate, own, other)
 
 
-BEATS = ErrorBudget(_BEATS, _align_beats, version=2)
-ONSETS = ErrorBudget(_ONSETS, _align_onsets)
+BEATS = ErrorBudget(_BEATS, align_beats, version=2)
+ONSETS = ErrorBudget(_ONSETS, align_onsets)

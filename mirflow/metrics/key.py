@@ -193,7 +193,8 @@ class KeyPair:
         return points.get(self.relation, 0.0), True
 
 
-def _score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> list[float]:
+def score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> list[float]:
+    """Check one pair of arrays and score it."""
     pair = KeyPair(int(relation_table()[tuple(key_codes([reference, estimate]))]))
     return [measure.read(pair)[0] for measure in measures]
 
@@ -279,7 +280,7 @@ def split_key_string(key: str) -> tuple[int | None, str | None]:
     return KEY_TO_SEMITONE[tonic.lower()], mode
 
 
-_scores = PairFunctions(METRICS, _score_pair, lambda reference, estimate, measures: validate(reference, estimate))
+_scores = PairFunctions(METRICS, score_pair, lambda reference, estimate, measures: validate(reference, estimate))
 
 
 @_documented
@@ -393,7 +394,7 @@ def errors_of(reference: Int, estimate: Int) -> Int:
     return np.asarray(of_relation[relation_table()[reference, estimate]])
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
     """Find the edit of the key of a track; a key that is missing is another one."""
     codes = codes_of(reference), codes_of(estimate)
     both = len(codes[0]) > 1 and len(codes[1]) > 1
@@ -408,7 +409,7 @@ TASK = Task(
     by_name(*_CONVENTIONS),
     ("weighted_score",),
     doubts=(LOWER_CASE,),
-    errors=ErrorBudget(ERRORS, _align),
+    errors=ErrorBudget(ERRORS, find_errors),
 )
 
 globals().update(_scores.functions("Keys in mir_eval's syntax."))

@@ -32,16 +32,14 @@ import numpy.typing as npt
 
 from ..annotations.annotation import Annotation
 from ..annotations.grids import LABELS
-from ..errors import AnnotationError
 from ..kernels.intervals import batches, merge, rank, steps_between
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged
 from ..theory.keys import OTHER, RELATIONS, SAME, key_codes, not_a_key, parse_key, relation_table
-from .base import Convention, Grid, Pairs, Scores, Task, by_name, read_scores
+from .base import GRIDS, Convention, Grid, Pairs, Scores, Task, by_name, read_scores, score_on_frames
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
 from .edits import Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
-from .frames import GRIDS, with_frames
 from .key import CLASSES, ERRORS, LOWER_CASE, codes_of, errors_of, weigh_class
 from .key import METRICS as OF_TRACKS
 from .measures import Measure, Weight, family
@@ -177,7 +175,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     }
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the edits of keys over time."""
     codes = codes_of(reference), codes_of(estimate)
     return align_pieces(reference, estimate, codes, errors_of, len(ERRORS), carry=False)
 
@@ -187,7 +186,7 @@ MIREX2017 = Convention(
     "MIREX since 2017, over time: fifths in both directions earn points",
     METRICS,
     clean,
-    with_frames(score, "intervals", LABELS),
+    partial(score_on_frames, score, "intervals", LABELS),
     GRIDS,
     explain=evidence,
     literature="@downie2010",
@@ -207,26 +206,17 @@ TASK = Task(
     doubts=(LOWER_CASE,),
     errors=ErrorBudget(
         (*ERRORS, ErrorKind("boundaries", "a change of keys that is early or late")),
-        _align,
+        find_errors,
         LabelRows(key_codes, (("C:maj", "C major"), ("G:maj", "G major"), ("A:min", "A minor"))),
         version=2,
     ),
 )
 
 
-def _score_pair(
-    reference: tuple[npt.ArrayLike, Sequence[str]],
-    estimate: tuple[npt.ArrayLike, Sequence[str]],
-    measures: Sequence[Measure],
-) -> Float:
-    rows = []
-    for (intervals, labels), name in ((reference, "reference"), (estimate, "estimate")):
-        cleaned = clean(row_of_intervals(np.asarray(intervals, dtype=np.float64), labels))
-        for flaw in cleaned.flaws.values():
-            raise AnnotationError(f"{name}: {flaw.message}")
-        rows.append(cleaned.rows)
-    return MIREX2017.score_pair(rows[0], rows[1], measures)
+def row_of(side: str, arrays: tuple[npt.ArrayLike, Sequence[str]]) -> Ragged:
+    """Make a clean row of intervals and keys."""
+    return clean(row_of_intervals(np.asarray(arrays[0], dtype=np.float64), arrays[1])).checked(side)
 
 
 _SIDES = "Tuple of intervals, (n, 2) in seconds, and their keys."
-globals().update(PairFunctions(METRICS, _score_pair).functions(_SIDES))
+globals().update(PairFunctions(METRICS, partial(MIREX2017.score_arrays, row_of)).functions(_SIDES))

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..errors import MetricError, UnknownNameError
-from ..ragged import Column, Float, Int
+from ..ragged import Column, Int
 from .aggregates import DECLARED, ScoreAggregate
 
 _ENTRY = re.compile(r"^@(\w+)\{(\w+),\n(.*?)^\}", re.MULTILINE | re.DOTALL)
@@ -188,10 +188,6 @@ class Metric:
     def _measure(self, given: Mapping[str, str], where: str) -> Measure:
         read = (_read(p, given[p.name], where) if p.name in given else p.default for p in self.parameters)
         return Measure(self, tuple(read))
-
-    def few(self, references: Int, estimates: Int) -> Float:
-        """Weight of pairs with too few items to be scored: float64 (pairs,)."""
-        return COUNTS[self.counts](references, estimates).astype(np.float64)
 
     @property
     def source(self) -> str:

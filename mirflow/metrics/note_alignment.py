@@ -26,7 +26,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -36,7 +35,7 @@ from ..annotations.schema import KINDS
 from ..kernels.ranking import repeated
 from ..kernels.ratios import Scored, rate
 from ..ragged import Bool, Column, Int, Ragged, rows_of
-from .base import Convention, Doubt, Pairs, Task, read_pair, score_by
+from .base import Convention, Doubt, Pairs, Task, by_name, read_pair, score_by
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Weight, family, metrics_in, select
 from .pair import PairFunctions, documented
@@ -205,8 +204,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     }
 
 
-def _strangers(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
-    """Describe notes of the score or performance of which the two sides have none in common."""
+def doubt_names(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
+    """Report notes of the score or performance of which the two sides have none in common."""
     for name, what in (("score_id", "score"), ("performance_id", "performance")):
         own, other = (set(side.columns.get(name, np.zeros(0)).tolist()) - _NO_NOTE for side in (reference, estimate))
         if own and other and not own & other:
@@ -217,8 +216,8 @@ def _strangers(measures: Sequence[Measure], reference: Annotation, estimate: Ann
     return ""
 
 
-def _contradiction(annotation: Annotation) -> str:
-    """Describe a note that is part of a match, and also inserted or deleted."""
+def doubt_contradiction(annotation: Annotation) -> str:
+    """Report a note that is part of a match, and also inserted or deleted."""
     rows = number(to_ragged([annotation]), {})
     types, lines = rows.columns["type"], annotation.line
     for type, side in ((_INSERTION, "performance"), (_DELETION, "score")):
@@ -249,11 +248,11 @@ PARANGONAR = Convention(
 TASK = Task(
     "note_alignment",
     "Note alignment",
-    MappingProxyType({PARANGONAR.name: PARANGONAR}),
+    by_name(PARANGONAR),
     ("f_measure",),
     doubts=(
-        Doubt("other_notes", "no note has the same name on both sides", of_pair=_strangers),
-        Doubt("contradiction", "a note of a match is inserted or deleted, too", of_side=_contradiction),
+        Doubt("other_notes", "no note has the same name on both sides", of_pair=doubt_names),
+        Doubt("contradiction", "a note of a match is inserted or deleted, too", of_side=doubt_contradiction),
     ),
 )
 

@@ -29,7 +29,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, rate, share
 from ..ragged import Int, rows_of
 from . import onset_madmom as madmom
-from .base import Convention, Pairs, Shared, Sparse, Task, computed_once, read_pair, score_by
+from .base import Convention, Pairs, Shared, Sparse, Task, by_name, computed_once, read_pair, score_by
 from .event_errors import ONSETS
 from .events import (
     CHECKS,
@@ -175,7 +174,7 @@ MIREX = replace(
 TASK = Task(
     "onset",
     "Onset detection",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)}),
+    by_name(MIR_EVAL, MIREX, madmom.CONVENTION),
     ("class_f_measure", "f_measure"),
     {madmom.CONVENTION.name: ("f_measure",)},
     errors=ONSETS,

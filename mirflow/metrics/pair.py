@@ -76,8 +76,26 @@ def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = Tr
     shared, records = _split(common)[1], tuple(metrics)
 
     def complete(function: _Function) -> _Function:
-        if function.__doc__ is not None:  # python -OO strips docstrings
-            function.__doc__ = _completed(function, shared, records, strict)
+        if function.__doc__ is None:  # python -OO strips docstrings
+            return function
+        head, sections = _split(function.__doc__)
+        signature = inspect.signature(function)
+        for name, body in shared.items():
+            if name != "Parameters":
+                sections[name] = "\n".join(filter(None, (body, sections.get(name))))
+        named = [metric for metric in records if metric.function == function.__name__]
+        entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
+        arguments = signature.parameters.items()
+        described = [entries.get(name) or _from_record(argument, (*named, *records)) for name, argument in arguments]
+        sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
+        sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
+        if strict and any(argument.kind is argument.VAR_KEYWORD for _, argument in arguments):
+            refused = "TypeError\n    For any other keyword argument."
+            sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
+        if references := sections.get("References") or "; ".join(metric.literature for metric in named):
+            sections["References"] = "\n".join(dict.fromkeys(spell_out(references).split("; ")))
+        present = [name for name in _ORDER if sections.get(name)]
+        function.__doc__ = "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
         return function
 
     return complete
@@ -87,27 +105,6 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
     """Split a docstring into the text before its first section, and the sections by their headings."""
     head, *rest = _HEADING.split(inspect.cleandoc(text))
     return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-
-
-def _completed(function: Callable[..., Any], shared: Mapping[str, str], records: Sequence[Metric], strict: bool) -> str:
-    head, sections = _split(function.__doc__ or "")
-    signature = inspect.signature(function)
-    for name, body in shared.items():
-        if name != "Parameters":
-            sections[name] = "\n".join(filter(None, (body, sections.get(name))))
-    named = [metric for metric in records if metric.function == function.__name__]
-    entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
-    arguments = signature.parameters.items()
-    described = [entries.get(name) or _from_record(argument, (*named, *records)) for name, argument in arguments]
-    sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
-    sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
-    if strict and any(argument.kind is argument.VAR_KEYWORD for _, argument in arguments):
-        refused = "TypeError\n    For any other keyword argument."
-        sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
-    if references := sections.get("References") or "; ".join(metric.literature for metric in named):
-        sections["References"] = "\n".join(dict.fromkeys(spell_out(references).split("; ")))
-    present = [name for name in _ORDER if sections.get(name)]
-    return "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
 
 
 def _entries(parameters: str) -> dict[str, str]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,14 +31,13 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.rolls import PEDALS_DOWN
 from ..errors import AnnotationError
-from ..ragged import Column, Float, Int, Ragged
+from ..ragged import Column, Int, Ragged
 from ..theory import general_midi
 from ..theory.general_midi import pedal_of
 from ..theory.pitch import midi_to_hz
-from .base import Convention, Grid, Pairs, Scores, Task
+from .base import GRIDS, Convention, Grid, Pairs, Scores, Task, by_name, score_on_frames
 from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
 from .edits import RIGHT, Edits, ErrorBudget
-from .frames import GRIDS, with_frames
 from .measures import Measure, Metric, Parameter, Value
 from .pair import PairFunctions, row_of_intervals
 from .transcription.conventions import MIREX2024, NOTES, OF_TIMES
@@ -153,7 +152,7 @@ TRANSKUN = Convention(
     "Transkun: stretches are matched like notes; pedals that the reference does not use are not scored",
     METRICS,
     clean,
-    with_frames(score, "pedals", PEDALS_DOWN),
+    partial(score_on_frames, score, "pedals", PEDALS_DOWN),
     GRIDS,
     tuple(name for name in _TAKEN if name.startswith("frame_")),
     explain=evidence,
@@ -161,7 +160,7 @@ TRANSKUN = Convention(
 )
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
     """Find the edits of the stretches of one pedal, as those of notes with a pitch for each pedal."""
     sides, own = [], []
     for rows in (reference, estimate):
@@ -179,20 +178,18 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
 TASK = Task(
     "pedal",
     "Piano pedals",
-    MappingProxyType({TRANSKUN.name: TRANSKUN}),
+    by_name(TRANSKUN),
     ("f_measure", "f_measure_no_offset"),
-    errors=ErrorBudget(OF_TIMES, _align),
+    errors=ErrorBudget(OF_TIMES, find_errors),
 )
 
 
-def _score_pair(reference: Any, estimate: Any, measures: Sequence[Measure]) -> Float:
-    rows = []
-    for side, (intervals, pedals) in (("reference", reference), ("estimate", estimate)):
-        rows.append(clean(row_of_intervals(np.asarray(intervals), map(str, pedals))).checked(side))
-    return TRANSKUN.score_pair(rows[0], rows[1], measures)
+def row_of(side: str, stretches: tuple[Array, Sequence[str]]) -> Ragged:
+    """Make a clean row of intervals and pedals."""
+    return clean(row_of_intervals(np.asarray(stretches[0]), map(str, stretches[1]))).checked(side)
 
 
-_scores = PairFunctions(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, partial(TRANSKUN.score_arrays, row_of))
 
 
 def evaluate(

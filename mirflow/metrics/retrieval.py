@@ -30,7 +30,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import meet_judged, repeated
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_scores
+from .base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name, read_scores
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import documented
@@ -439,29 +438,31 @@ def doubt_order(measures: Sequence[Measure], reference: Annotation, estimate: An
 _MOST = 2000  # Items of a ranking that are looked at, as larger ones take as long as their scores
 
 
-def _are_few(references: Collection, estimates: Collection, rows: Int, columns: Int) -> Bool:
+def suspect_few(references: Collection, estimates: Collection, rows: Int, columns: Int) -> Bool:
+    """Mask pairs with enough relevant items and others, and with rankings that are looked at in little time."""
     counts = estimates.rows.counts[0][columns]
     few: Bool = (references.rows.counts[0][rows] >= _FEWEST) & (counts > 2 * _FEWEST) & (counts <= _MOST)
     return few
 
 
-def _have_numbers(measures: Sequence[Measure], rankings: Collection) -> Bool:
-    # A function with a name, since accumulators that hold the task are pickled.
-    return np.full(len(rankings), "value" in rankings.rows.columns, dtype=np.bool_)
+def suspect_numbers(measures: Sequence[Measure], rankings: Collection) -> Bool:
+    """Mask all rankings if they have numbers."""
+    mask: Bool = np.full(len(rankings), "value" in rankings.rows.columns, dtype=np.bool_)
+    return mask
 
 
 TASK = Task(
     "retrieval",
     "Retrieval",
-    MappingProxyType({rules.name: rules for rules in (MIREX, TREC_EVAL)}),
+    by_name(MIREX, TREC_EVAL),
     ("average_precision",),
     doubts=(
         Doubt(
             "distances",
             f"a ranking by numbers has the relevant items {_WORSE:g} standard deviations behind a random order",
             of_pair=doubt_order,
-            suspects=_have_numbers,
-            suspect_pairs=_are_few,
+            suspects=suspect_numbers,
+            suspect_pairs=suspect_few,
         ),
     ),
 )

@@ -29,8 +29,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from types import MappingProxyType
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,8 @@ from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
 from ..kernels.ragged_ops import medians, sum_by
 from ..kernels.ratios import Scored, divide
-from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Pairs, Scores, Shared, Task
+from ..ragged import Column, Float, Int, Ragged, rows_of
+from .base import Convention, Grid, Pairs, Scores, Shared, Task, by_name
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Weight, family, metric, metrics_in, select
 from .pair import PairFunctions, documented
@@ -161,47 +160,21 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
     return group, np.where(distinct[index] == key, index, -1)
 
 
-@dataclass(frozen=True)
 class JudgedNotes:
     """The notes of many pairs as aligned, misaligned or missed.
 
     `threshold` is the largest distance of an aligned note in seconds, and `by` says whether it applies to the
-    ``"estimated"`` onset or the time at which the note is ``"detected"``.
+    ``"estimated"`` onset or the time at which the note is ``"detected"``. Arrays have one element for each note:
+    `error` is the estimated minus the true onset, `latency` the time of detection minus the estimated onset, and
+    `offset` the time of detection minus the true onset, in seconds; NaN if missed or not given.
     """
 
-    notes: Followed
-    threshold: float
-    by: str
-
-    @cached_property
-    def error(self) -> Float:
-        """Estimated minus true onset of each note, in seconds; NaN if missed."""
-        return self.notes.estimated - self.notes.time
-
-    @cached_property
-    def latency(self) -> Float:
-        """Time of detection minus estimated onset of each note, in seconds; NaN if missed or not given."""
-        return self.notes.detected - self.notes.estimated
-
-    @cached_property
-    def offset(self) -> Float:
-        """Time of detection minus true onset of each note, in seconds; NaN if missed or not given."""
-        return self.notes.detected - self.notes.time
-
-    @cached_property
-    def reported(self) -> Bool:
-        """Mask of reported notes."""
-        return np.asarray(self.notes.report >= 0)
-
-    @property
-    def distance(self) -> Float:
-        """Distance to which the threshold applies: error or offset."""
-        return self.error if self.by == "estimated" else self.offset
-
-    @cached_property
-    def aligned(self) -> Bool:
-        """Mask of notes reported within the threshold."""
-        return np.asarray(np.round(np.abs(self.distance), _DIGITS) <= self.threshold)
+    def __init__(self, notes: Followed, threshold: float, by: str) -> None:
+        self.notes, self.reported = notes, notes.report >= 0
+        self.error, self.latency = notes.estimated - notes.time, notes.detected - notes.estimated
+        self.offset = notes.detected - notes.time
+        self.distance = self.error if by == "estimated" else self.offset  # To which the threshold applies
+        self.aligned = np.round(np.abs(self.distance), _DIGITS) <= threshold  # Reported within the threshold
 
     def mean(self, values: Float) -> tuple[Float, Float]:
         """Mean over the aligned notes of each pair that have a value, and their number."""
@@ -416,12 +389,7 @@ ASYNCHRONY = replace(
     literature="@peter2023",
 )
 
-TASK = Task(
-    "score_following",
-    "Score following",
-    MappingProxyType({rules.name: rules for rules in (MIREX2006, CONT2007, ASYNCHRONY)}),
-    ("overall_precision",),
-)
+TASK = Task("score_following", "Score following", by_name(MIREX2006, CONT2007, ASYNCHRONY), ("overall_precision",))
 
 
 @documented(
@@ -471,7 +439,8 @@ def evaluate(
     return OrderedDict(_scores.every(reference, estimate, {"threshold": threshold, "by": by, "tolerance": tolerance}))
 
 
-def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
+def score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
+    """Check one pair of arrays and score it."""
     sides = []
     for side, values in (("reference", reference), ("estimate", estimate)):
         names = ("time", *(("detected",) if side == "estimate" else ()), "position", "pitch")
@@ -490,5 +459,5 @@ def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Seq
         raise InvalidAnnotationError(str(error)) from None
 
 
-_scores = PairFunctions(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, score_pair)
 globals().update(_scores.functions("As for `evaluate`."))

@@ -37,7 +37,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
 from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Grid, Pairs, Scores, Task
+from .base import Convention, Grid, Pairs, Scores, Task, by_name
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import documented
@@ -386,11 +386,7 @@ SMS = replace(
 )
 
 TASK = Task(
-    "similarity",
-    "Graded similarity",
-    MappingProxyType({rules.name: rules for rules in (AMS, SMS)}),
-    ("fine",),
-    {SMS.name: ("average_dynamic_recall", "fine")},
+    "similarity", "Graded similarity", by_name(AMS, SMS), ("fine",), {SMS.name: ("average_dynamic_recall", "fine")}
 )
 
 

@@ -26,7 +26,6 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
+from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -344,7 +343,7 @@ def doubt_affinities(measures: Sequence[Measure], reference: Annotation, estimat
 TASK = Task(
     "tagging",
     "Tagging",
-    MappingProxyType({"mirex": convention()}),
+    by_name(convention()),
     ("f_measure",),
     doubts=(
         Doubt(

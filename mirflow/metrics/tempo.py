@@ -31,7 +31,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ from ..kernels.ratios import divide
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
-from .base import Convention, Doubt, Grid, Pairs, Scores, Task, read_pair, read_scores, refuse_unjudged
+from .base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name, read_pair, read_scores, refuse_unjudged
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure, Parameter, Weight, family, metrics_in
@@ -133,22 +132,13 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
     return nearest
 
 
-@dataclass(frozen=True, slots=True)
 class TempoPairs:
     """The tempi of both sides of pairs."""
 
-    reference: Tempi
-    estimate: Tempi
-
-    @property
-    def tracks(self) -> Bool:
-        """Mask of pairs whose reference has a tempo above 0."""
-        return np.asarray((self.reference.tempo > 0).any(axis=1))
-
-    @property
-    def main(self) -> tuple[Float, Float]:
-        """The main tempi of both sides."""
-        return self.reference.main, self.estimate.main
+    def __init__(self, reference: Tempi, estimate: Tempi) -> None:
+        self.reference, self.estimate = reference, estimate
+        self.tracks = np.asarray((reference.tempo > 0).any(axis=1))  # Pairs whose reference has a tempo above 0
+        self.main = reference.main, estimate.main  # The main tempi of both sides
 
 
 def weigh(hits: Bool, first_share: Float) -> Float:
@@ -292,7 +282,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     return read_scores(measures, tempi, len(pairs))
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+def score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+    """Check one pair of arrays and score it."""
     sides = []
     for tempi in (reference, estimate):
         if np.size(tempi) not in (1, 2) or not np.isfinite(tempi).all() or np.min(tempi) < 0:
@@ -303,7 +294,7 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
     return read_pair(measures, TempoPairs(*sides))
 
 
-_scores = PairFunctions(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, score_pair)
 
 _documented = documented(
     """
@@ -462,7 +453,8 @@ MIR_EVAL = Convention(
 _SLOWEST, _FASTEST = 15.0, 400.0  # Bounds of plausible tempi in beats per minute
 
 
-def _are_unusual(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_unit(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations with a tempo that is not plausible."""
     tempo = annotations.rows.columns["tempo"]
     return annotations.holding(((tempo > 0) & (tempo < _SLOWEST)) | (tempo > _FASTEST))
 
@@ -508,7 +500,8 @@ def _classify(reference: float, estimate: float, tolerance: float) -> int:
     return _OTHER
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the edits of tempi, in the order in which most of them are right."""
     tolerance = float(measure.parameters.get("tol", _TOLERANCE))
     tempi: list[list[float]] = [rows.columns["tempo"].tolist() for rows in (reference, estimate)]
     kinds = np.full(len(tempi[0]), _MISSING), np.full(len(tempi[1]), _EXTRA)
@@ -537,16 +530,16 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
 TASK = Task(
     "tempo",
     "Tempo estimation",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, madmom.CONVENTION)}),
+    by_name(MIR_EVAL, madmom.CONVENTION),
     ("p_score",),
-    errors=ErrorBudget(_KINDS, _align),
+    errors=ErrorBudget(_KINDS, find_errors),
     doubts=(
         Doubt(
             "tempo_unit",
             f"a tempo is below {_SLOWEST:.0f} or above {_FASTEST:.0f} beats per minute: a period, a frequency in Hz, "
             "or a confidence next to a tempo",
             of_side=doubt_unit,
-            suspects=_are_unusual,
+            suspects=suspect_unit,
         ),
     ),
 )

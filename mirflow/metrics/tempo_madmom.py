@@ -253,7 +253,8 @@ CONVENTION = Convention(
 )
 
 
-def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+def score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> list[float]:
+    """Check one pair of arrays and score it."""
     rows = []
     for side, tempi in (("reference", reference), ("estimate", estimate)):
         values = np.asarray(tempi, dtype=np.float64)
@@ -266,7 +267,7 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
     return read_pair(measures, ManyTempi(Pairs.in_order(*rows)))
 
 
-_scores = PairFunctions(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, score_pair)
 
 
 @documented(EVERY)

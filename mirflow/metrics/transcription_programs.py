@@ -150,11 +150,11 @@ def evaluate(reference: SideWithVelocities, estimate: SideWithVelocities) -> Ord
     scores = MT3.score(Pairs.in_order(*_rows(reference, estimate)), measures, MT3.grids[0])
     for message in (*scores.refused.values(), *scores.partly.values()):
         raise ValueError(message)
-    columns = [(name, value) for m, value in zip(measures, scores.score[0].tolist(), strict=True) for name in _names(m)]
-    return OrderedDict(columns)
+    values = zip(measures, scores.score[0].tolist(), strict=True)
+    return OrderedDict((name, value) for measure, value in values for name in column_names(measure))
 
 
-def _names(measure: Measure) -> tuple[str, ...]:
+def column_names(measure: Measure) -> tuple[str, ...]:
     """Names of the columns of MT3 for a measure; percussion is equal under each granularity."""
     name = _METRICS[measure.metric.name.removeprefix("tolerance_")].aliases[-1]
     parameters = measure.parameters

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..errors import refuse_unknown
 from .pair import documented
-from .transcription import match_notes as match_without_velocities
-from .transcription import validate as validate_notes
-from .transcription.kernel import NO_OFFSET, Matches, Notes, agree
+from .transcription.kernel import NO_OFFSET, Matches, agree
 from .transcription.metrics import METRICS
-from .transcription.mir_eval import ARRAYS, PARAMETERS, RATES, Matching, one_row, score_one
+from .transcription.mir_eval import ARRAYS, PARAMETERS, RATES, Matching, notes_of, one_row, score_one
+from .transcription.mir_eval import match_notes as match_without_velocities
+from .transcription.mir_eval import validate as validate_notes
 from .util import Array
 
 __all__ = ["evaluate", "match_notes", "precision_recall_f1_overlap", "validate"]
@@ -100,11 +100,7 @@ def match_notes(
         return []
     indices = np.array(pairs, dtype=np.int64)
     matches = Matches(indices[:, 0], indices[:, 1], np.zeros(len(indices), dtype=np.int64))
-    notes = []
-    for side in sides:
-        start, end, pitch, velocity = (side.columns[name] for name in ("start", "end", "pitch", "velocity"))
-        notes.append(Notes(start, end, pitch, side.counts[0], {"velocity": velocity}))
-    agreeing = agree(notes[0], notes[1], matches, velocity_tolerance)
+    agreeing = agree(notes_of(sides[0]), notes_of(sides[1]), matches, velocity_tolerance)
     return [pair for pair, agrees in zip(pairs, agreeing.tolist(), strict=True) if agrees]
 
 

@@ -87,11 +87,11 @@ class TestMt3:
         scores = mirflow.score(*sides, "transcription", convention="mt3").score
         means = expected["corpus_mean_of_pairs(unweighted, per metric)"]
         for one in MT3.select():
-            for column in transcription_programs._names(one):
+            for column in transcription_programs.column_names(one):
                 assert scores.sel(metric=str(one)).mean().item() == pytest.approx(means[column], rel=0, abs=1e-9)
 
     def test_all_columns_are_computed_by_default(self) -> None:
-        names = [name for one in MT3.select() for name in transcription_programs._names(one)]
+        names = [name for one in MT3.select() for name in transcription_programs.column_names(one)]
         assert len(names) == len(set(names)) == 60
 
 

@@ -26,7 +26,6 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,7 @@ from ...annotations.arrays import from_columns
 from ...annotations.schema import KINDS, LATEST
 from ...errors import InvalidAnnotationError
 from ...ragged import Bool, Column, Float, Ragged
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Shared, Task, read_scores, refuse_unjudged
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Shared, Task, by_name, read_scores, refuse_unjudged
 from ..cleaning import Cleaned, Problem, inspected, set_aside, usable, usable_pair
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from ..pair import PairFunctions
@@ -284,26 +283,19 @@ PROGRAM = replace(
     literature="@mcleod2018; @mcleod2019",
 )
 
-TASK = Task(
-    "audio_to_score",
-    "Audio-to-score transcription",
-    MappingProxyType({rules.name: rules for rules in (MV2H, UNALIGNED, PROGRAM)}),
-    ("mv2h",),
-)
+TASK = Task("audio_to_score", "Audio-to-score transcription", by_name(MV2H, UNALIGNED, PROGRAM), ("mv2h",))
 
 
-def _score_pair(reference: Mapping[str, Any], estimate: Mapping[str, Any], measures: Sequence[Measure]) -> Float:
-    sides = []
-    for side, columns in (("reference", reference), ("estimate", estimate)):
-        try:
-            annotation = from_columns(KINDS["sheet_music"], columns)
-        except InvalidAnnotationError as error:
-            raise InvalidAnnotationError(f"{side}: {error}") from None
-        sides.append(usable(annotation, clean(to_ragged([annotation])), side))
-    return MV2H.score_pair(sides[0], sides[1], measures)
+def row_of(side: str, columns: Mapping[str, Any]) -> Ragged:
+    """Make a clean row of the columns of a notation."""
+    try:
+        annotation = from_columns(KINDS["sheet_music"], columns)
+    except InvalidAnnotationError as error:
+        raise InvalidAnnotationError(f"{side}: {error}") from None
+    return usable(annotation, clean(to_ragged([annotation])), side)
 
 
-_functions = PairFunctions(METRICS, _score_pair)
+_functions = PairFunctions(METRICS, partial(MV2H.score_arrays, row_of))
 FUNCTIONS = _functions.functions("As for `evaluate`.")  # Functions of one pair, by metric
 
 

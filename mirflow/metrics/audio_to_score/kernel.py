@@ -351,12 +351,12 @@ def judge(
     )
 
 
-class _Step(NamedTuple):
+class _Step:
     """The last step of alignments: the time of the estimate that a time of the reference is aligned with (-1: none)."""
 
-    before: tuple[_Step, ...]
-    aligned: int
-    ways: int
+    def __init__(self, before: tuple[_Step, ...], aligned: int) -> None:
+        self.before, self.aligned = before, aligned
+        self.ways: int = max(sum(step.ways for step in before), 1)
 
 
 Alignment = tuple[int, ...]
@@ -416,19 +416,15 @@ def _last_steps(distance: Float, penalty: float) -> tuple[_Step, ...]:
             least = min(choices)
             last: list[_Step] = []
             if choices[0] == least:
-                last.append(_step(steps_above[column + 1], -1))
+                last.append(_Step(steps_above[column + 1], -1))
             if choices[1] == least:
                 last += [step for step in steps[column] if step.aligned != -1]
             if choices[2] == least:
-                last.append(_step(steps_above[column], column))
+                last.append(_Step(steps_above[column], column))
             cost.append(least)
             steps.append(tuple(last) if math.isfinite(least) else ())
         above, steps_above = cost, steps
     return steps_above[-1]
-
-
-def _step(before: tuple[_Step, ...], aligned: int) -> _Step:
-    return _Step(before, aligned, max(sum(step.ways for step in before), 1))
 
 
 def converter(reference: Notation, estimate: Notation, alignment: Alignment) -> Callable[[int], int]:

@@ -67,7 +67,8 @@ _documented = documented(
 )
 
 
-def _check(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
+def check_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
+    """Check both sides of a pair, and warn of what measures cannot use."""
     validate(reference, estimate)
     if any(not int(measure["bins"]) % 2 for measure in measures if measure.metric.name == "information_gain"):
         warn_caller("bins parameter is even, so there will not be a bin centered at zero.")
@@ -90,7 +91,7 @@ def _score(reference: Array, estimate: Array, measures: Sequence[Measure]) -> It
     return [score[0] for score, *_ in scores]
 
 
-_scores = PairFunctions(METRICS, _score, _check, fixed={"trim": -np.inf})
+_scores = PairFunctions(METRICS, _score, check_pair, fixed={"trim": -np.inf})
 
 
 @_documented

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from ...kernels.ratios import Scored
 from ...ragged import Bool, Float, Int, Ragged
 from ...theory.harte import InvalidChordException, parse_chord
 from ...theory.leadsheet import translate_symbol
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name
 from ..event_errors import BEATS
 from ..events import CLOSE, clean, events_of, evidence
-from ..measures import CountedWeight, Measure, Parameter, Value, family, metric, metrics_in
+from ..measures import COUNTS, CountedWeight, Measure, Parameter, Value, family, metric, metrics_in
 from . import kernel, madmom
 from .kernel import CHOICES, TOO_CLOSE, Batch
 
@@ -290,7 +289,7 @@ def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], ou
         if len(enough) == len(pairs):
             chosen = slice(None)
         else:
-            out[1, :, column] = measure.metric.few(*counts)
+            out[1, :, column] = COUNTS[measure.metric.counts](*counts)
             if measure.metric.orientation == "lower":
                 out[0, fewest < needed, column] = np.nan  # without matched beats there is no error, not even 0
             if not len(enough):
@@ -323,7 +322,8 @@ def _trims(measures: Sequence[Measure]) -> dict[str, float]:
     return {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
 
 
-def _are_early(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_early(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations with only beats that are left out."""
     trim = min(_trims(measures).values(), default=-np.inf)
     time = annotations.rows.columns["time"]
     return ~annotations.holding(time >= trim) | annotations.holding(np.isnan(time))
@@ -346,7 +346,7 @@ _EARLY = Doubt(
     "early_beats",
     "all beats of the reference, or of both sides, are so early that they are left out (`trim`)",
     of_pair=doubt_trim,
-    suspects=_are_early,
+    suspects=suspect_early,
 )
 _TEMPI = (30.0, 300.0)
 """Beats per minute of usual tempi."""
@@ -411,13 +411,15 @@ def doubt_chords(annotation: Annotation) -> str:
     return f"labels such as {shown} are chords: are the times beginnings of chords? Then use task chord"
 
 
-def _may_be_tempi(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_tempi(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations whose times are all usual tempi."""
     low, high = _TEMPI
     times = annotations.rows.columns["time"]
     return (annotations.rows.counts[0] > 0) & ~annotations.holding((times < low) | (times > high))
 
 
-def _may_be_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_chords(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask all annotations if any label may be a chord."""
     vocabulary = [label for label in annotations.rows.labels or () if label]
     return np.full(len(annotations), any(label[0] in "ABCDEFG" for label in vocabulary), dtype=np.bool_)
 
@@ -427,13 +429,13 @@ DOUBTS = (
         "tempi",
         "times of beats are a tempo, or tempi: numbers from 30 to 300, far apart, or alike and not ascending",
         of_side=doubt_tempi,
-        suspects=_may_be_tempi,
+        suspects=suspect_tempi,
     ),
     Doubt(
         "chords",
         "beats are labelled with names of chords, as in a file of chords",
         of_side=doubt_chords,
-        suspects=_may_be_chords,
+        suspects=suspect_chords,
     ),
 )
 _evidence = partial(evidence, "beats", METRICS)
@@ -455,7 +457,7 @@ MIREX = replace(
     metrics=tuple(replace(record.with_defaults(**_MIREX), **_CHANGED.get(record.name, {})) for record in METRICS),
     literature="@downie2010",
 )
-CONVENTIONS = MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MIREX, madmom.CONVENTION)})
+CONVENTIONS = by_name(MIR_EVAL, MIREX, madmom.CONVENTION)
 
 TASK = Task(
     "beat",

@@ -17,7 +17,7 @@ from ...ragged import Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import OCTAVE, encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
-from ..base import Convention, Grid, Pairs, Scores, Sparse, hop_of
+from ..base import GRIDS, Convention, Grid, Pairs, Scores, Sparse, hop_of
 from ..cleaning import (
     NO_INTERVALS,
     Cleaned,
@@ -244,8 +244,6 @@ _DECIBEL_METRICS = (
         )
     ),
 )
-
-GRIDS = ("union", "frames")
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", merging: bool = True) -> Scores:

@@ -37,9 +37,8 @@ from ...annotations.grids import LEVELS
 from ...errors import refuse_unknown, warn_caller
 from ...kernels.ratios import f_measure
 from ...ragged import Ragged
-from ..base import Convention, Grid, Pairs, Scores, Task, by_name
+from ..base import GRIDS, Convention, Grid, Pairs, Scores, Task, by_name, score_on_frames
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
-from ..frames import GRIDS, with_frames
 from ..measures import Family, Measure, Parameter, Weight, family
 from ..pair import PairFunctions, are_close, documented
 from ..util import BOUNDED, Array, adjust_intervals, are_times, intervals_to_boundaries, validate_intervals
@@ -199,7 +198,9 @@ def score(
                 if unordered:  # of all frames, or of the length in seconds without frames
                     size, end = ranking.frame_size, float(reference.end.max())
                     whole = reference.frames(size)[2] if size else end
-                    sums = sums[0].with_others(whole), sums[1].with_others(whole)
+                    # Frames with nothing to compare agree.
+                    one, other = (RankSums(s.agreed + max(whole - s.frames, 0.0), whole) for s in sums)
+                    sums = one, other
                 values[:, pair, column] = measure.read(sums)
     return Scores(values[0], values[1], refused=refused)
 
@@ -209,7 +210,7 @@ MIR_EVAL = Convention(
     "mir_eval 0.8.2: levels are padded to begin at 0, those of the estimate also fitted to the reference's end",
     METRICS,
     clean,
-    with_frames(score, "hierarchy", LEVELS),
+    partial(score_on_frames, score, "hierarchy", LEVELS),
     GRIDS,
     tuple(record.name for record in METRICS),
     literature="@raffel2014",

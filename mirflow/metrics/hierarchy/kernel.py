@@ -165,10 +165,6 @@ class RankSums:
         """Mean over frames; 0 if no frame has anything to compare."""
         return self.agreed / self.frames if self.frames else 0.0
 
-    def with_others(self, frames: float) -> RankSums:
-        """Extend the sum to `frames`; frames with nothing to compare agree."""
-        return RankSums(self.agreed + max(frames - self.frames, 0.0), frames)
-
 
 EXACT = "exact"  # Used instead of a frame size: durations between all boundaries of both sides
 
@@ -207,8 +203,9 @@ def agreements(
             raise ValueError(f"reference: {fault}")
         sums = np.zeros((len(same), 2, 2))
         for tables in compare(reference, estimate, labelled, window, frame_size):
+            swapped = Tables(tables.counts.transpose(1, 0, 2), tables.times)
             for index, ranking in enumerate(same):
-                for side, table in enumerate((tables.swapped, tables)):
+                for side, table in enumerate((swapped, tables)):
                     sums[index, side] += agreement(table, ranking.transitive)
         for ranking, (precision, recall) in zip(same, sums.tolist(), strict=True):
             agreed[ranking] = RankSums(*precision), RankSums(*recall)
@@ -243,11 +240,6 @@ class Tables:
 
     counts: Float  # Whole numbers: float64 (ranks on the left, ranks on the right, tables)
     times: Float  # Numbers of frames with each table: float64 (tables,)
-
-    @property
-    def swapped(self) -> Tables:
-        """Swap the sides."""
-        return Tables(self.counts.transpose(1, 0, 2), self.times)
 
 
 class _Runs:

@@ -46,7 +46,7 @@ from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
 from ...theory.text_form import are_normal, normal_form, normalize_lyrics, ungarbled
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, read_scores, refuse_unjudged
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, by_name, read_scores, refuse_unjudged
 from ..cleaning import Cleaned, drop_items, usable_pair
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..events import COUNTED, OF_COUNTS, tabulate
@@ -520,7 +520,7 @@ def doubt_words(annotation: Annotation) -> str:
 TASK = Task(
     "lyrics",
     "Lyrics transcription",
-    MappingProxyType({rules.name: rules for rules in CONVENTIONS}),
+    by_name(*CONVENTIONS),
     ("word_error_rate",),
     doubts=(
         Doubt(

@@ -29,7 +29,7 @@ _ERROR_KINDS = (
 _MISSED_VOICING, _FALSE_VOICING, _OCTAVE_ERROR, _PITCH_ERROR = range(len(_ERROR_KINDS))
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
     """Find the edits of a melody at the times of the reference: mending takes voicing or pitch from there."""
     graded = "voicing" in reference.columns
     only, samples = np.zeros(1, dtype=np.int64), int(reference.counts[0][0])
@@ -69,7 +69,7 @@ def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -
     return Mending(kinds_in(of_voicing, of_pitch), len(of_pitch), mend)
 
 
-MELODIES = ErrorBudget(_ERROR_KINDS, _align)
+MELODIES = ErrorBudget(_ERROR_KINDS, find_errors)
 
 
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9  # Bounds of valid frequencies in Hz, beyond which cents would overflow

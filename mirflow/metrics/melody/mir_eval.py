@@ -236,13 +236,18 @@ def to_cent_voicing(
     if not est_time.size:
         sides = sides[0], (np.zeros(1), np.zeros(1), None)
     only = np.zeros(1, dtype=np.int64)
-    reference, estimate = (kernel.series_of(_row(*side), only, base_frequency) for side in sides)
+    series = []
+    for time, frequency, voicing in sides:
+        columns = {"time": time, "frequency": frequency} | ({} if voicing is None else {"voicing": voicing})
+        floats = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+        series.append(kernel.series_of(Ragged(floats, (np.array([len(time)]),)), only, base_frequency))
+    reference, estimate = series
     if hop is None:
         if not kernel.is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
             _check_resampling(estimate, float(reference.times[0]), kind)
         frames = kernel.on_reference(reference, estimate, only, only, KINDS[kind])
     else:
-        for side in (reference, estimate):
+        for side in series:
             end, most = side.times[side.last], kernel.most_frames(side.counts)[0]
             if not -hop < end[0] <= most * hop or not (counts := kernel.hop_counts(end, hop))[0]:
                 frames_from = f"on frames from 0 s with a hop of {hop} s"
@@ -251,13 +256,6 @@ def to_cent_voicing(
                 _check_resampling(side, 0.0, kind)
         frames = kernel.on_hop(reference, estimate, only, only, hop, KINDS[kind])
     return frames.reference_voicing, frames.reference_cents, frames.estimate_voicing, frames.estimate_cents
-
-
-def _row(time: Array, frequency: Array, voicing: Array | None) -> Ragged:
-    columns = {"time": time, "frequency": frequency} | ({} if voicing is None else {"voicing": voicing})
-    return Ragged(
-        {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, (np.array([len(time)]),)
-    )
 
 
 def _check_arguments(kind: str, *series: Array) -> None:
@@ -312,7 +310,8 @@ def validate(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: 
 _Side = tuple[Array, Array]  # Voicing and cents
 
 
-def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> None:
+def check_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> None:
+    """Check both sides of a pair for measures."""
     if all(measure.metric.name in ("voicing_recall", "voicing_false_alarm") for measure in measures):
         if reference[0].size and estimate[0].size and reference[0].shape != estimate[0].shape:
             raise ValueError(_OTHER_LENGTH)
@@ -336,7 +335,7 @@ def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -
     return scores
 
 
-_score = PairFunctions(METRICS, score_pair, _check)
+_score = PairFunctions(METRICS, score_pair, check_pair)
 
 
 @_of_voicing

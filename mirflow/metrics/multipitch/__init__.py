@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,9 @@ from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, open_share, share
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name, score_on_frames
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
-from ..frames import with_frames
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
@@ -273,7 +273,7 @@ _KINDS = (
 _OCTAVE, _MISSING, _EXTRA = range(len(_KINDS))
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
     """Find the edits of pitches in the frames of the reference."""
     frames = int(reference.counts[0][0])
     frame = frame_of_estimate(Pairs.in_order(reference, estimate))[:frames]
@@ -310,13 +310,13 @@ MIR_EVAL = Convention(
     "mir_eval 0.8.2: frames of the reference are compared with the nearest ones of the estimate",
     METRICS,
     clean,
-    with_frames(score, "multipitch", FORM),
+    partial(score_on_frames, score, "multipitch", FORM),
     (REFERENCE, FRAMES),
     explain=evidence,
     literature="@raffel2014",
 )
 
-_ERRORS = ErrorBudget(_KINDS, _align)
+_ERRORS = ErrorBudget(_KINDS, find_errors)
 TASK = Task("multipitch", "Multiple F0 estimation", by_name(MIR_EVAL), ("accuracy",), errors=_ERRORS)
 
 

@@ -19,7 +19,7 @@ from ...kernels.outcomes import MATCHED, NONE
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged
-from ..base import Pairs, Shared, Sparse, computed_once
+from ..base import Pairs, Shared, Sparse
 from ..cleaning import Cleaned, usable_pair
 from ..measures import FUNCTIONS, Measure, Parameter, Weight, metric, metrics_in
 from ..pair import documented, row_of_intervals
@@ -71,30 +71,31 @@ class LabelTimes(Shared):
         Times are in seconds or milliseconds, as set by the measure, from the beginning of the compared extent of a
         pair.
         """
-        return self._stretches(str(measure["extent"]), measure["times"] == MS)
+        extent, ms = str(measure["extent"]), measure["times"] == MS
 
-    @computed_once
-    def _stretches(self, extent: str, ms: bool) -> tuple[kernel.Stretches, Float]:
-        sides = [kernel.take(*side, codes) for side, codes in zip(self.pairs.sides, self._codes, strict=True)]
-        if ms:
-            sides = [replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in sides]
-        first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in sides]
-        last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in sides]
-        if extent == "common":
-            low, high = np.maximum(*first), np.minimum(*last)
-        elif extent == "given":
-            low, high = np.minimum(*first), np.maximum(*last)
-        else:
-            low, high = first[0], last[0]
-        # The compared time is empty without a reference.
-        mask = (sides[0].counts > 0) & (high > low)
-        low, high = np.where(mask, low, 0.0), np.where(mask, high, 0.0)
-        cropped = []
-        for side in sides:
-            begin, stop = np.repeat(low, side.counts), np.repeat(high, side.counts)
-            start, end = (np.minimum(np.maximum(time, begin), stop) - begin for time in (side.start, side.end))
-            cropped.append(replace(side, start=start, end=end))
-        return kernel.find_stretches(cropped[0], cropped[1], high - low), low
+        def find() -> tuple[kernel.Stretches, Float]:
+            sides = [kernel.take(*side, codes) for side, codes in zip(self.pairs.sides, self._codes, strict=True)]
+            if ms:
+                sides = [replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in sides]
+            first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in sides]
+            last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in sides]
+            if extent == "common":
+                low, high = np.maximum(*first), np.minimum(*last)
+            elif extent == "given":
+                low, high = np.minimum(*first), np.maximum(*last)
+            else:
+                low, high = first[0], last[0]
+            # The compared time is empty without a reference.
+            mask = (sides[0].counts > 0) & (high > low)
+            low, high = np.where(mask, low, 0.0), np.where(mask, high, 0.0)
+            cropped = []
+            for side in sides:
+                begin, stop = np.repeat(low, side.counts), np.repeat(high, side.counts)
+                start, end = (np.minimum(np.maximum(time, begin), stop) - begin for time in (side.start, side.end))
+                cropped.append(replace(side, start=start, end=end))
+            return kernel.find_stretches(cropped[0], cropped[1], high - low), low
+
+        return self.once((extent, ms), find)
 
     def sums(self, measure: Measure) -> tuple[Float, Float, Float]:
         """Time with one label on both sides, and with a label on either, in its unit: float64 (pairs,) each."""

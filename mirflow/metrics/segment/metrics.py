@@ -17,15 +17,26 @@ from ...kernels.intervals import batches
 from ...kernels.matching import match_nearest_first
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, by_name, computed_once, read_scores, refuse_unjudged
+from ..base import (
+    GRIDS,
+    Convention,
+    Grid,
+    Pairs,
+    Scores,
+    Sparse,
+    Task,
+    by_name,
+    read_scores,
+    refuse_unjudged,
+    score_on_frames,
+)
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..constants import doubts_about_constants
 from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mending, kinds_in, number_texts
 from ..event_errors import pair_up
 from ..events import matched
-from ..frames import GRIDS, with_frames
-from ..measures import FUNCTIONS, Family, Measure, Metric, Parameter, Value, Weight, family, metric, metrics_in, select
-from . import functions, kernel, mirex, statistics
+from ..measures import FUNCTIONS, Family, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
+from . import functions, kernel, statistics
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -68,19 +79,20 @@ class FittedScores(kernel.PairScores):
 
     def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
         """Agreement of the labels of frames, or of all moments."""
-        return self._agreement(given["frame_size"])
+        frame_size = given["frame_size"]
 
-    @computed_once
-    def _agreement(self, frame_size: Value) -> kernel.LabelAgreement:
-        if frame_size == kernel.EXACT:
-            # Seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
-            runs, times = kernel.paint_exactly(*self._sides, np.minimum(*self._ends))
-            return kernel.LabelAgreement(tabulate(*runs, times), 1.0, exact=True)
-        size = float(frame_size)
-        left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
-        if (left.frames != right.frames).any():
-            raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
-        return kernel.LabelAgreement(tabulate(left, right), size)
+        def compare() -> kernel.LabelAgreement:
+            if frame_size == kernel.EXACT:
+                # Seconds by the labels of both sides, from 0 to the end of each pair; frames approximate these.
+                runs, times = kernel.paint_exactly(*self._sides, np.minimum(*self._ends))
+                return kernel.LabelAgreement(tabulate(*runs, times), 1.0, exact=True)
+            size = float(frame_size)
+            left, right = (kernel.sample(side, end, size) for side, end in zip(self._sides, self._ends, strict=True))
+            if (left.frames != right.frames).any():
+                raise ValueError(f"the numbers of frames differ: {left.frames[0]} and {right.frames[0]}")
+            return kernel.LabelAgreement(tabulate(left, right), size)
+
+        return self.once(("agreement", frame_size), compare)
 
     def entropy(self, given: kernel.Given) -> kernel.Three:
         """Conditional entropies of the estimate and of the reference, and their F-measure."""
@@ -418,7 +430,7 @@ _KINDS = (
 _SHIFTED, _MISSING, _EXTRA, _LABELS = range(len(_KINDS))
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Mending:
     """Find the edits of boundaries, and of the side that the labels are taken from."""
     codes = {label: code for code, label in enumerate(dict.fromkeys((*reference.labels, *estimate.labels)))}
     sides = []
@@ -472,7 +484,7 @@ _ROWS = LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=Tr
 
 _FITTED = "both sides unmodified, or fitted to the reference as in mir_eval"
 _EXTENT = Parameter("extent", "given", choices=("given", "reference"), help=_FITTED)
-_SILENT = f"boundaries of intervals labelled {', '.join(mirex.SILENCE)}"
+_SILENT = f"boundaries of intervals labelled {', '.join(kernel.SILENCE)}"
 _SILENCE = Parameter("silence", "ignored", choices=("ignored", "counted"), help=_SILENT)
 _POINTS = Parameter("points", 1000, help="number of points from the earliest to the latest time", least=2)
 
@@ -516,7 +528,7 @@ MIR_EVAL = Convention(
     "mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of 0.1 s",
     (*METRICS, *functions.METRICS, *statistics.METRICS),
     clean,
-    with_frames(score, "intervals", LABELS),
+    partial(score_on_frames, score, "intervals", LABELS),
     GRIDS,
     tuple(record.name for record in METRICS if any(parameter.name == "frame_size" for parameter in record.parameters)),
     default_measures=(*_in_windows(detection), *(metric.measure() for metric in METRICS[3:])),
@@ -528,7 +540,7 @@ MIREX = Convention(
     "MIREX's scores: annotations are not fitted, nearest boundaries matched first, a fixed number of points",
     (*_OF_LABELS, *_DETECTION, *_DEVIATION),
     clean_as_given,
-    mirex.score,
+    kernel.score_as_mirex,
     default_measures=(
         *(metric.measure() for metric in _OF_LABELS),
         *_in_windows(_DETECTION),
@@ -573,6 +585,6 @@ TASK = Task(
     by_name(MIR_EVAL, MIREX, MIREX2025, FRAMELESS),
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
-    errors=ErrorBudget(_KINDS, _align, _ROWS, version=2),
+    errors=ErrorBudget(_KINDS, find_errors, _ROWS, version=2),
     doubts=doubts_about_constants("segment"),
 )

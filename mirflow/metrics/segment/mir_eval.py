@@ -112,7 +112,8 @@ def validate_structure(
         raise ValueError("End times do not match")
 
 
-def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> None:
+def check_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> None:
+    """Check both sides of a pair for measures."""
     (intervals, labels), (estimated_intervals, estimated_labels) = reference, estimate
     if labels is None or estimated_labels is None:
         validate_boundary(intervals, estimated_intervals, bool(measures[0]["trim"]))
@@ -123,7 +124,7 @@ def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> No
         raise ValueError(f"the frame size must be greater than 0, got {frame_size!r}")
 
 
-def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> list[float]:
+def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> list[float]:
     """Score unmodified sides; scores of labels are 0 if a side is empty."""
     if reference[1] is not None and not (reference[0].size and estimate[0].size):
         return [0.0] * len(measures)
@@ -145,7 +146,7 @@ def _score(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> li
     return read_pair(measures, FittedScores(sides[0], sides[1], *ends))
 
 
-_scores = PairFunctions(METRICS, _score, _check)
+_scores = PairFunctions(METRICS, score_pair, check_pair)
 
 
 @_documented

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, Task
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, Task, by_name
 from ..cleaning import Cleaned, Flaw
 from ..measures import Measure, Metric, Parameter
 from .kernel import (
@@ -543,7 +542,7 @@ MDX = replace(
 TASK = Task(
     "separation",
     "Source separation",
-    MappingProxyType({rules.name: rules for rules in (MIR_EVAL, MUSEVAL, MDX)}),
+    by_name(MIR_EVAL, MUSEVAL, MDX),
     ("sdr", "image_sdr", "si_sdr"),
-    MappingProxyType({"mdx": ("usdr", "si_sdr")}),
+    {"mdx": ("usdr", "si_sdr")},
 )

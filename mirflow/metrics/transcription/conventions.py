@@ -13,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection
 from ...ragged import Bool, Column, Int, Ragged, ranges, rows_of
 from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Task
+from ..base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name
 from ..cleaning import Cleaned, set_aside
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..measures import Measure, Metric, Parameter
@@ -129,7 +129,8 @@ def doubt_channels(annotation: Annotation) -> str:
 _CHANNELS = 16
 
 
-def _may_have_channels(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_channels(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations whose velocities may be channels, if a measure compares velocities."""
     velocity = annotations.rows.columns.get("velocity")
     scored = any(measure.metric.name.startswith("velocity") for measure in measures)
     if velocity is None or not scored:
@@ -137,7 +138,8 @@ def _may_have_channels(measures: Sequence[Measure], annotations: Collection) -> 
     return ~annotations.holding((velocity < 1) | (velocity > _CHANNELS))
 
 
-def _may_have_pitches(measures: Sequence[Measure], annotations: Collection) -> Bool:
+def suspect_velocities(measures: Sequence[Measure], annotations: Collection) -> Bool:
+    """Mask annotations with velocities above those of MIDI."""
     velocity = annotations.rows.columns.get("velocity")
     return np.zeros(len(annotations), np.bool_) if velocity is None else annotations.holding(velocity > HIGHEST_MIDI)
 
@@ -163,7 +165,8 @@ _SOUNDS = ("label", "program", "drum")
 """Columns that say which instrument plays a note."""
 
 
-def _align(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
+    """Find the edits of notes: those without a partner, and the columns in which paired ones differ."""
     # The columns that the measure looks at, with pitches in semitones and labels as common codes.
     needs, looked_at = measure.metric.needs, ["start", "end"]
     if needs == VELOCITY or measure.parameters.get("frames") == LOUD:
@@ -255,15 +258,13 @@ def _classify(
     return kinds | {name: sounds for name in _SOUNDS if name in own}
 
 
-NOTES = ErrorBudget(_KINDS, _align)
+NOTES = ErrorBudget(_KINDS, find_errors)
 
 
 TASK = Task(
     "transcription",
     "Note transcription",
-    MappingProxyType(
-        {rules.name: rules for rules in (MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3, MADMOM)}
-    ),
+    by_name(MIR_EVAL, MIREX2015, MAESTRO, MIREX2024, ONSETS_AND_FRAMES, MT3, MADMOM),
     ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
     {"mt3": ("program_f_measure",), MADMOM.name: ("f_measure",)},
     errors=NOTES,
@@ -272,13 +273,13 @@ TASK = Task(
             "velocity",
             f"velocities of notes are above {HIGHEST_MIDI}",
             of_side=doubt_velocities,
-            suspects=_may_have_pitches,
+            suspects=suspect_velocities,
         ),
         Doubt(
             "velocity",
             f"all velocities of a side are one whole number from 1 to {_CHANNELS}, and a metric compares velocities",
             of_side=doubt_channels,
-            suspects=_may_have_channels,
+            suspects=suspect_channels,
         ),
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -173,19 +174,16 @@ CONVENTION = Convention(
 )
 
 
-def _score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> Float:
-    rows = []
-    for side, notes in (("reference", reference), ("estimate", estimate)):
-        onsets, pitches = (np.asarray(column, dtype=np.float64) for column in notes)
-        if onsets.shape != pitches.shape or onsets.ndim != 1:
-            raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
-        columns = {"start": onsets, "end": onsets, "pitch": pitches}
-        rows.append(Ragged(columns, (np.array([len(onsets)], dtype=np.int64),)))
-        clean(rows[-1]).checked(side)
-    return CONVENTION.score_pair(rows[0], rows[1], measures)
+def row_of(side: str, notes: tuple[Array, Array]) -> Ragged:
+    """Make a clean row of onsets and pitches."""
+    onsets, pitches = (np.asarray(column, dtype=np.float64) for column in notes)
+    if onsets.shape != pitches.shape or onsets.ndim != 1:
+        raise ValueError(f"expected onsets and pitches of equal shape (n,), got {onsets.shape} and {pitches.shape}")
+    columns = {"start": onsets, "end": onsets, "pitch": pitches}
+    return clean(Ragged(columns, (np.array([len(onsets)], dtype=np.int64),))).checked(side)
 
 
-_scores = PairFunctions(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, partial(CONVENTION.score_arrays, row_of))
 
 
 @documented(EVERY)

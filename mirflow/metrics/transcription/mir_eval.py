@@ -175,12 +175,13 @@ def _match(
     sides = []
     for intervals, pitches in ((ref_intervals, ref_pitches), (est_intervals, est_pitches)):
         _refuse_infinite(intervals)
-        sides.append(_notes(one_row(intervals, pitches)))
+        sides.append(notes_of(one_row(intervals, pitches)))
     matches = NoteBatch(sides[0], sides[1]).matches(rule)
     return list(zip(matches.reference.tolist(), matches.estimate.tolist(), strict=True))
 
 
-def _notes(row: Ragged) -> Notes:
+def notes_of(row: Ragged) -> Notes:
+    """The notes of a single row, with velocities if it has them."""
     start, end, pitch = (row.columns[name] for name in ("start", "end", "pitch"))
     extra = {"velocity": row.columns["velocity"]} if "velocity" in row.columns else {}
     return Notes(start, end, np.log2(pitch), row.counts[0], extra)
@@ -263,7 +264,7 @@ def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapp
     needs = {measure.metric.needs for measure in measures} - {""}
     lacking_nothing = not needs or (needs == {VELOCITY} and _have_velocities(reference) and _have_velocities(estimate))
     if lacking_nothing and int(reference.counts[0][0]) * int(estimate.counts[0][0]) <= MOST_PAIRS:
-        return read_pair(measures, NoteBatch(_notes(reference), _notes(estimate)))
+        return read_pair(measures, NoteBatch(notes_of(reference), notes_of(estimate)))
     scores: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
     return scores
 
