@@ -15,7 +15,7 @@ import pytest
 import mirflow
 from mirflow.errors import MetricError, MirflowWarning, PipelineError, PluginError, UnknownNameError
 from mirflow.metrics.base import get_task
-from mirflow.metrics.user_metrics import installed_metrics
+from mirflow.metrics.pair_metrics import installed_metrics
 from mirflow.plugins import METRICS, declared, import_module, installed
 from mirflow.readers.options import Reading
 from tests.commands import invoke, printed, refused, rows

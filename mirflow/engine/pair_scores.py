@@ -18,8 +18,7 @@ from ..interruption import is_stop
 from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse
 from ..metrics.losses import score_losses
 from ..metrics.measures import Measure
-from ..metrics.pair_metrics import layout_of, read_result
-from ..metrics.user_metrics import describe_failure, function_of
+from ..metrics.pair_metrics import describe_failure, function_of, layout_of, read_result
 from ..pipeline.plan import Combine
 from ..ragged import Float, Int
 

@@ -25,7 +25,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned, set_aside
 from .edits import KIND, LOST, OF, ErrorBudget
 from .measures import Measure, Metric, expand, parse, select
-from .user_metrics import installed_metrics, is_reference, load_metrics, metrics_from
+from .pair_metrics import installed_metrics, is_reference, load_metrics, metrics_from
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import AnnotationError, needs_mir_eval
-from .chord.mir_eval import encode_many
+from .chord.labels import encode_many
 
 try:
     from mir_eval.sonify import chords, chroma, clicks, pitch_contour, time_frequency

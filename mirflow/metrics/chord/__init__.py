@@ -62,9 +62,10 @@ TASK = Task(
 )
 
 if TYPE_CHECKING:
+    from .labels import *
     from .mir_eval import *
 
-__getattr__, __dir__ = names_on_use(__name__, "mir_eval")
+__getattr__, __dir__ = names_on_use(__name__, "labels", "mir_eval")
 __all__ = ["BITMAP_LENGTH", "CHORD_RE", "EXTENDED_QUALITY_REDUX", "NO_CHORD", "NO_CHORD_ENCODED", "PITCH_CLASSES"]
 __all__ += ["QUALITIES", "SCALE_DEGREES", "TASK", "X_CHORD", "X_CHORD_ENCODED", "InvalidChordException"]
 __all__ += ["directional_hamming_distance", "encode", "encode_many", "evaluate", "join", "majmin", "majmin_inv"]

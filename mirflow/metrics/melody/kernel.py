@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -262,6 +262,12 @@ def on_hop(
 VOICED, PITCH, CHROMA, ESTIMATED = 1, 2, 4, 8
 """Bits of the class of a frame: reference voiced, pitch right, chroma right, estimate voiced."""
 _CLASSES = 16
+_CLASSES_WITH = {
+    (bit, unset): np.array([one for one in range(_CLASSES) if one & bit == bit and not one & unset])
+    for bit in (0, VOICED, PITCH, CHROMA)
+    for unset in (0, VOICED)
+}
+"""The classes of frames with one bit set and another one unset."""
 
 
 def classes_of(frames: Frames, tolerance: float) -> Classes:
@@ -309,10 +315,4 @@ class FrameTally:
     def sum(self, what: str, bit: int = 0, unset: int = 0) -> Float:
         """Sum over the classes with one bit set and another one unset: float64 (pairs,)."""
         # Added one after another whatever the number of pairs, so that a pair's sum is equal to the bit in any batch.
-        return np.add.accumulate(self.sums[what][:, _classes_with(bit, unset)], axis=1)[:, -1]
-
-
-@cache
-def _classes_with(bit: int, unset: int) -> Int:
-    """The classes of frames with one bit set and another one unset."""
-    return np.array([one for one in range(_CLASSES) if one & bit == bit and not one & unset])
+        return np.add.accumulate(self.sums[what][:, _CLASSES_WITH[bit, unset]], axis=1)[:, -1]
