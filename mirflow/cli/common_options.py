@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -273,12 +274,34 @@ class ReadingCommand(Command):
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """All parameters of the command."""
         if not self._names:
-            declared = _reading_options()
-            found = [_parameter(one, side) for side in ("", *self._sides) for one in declared]
-            self._names = tuple(str(one.name) for one in found)
+            options: list[click.Parameter] = []
+            for side, declared in product(("", *self._sides), _reading_options()):
+                spelling = f"{side}-{_spelling(declared)}" if side else _spelling(declared)
+                flag = f"--{spelling}"
+                settings: dict[str, Any] = {"default": None}
+                settings |= {"hidden": True} if side else {"help": declared.help or declared.words}
+                if declared.type is bool:
+                    settings |= {"is_flag": True, "default": False}
+                elif declared.type == bool | None:
+                    flag = f"{flag}/--no-{spelling}"
+                elif declared.is_mapping:
+                    settings["callback"] = _columns
+                elif declared.default == ():
+                    settings["callback"] = _names
+                elif declared.type == str | int | None:
+                    settings["callback"] = number_or_name
+                elif declared.listed:
+                    settings["type"] = click.Choice(declared.choices)
+                elif declared.type in (int, int | None):
+                    settings["type"] = int
+                elif declared.type in (float, float | None):
+                    settings["type"] = float
+                name = f"{side}_{declared.name}" if side else declared.name
+                options.append(click.Option([flag, name], **settings))
+            self._names = tuple(str(one.name) for one in options)
             names = [param.name for param in self.params]
             place = names.index("style") if "style" in names else len(names)
-            self.params[place:place] = found
+            self.params[place:place] = options
         return super().get_params(ctx)
 
     def reading_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -299,30 +322,6 @@ def _reading_options() -> list[Option]:
     from ..readers.options import OPTIONS
 
     return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.place)
-
-
-def _parameter(option: Option, side: str) -> click.Option:
-    settings: dict[str, Any] = {"default": None}
-    settings |= {"hidden": True} if side else {"help": option.help or option.words}
-    spelling = f"{side}-{_spelling(option)}" if side else _spelling(option)
-    flag = f"--{spelling}"
-    if option.type is bool:
-        settings |= {"is_flag": True, "default": False}
-    elif option.type == bool | None:
-        flag = f"{flag}/--no-{spelling}"
-    elif option.is_mapping:
-        settings["callback"] = _columns
-    elif option.default == ():
-        settings["callback"] = _names
-    elif option.type == str | int | None:
-        settings["callback"] = number_or_name
-    elif option.listed:
-        settings["type"] = click.Choice(option.choices)
-    elif option.type in (int, int | None):
-        settings["type"] = int
-    elif option.type in (float, float | None):
-        settings["type"] = float
-    return click.Option([flag, f"{side}_{option.name}" if side else option.name], **settings)
 
 
 def _spelling(option: Option) -> str:

@@ -114,16 +114,14 @@ def shows_styles(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def tables_of(
-    ds: Results, style: str, percent: bool = False, notes: Sequence[str] = (), across: str | None = None
-) -> list[Table]:
-    """The result of a query as tables for a format; `notes` and `across` apply to tables for people only."""
+def tables_of(ds: Results, style: str, percent: bool = False, notes: Sequence[str] = ()) -> list[Table]:
+    """The result of a query as tables for a format; `notes` apply to tables for people only."""
     from ..analysis.scores import ResultInMemory
     from ..reports.layout import long_table, readable_tables
     from ..reports.tables import terminal_width
 
     if for_people(style) or isinstance(ds, ResultInMemory):
-        return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
+        return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes)
     return [long_table(ds)]
 
 

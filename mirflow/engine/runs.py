@@ -95,13 +95,6 @@ class Job:
     """Where the results of each system are, if they are on disk."""
     results: PartResults | None = None  # takes the computed cells to the disk; None: they stay in memory
 
-    def cells(self) -> Cells:
-        """The computed cells of the plan, and the names of its results with extra dims."""
-        columns = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
-        before = [self.before.cells] if self.before is not None and self.counts["reused"] else []
-        parts = [of_measures(self.plan, cells) for cells in (*before, *self.done)]
-        return concatenate_cells([no_cells(columns), *parts])
-
     def stored(self) -> Mapping[str, StoredResults]:
         """Where the store, or parts, have results, by system."""
         if self.parts is not None:
@@ -248,9 +241,14 @@ def _settings(plan: EvaluationPlan) -> dict[str, Any]:
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group to store, with attributes in addition to the plan's."""
     plan = job.plan
+    columns = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
+    before = [job.before.cells] if job.before is not None and job.counts["reused"] else []
+    parts = [of_measures(plan, cells) for cells in (*before, *job.done)]
+    # The computed cells, and the names of results with extra dims.
+    cells = concatenate_cells([no_cells(columns), *parts])
     own = {**_settings(plan), SIGNATURES: dict(plan.signatures)}
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
-    content = GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs}, job.stored())
+    content = GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, {**own, **attrs}, job.stored())
     extras = content.cells.extras
     if FAILED_METRICS in extras and not len(extra_entries(content, FAILED_METRICS).index):
         without = {name: sparse for name, sparse in extras.items() if name != FAILED_METRICS}

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -16,7 +15,7 @@ import numpy as np
 from ..analysis.query_options import DEFAULT_LEVEL, MISSING
 from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.classes import Classes
-from ..annotations.schema import Kind, kind_of
+from ..annotations.schema import kind_of
 from ..annotations.source import MemorySource, Source
 from ..causes import describe
 from ..engine.block import BLOCK, TrackWork, block_size
@@ -283,10 +282,22 @@ class Accumulator:
 
     def _are_many(self, references: Any, estimates: Any) -> bool:
         """True for lists whose items are annotations by their types."""
+        kind = self._kind.name
+
+        def is_annotation(item: Any) -> bool:
+            # Not part of one: rows of notes and parts of patterns and of audio may be arrays or tuples themselves.
+            if type(item) is tuple:
+                return kind != "patterns"
+            if type(item) in (str, list, int, float, bool) or (kind == "audio" and isinstance(item, os.PathLike)):
+                return False
+            if isinstance(item, Mapping | os.PathLike) or is_object(item):
+                return True
+            return kind not in ("patterns", "audio") and int(np.ndim(item)) > (kind == "following")
+
         sides = {"references": references, "estimates": estimates}
         named = type(references) is type(estimates) is list and self._rules.task in _ONE_NAME
         tests: dict[str, Callable[[Any], bool]] = {"text": lambda item: type(item) is str} if named else {}
-        tests["annotations"] = partial(_is_one, kind=self._kind)
+        tests["annotations"] = is_annotation
         for what, test in tests.items():
             given = [[one for one in side if one is not None] for side in sides.values() if type(side) is list]
             if not any(side and all(map(test, side)) for side in given):
@@ -603,18 +614,6 @@ def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
         0, :, 0
     ]
     return found
-
-
-def _is_one(given: Any, kind: Kind) -> bool:
-    """True for an item of a list that is an annotation by its type, not part of one. Rows of notes and parts of
-    patterns and of audio may be arrays or tuples themselves."""
-    if type(given) is tuple:
-        return kind.name != "patterns"
-    if type(given) in (str, list, int, float, bool) or (kind.name == "audio" and isinstance(given, os.PathLike)):
-        return False
-    if isinstance(given, Mapping | os.PathLike) or is_object(given):
-        return True
-    return kind.name not in ("patterns", "audio") and int(np.ndim(given)) > (kind.name == "following")
 
 
 def _natural(name: str) -> tuple[bool, int, str]:

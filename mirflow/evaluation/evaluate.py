@@ -548,19 +548,19 @@ def _read_by_options(
     read = [any(map(_is_read, side)) for side in (references, estimates)]
     names = [name for name in names if name not in _OF_LABELS]
     _demand_read(names, read if references and estimates else (any(read), any(read)))
-    return work.map_sources(*(partial(_with_reading, options=options) for options in sides))
+
+    def with_reading(source: Source, options: Mapping[str, Any]) -> Source:
+        if not isinstance(source, ObjectSource):
+            _refuse_vocabulary(options)
+            return source
+        of_labels = {name: options[name] for name in VOCABULARY if name in options}
+        return replace(source, options=options if _is_read(source) else of_labels)
+
+    return work.map_sources(*(partial(with_reading, options=options) for options in sides))
 
 
 def _is_read(source: Source) -> bool:
     return isinstance(source, ObjectSource) and is_read(source.thing, source.task)
-
-
-def _with_reading(source: Source, options: Mapping[str, Any]) -> Source:
-    if not isinstance(source, ObjectSource):
-        _refuse_vocabulary(options)
-        return source
-    own = options if _is_read(source) else {name: options[name] for name in VOCABULARY if name in options}
-    return replace(source, options=own)
 
 
 def _score_blocks(

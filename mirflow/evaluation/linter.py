@@ -393,8 +393,23 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     beside = settings.companions(path) if settings.has_reference(str(path)) else {}
     for annotation in annotations:
-        if annotation.kind == "audio":
-            yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], settings.convention)
+        if annotation.kind == "audio":  # silent, broken, or refused by the convention; each is read to its end
+            of_audio = task or KINDS["audio"].tasks[0]
+            rules = get_task(of_audio).convention(settings.convention) if of_audio in tasks() else None
+            try:
+                refused = {} if rules is None else dict(_flaws(rules, annotation, to_ragged([annotation]), set()))
+                for item, signal in enumerate(annotation.columns["signal"]):
+                    file, sample = annotation.file(item), first_not_finite(signal)
+                    if sample is not None:
+                        message = f"{file}: sample {sample} ({sample / signal.rate:.3f} s) is not a number"
+                        yield FileProblem("error", "not_finite", message)
+                    elif is_silent(signal):
+                        severity: Severity = "error" if item in refused else "warning"
+                        yield FileProblem(severity, "silent", f"{file}: is silent throughout")
+                    elif item in refused:
+                        yield FileProblem("error", "refused", f"{file}: {refused[item]}")
+            except UnreadableError as error:
+                yield FileProblem("error", "unreadable", str(error))
         else:
             others: dict[str, Annotation] = {}
             if is_jams and settings.has_reference(str(path)):  # of the same file, the first of each task of a rule
@@ -480,27 +495,6 @@ def _check_annotation(
                 labels[label] = _located(annotation, SPELLING[0], Suspect(item, "", 0.0))
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
-
-
-def _check_audio(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
-    """Problems of sources: silent, broken, or refused by the convention; each is read to its end."""
-    rules = get_task(task).convention(convention) if task in tasks() else None
-    try:
-        refused = {} if rules is None else dict(_flaws(rules, annotation, to_ragged([annotation]), set()))
-        for item, signal in enumerate(annotation.columns["signal"]):
-            name = annotation.file(item)
-            wrong = first_not_finite(signal)
-            if wrong is not None:
-                yield FileProblem(
-                    "error", "not_finite", f"{name}: sample {wrong} ({wrong / signal.rate:.3f} s) is not a number"
-                )
-            elif is_silent(signal):
-                severity: Severity = "error" if item in refused else "warning"
-                yield FileProblem(severity, "silent", f"{name}: is silent throughout")
-            elif item in refused:
-                yield FileProblem("error", "refused", f"{name}: {refused[item]}")
-    except UnreadableError as error:
-        yield FileProblem("error", "unreadable", str(error))
 
 
 def _task_of(annotation: Annotation) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import UserDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -156,23 +157,15 @@ def demand_kind(task: str, side: str, kind: str) -> None:
         raise AnnotationError(f"the {side} holds {kind}, the task {task} compares {wanted}")
 
 
-class ObjectSources(Mapping[str, Source]):
+class ObjectSources(UserDict[str, Any]):
     """Sources of the objects in memory of one side, by track. Each is made when it is asked for, so that of many cells
     only those of one block have sources at a time."""
 
-    def __init__(self, objects: Mapping[str, Any], task: str, side: str) -> None:
-        self._objects = objects
-        self._task = task
-        self._side = side
-
-    def __len__(self) -> int:
-        return len(self._objects)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._objects)
+    def __init__(self, objects: dict[str, Any], task: str, side: str) -> None:
+        self.data, self._task, self._side = objects, task, side
 
     def __getitem__(self, track: str) -> Source:
-        return ObjectSource(self._objects[track], self._task, f"{self._side} {track}")
+        return ObjectSource(self.data[track], self._task, f"{self._side} {track}")
 
 
 def sources_of(value: Any, task: str, side: str) -> Sources:

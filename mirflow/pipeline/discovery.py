@@ -1,4 +1,4 @@
-"""Discovery of the files of an evaluation: its tracks, systems and annotators."""
+"""Find the files of an evaluation: its tracks, systems, annotators and estimates, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from ..readers.formats import WHOLE, is_read
 from ..readers.jams import annotators_of
 from ..readers.names import (
     NAMED,
-    Apart,
     ReferenceNames,
     call_alike,
     call_tracks,
@@ -73,8 +72,8 @@ def is_lone(evaluation: Evaluation, tabular: Iterable[bool]) -> bool:
 
 
 @dataclass
-class Discovery:
-    """Files found for an evaluation."""
+class Search:
+    """The search for the files of an evaluation, and what it has found."""
 
     evaluation: Evaluation
     resolved: Resolved
@@ -123,27 +122,27 @@ class Discovery:
         self.troubles.append((tuple(place), message))
 
 
-def discover(found: Discovery) -> None:
+def discover(search: Search) -> None:
     """Find the tracks, systems, references and estimates of an evaluation; problems are added to its troubles."""
-    evaluation, troubles = found.evaluation, found.troubles
+    evaluation, troubles = search.evaluation, search.troubles
     by_system = evaluation.estimates.annotator == "{system}"
-    if _names_systems(found, "reference") and not (by_system or _names_systems(found, "estimates")):
+    if _names_systems(search, "reference") and not (by_system or _names_systems(search, "estimates")):
         message = f"names systems, and the estimates do not: {evaluation.estimates.path!r}; are both sides swapped?"
-        found.trouble(("reference", "path"), message)
+        search.trouble(("reference", "path"), message)
         return
     each, left_out = evaluation.reference.annotator in ("all", "{annotator}"), frozenset[str]()
     if evaluation.reference.mirdata is None:
-        references = _find_side(found, "reference", each)
+        references = _find_side(search, "reference", each)
     else:
-        references, left_out = _tracks_of_mirdata(found, each)
+        references, left_out = _tracks_of_mirdata(search, each)
     known = list(dict.fromkeys(values["track"] for values in values_of(references) if "track" in values))
-    estimates = _find_side(found, "estimates", by_system, known)
+    estimates = _find_side(search, "estimates", by_system, known)
     references, estimates = _without_format(references), _without_format(estimates)
     if left_out:
         estimates = [estimate for estimate in estimates if estimate[1].get("track") not in left_out]
     if evaluation.reference.tracks is not None:
         chosen = dict.fromkeys(evaluation.reference.tracks)
-        references = _chosen_references(found, references, chosen)
+        references = _chosen_references(search, references, chosen)
         estimates = [estimate for estimate in estimates if estimate[1].get("track") in chosen]
     if by_system:
         estimates = [
@@ -160,45 +159,45 @@ def discover(found: Discovery) -> None:
         track, annotator = values["track"], values.get("annotator", "")
         if (track, annotator) in labels:
             both = describe_clash(labels[track, annotator], source.label, "use {annotator}")
-            found.trouble(("reference", "path"), f"finds two references for track {track!r}: {both}")
+            search.trouble(("reference", "path"), f"finds two references for track {track!r}: {both}")
             break
         labels[track, annotator] = source.label
-        found.references.setdefault(track, []).append(Reference(source, annotator))
+        search.references.setdefault(track, []).append(Reference(source, annotator))
         others = {name: value for name, value in values.items() if name not in ("track", "annotator", "system")}
         if others:
-            found.track_meta.setdefault(track, {}).update(others)
-    _place_estimates(found, estimates, shared)
-    found.systems = _choose_systems(found)
-    if not (troubles or found.scored):
-        _demand_common_tracks(found)
-    kind = found.resolved.reference.kind
+            search.track_meta.setdefault(track, {}).update(others)
+    _place_estimates(search, estimates, shared)
+    search.systems = _choose_systems(search)
+    if not (troubles or search.scored):
+        _demand_common_tracks(search)
+    kind = search.resolved.reference.kind
     # Undeclared classes are reported one by one, and some that differ may still earn credit.
-    if not troubles and kind in NAMED and found.resolved.classes is None:
-        names = ReferenceNames(kind, {track: [one.source for one in own] for track, own in found.references.items()})
-        for system in found.estimates.systems:
-            matched, warning = names.match(dict(found.estimates.of(system)), system)
-            found.estimates.replace(system, matched)
+    if not troubles and kind in NAMED and search.resolved.classes is None:
+        names = ReferenceNames(kind, {track: [one.source for one in own] for track, own in search.references.items()})
+        for system in search.estimates.systems:
+            matched, warning = names.match(dict(search.estimates.of(system)), system)
+            search.estimates.replace(system, matched)
             if warning:
-                found.warn(warning, system)
-    found.tracks = sorted({*found.references, *found.estimates.tracks})
-    if evaluation.reference.combine is None and any(len(reference) > 1 for reference in found.references.values()):
-        found.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
+                search.warn(warning, system)
+    search.tracks = sorted({*search.references, *search.estimates.tracks})
+    if evaluation.reference.combine is None and any(len(reference) > 1 for reference in search.references.values()):
+        search.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
 
 
-def _names_systems(found: Discovery, key: str) -> bool:
+def _names_systems(search: Search, key: str) -> bool:
     """True if the path of a side, or a column of its files, says which system an annotation is of."""
-    side: Estimates = getattr(found.evaluation, key)
-    reading: Reading = getattr(found.resolved, key)
+    side: Estimates = getattr(search.evaluation, key)
+    reading: Reading = getattr(search.resolved, key)
     return SYSTEM in Pattern(side.path).names or SYSTEM in reading.keys
 
 
-def _chosen_references(found: Discovery, references: Sequence[Found], tracks: Collection[str]) -> list[Found]:
+def _chosen_references(search: Search, references: Sequence[Found], tracks: Collection[str]) -> list[Found]:
     """The references of the tracks that an evaluation names; one without a reference is a problem."""
     known = {values.get("track", "") for values in values_of(references)}
     for position, track in enumerate(tracks if references else ()):
         if track not in known:
             message = f"no reference of track {track!r}; {suggest(track, known)}"
-            found.troubles.append((("reference", "tracks", position), message))
+            search.troubles.append((("reference", "tracks", position), message))
     return [reference for reference in references if reference[1].get("track") in tracks]
 
 
@@ -214,25 +213,25 @@ def find_references(
     """Return the values of the placeholders of every reference of an evaluation, without looking for estimates. Add
     problems to `troubles`, the folders of the references, with links followed, to `folders`, and their paths to
     `files`."""
-    found = Discovery(evaluation, resolved, root, open_pack, troubles)
-    if _demand_folders(found):
+    search = Search(evaluation, resolved, root, open_pack, troubles)
+    if _demand_folders(search):
         return []
     if evaluation.reference.mirdata is None:
-        references = _find_side(found, "reference", False)
+        references = _find_side(search, "reference", False)
     else:
-        references, _ = _tracks_of_mirdata(found, False)
-    if found.evaluation.reference.tracks is not None:
-        references = _chosen_references(found, references, dict.fromkeys(found.evaluation.reference.tracks))
+        references, _ = _tracks_of_mirdata(search, False)
+    if search.evaluation.reference.tracks is not None:
+        references = _chosen_references(search, references, dict.fromkeys(search.evaluation.reference.tracks))
     paths = {path for source, _ in references for path in source.paths}
     if files is not None:
         files |= paths
     if folders is not None:
         folders |= {os.path.dirname(os.path.realpath(path)) for path in paths}  # noqa: PTH120
     places = ({name: value for name, value in values.items() if name != "annotator"} for _, values in references)
-    distinct = [dict(one) for one in dict.fromkeys(tuple(place.items()) for place in places)]
+    distinct = [dict(pairs) for pairs in dict.fromkeys(tuple(place.items()) for place in places)]
     column = language_column(resolved.estimates)
     for place in distinct if column else ():
-        spoken = place.get(column) or found.track_meta.get(place["track"], {}).get(column)
+        spoken = place.get(column) or search.track_meta.get(place["track"], {}).get(column)
         place |= {f"{{{column}}}": str(spoken)} if spoken else {}
     return distinct
 
@@ -243,29 +242,29 @@ def find_estimates(
     """Find the estimates of an evaluation without its references, of which the `places` are known. Add problems to
     `troubles`. If a column of the tracks' metadata has the language, a place has its value under the name of the column
     in braces."""
-    found = Discovery(evaluation, resolved, root, None, troubles)
-    if _demand_folders(found):
+    search = Search(evaluation, resolved, root, None, troubles)
+    if _demand_folders(search):
         return []
     tracks = list(dict.fromkeys(place["track"] for place in places if "track" in place))
-    estimates = _find_side(found, "estimates", evaluation.estimates.annotator == "{system}", tracks)
+    estimates = _find_side(search, "estimates", evaluation.estimates.annotator == "{system}", tracks)
     column = language_column(resolved.estimates)
     if not column:
         return estimates
-    own = {name for name in (estimates[0][1] if estimates else ()) if places and name in places[0]}
-    spoken = {tuple(place.get(name) for name in sorted(own)): place.get(f"{{{column}}}") for place in places}
+    shared = {name for name in (estimates[0][1] if estimates else ()) if places and name in places[0]}
+    spoken = {tuple(place.get(name) for name in sorted(shared)): place.get(f"{{{column}}}") for place in places}
     return [
-        (in_language(source, values.get(column) or spoken.get(tuple(values[name] for name in sorted(own)))), values)
+        (in_language(source, values.get(column) or spoken.get(tuple(values[name] for name in sorted(shared)))), values)
         for source, values in estimates
     ]
 
 
-def _demand_folders(found: Discovery) -> bool:
+def _demand_folders(search: Search) -> bool:
     """Refuse URLs where campaigns look for files: what they read is confined to a machine without a network."""
-    before = len(found.troubles)
+    before = len(search.troubles)
     for key in ("reference", "estimates"):
-        if parse_url(getattr(found.evaluation, key).path) is not None:
-            found.trouble((key, "path"), "is a URL, and campaigns read files from disk; download them")
-    return len(found.troubles) > before
+        if parse_url(getattr(search.evaluation, key).path) is not None:
+            search.trouble((key, "path"), "is a URL, and campaigns read files from disk; download them")
+    return len(search.troubles) > before
 
 
 def language_column(reading: Reading) -> str:
@@ -281,75 +280,76 @@ def in_language(source: Source, language: str | None) -> Source:
     return replace(source, reading=replace(source.reading, language=language))
 
 
-def values_of(found: Sequence[Found]) -> Iterable[Mapping[str, str]]:
+def values_of(sources: Sequence[Found]) -> Iterable[Mapping[str, str]]:
     """The values that led to each source."""
-    return found.values() if isinstance(found, FoundFiles) else (values for _, values in found)
+    return sources.values() if isinstance(sources, FoundFiles) else (values for _, values in sources)
 
 
-def _qualified(found: Sequence[Found], shared: Sequence[str]) -> list[Found]:
-    return [(one, {**named, "track": "/".join(named[name] for name in (*shared, "track"))}) for one, named in found]
+def _qualified(sources: Sequence[Found], shared: Sequence[str]) -> list[Found]:
+    return [
+        (source, {**values, "track": "/".join(values[name] for name in (*shared, "track"))})
+        for source, values in sources
+    ]
 
 
-def _without_format(found: Sequence[Found]) -> Sequence[Found]:
+def _without_format(sources: Sequence[Found]) -> Sequence[Found]:
     """What was found without the suffixes of files, which tell neither tracks nor systems apart."""
-    if isinstance(found, FoundFiles):
-        return found.without(FORMAT)
-    if all(FORMAT not in values for _, values in found):
-        return found
-    return [(source, {name: text for name, text in values.items() if name != FORMAT}) for source, values in found]
+    if isinstance(sources, FoundFiles):
+        return sources.without(FORMAT)
+    if all(FORMAT not in values for _, values in sources):
+        return sources
+    return [(source, {name: text for name, text in values.items() if name != FORMAT}) for source, values in sources]
 
 
-def _follows(found: Sequence[Found], name: str, key: str) -> bool:
+def _follows(sources: Sequence[Found], name: str, key: str) -> bool:
     """True if a placeholder's value is always the same for the same track (or system)."""
     seen: dict[str, str] = {}
-    return all(seen.setdefault(values.get(key, ""), values[name]) == values[name] for values in values_of(found))
+    return all(seen.setdefault(values.get(key, ""), values[name]) == values[name] for values in values_of(sources))
 
 
-def _find_side(
-    found: Discovery, key: str, each_annotator: bool, tracks: Sequence[str] | None = None
-) -> Sequence[Found]:
+def _find_side(search: Search, key: str, each_annotator: bool, tracks: Sequence[str] | None = None) -> Sequence[Found]:
     """Find everything that matches one side's pattern; `tracks` are those of the other side."""
-    side: Estimates = getattr(found.evaluation, key)
-    reading: Reading = getattr(found.resolved, key)
+    side: Estimates = getattr(search.evaluation, key)
+    reading: Reading = getattr(search.resolved, key)
     pattern = Pattern(side.path)
-    slip = "" if found.scored else find_slip(pattern, key, reading.kind)
+    slip = "" if search.scored else find_slip(pattern, key, reading.kind)
     if slip:
-        found.trouble((key, "path"), slip)
+        search.trouble((key, "path"), slip)
         return []
-    lone, tabular = found.lone, found.tabular[key]
+    lone, tabular = search.lone, search.tabular[key]
     candidates: Candidates | None = None
     if parse_url(side.path) is not None:  # the names by which files are looked for on a server
-        named, other = found.listed or tracks or (), Pattern(found.evaluation.estimates.path)
-        on_disk = parse_url(other.text) is None and not found.tabular["estimates"] and not other.is_pack
+        named, other = search.listed or tracks or (), Pattern(search.evaluation.estimates.path)
+        on_disk = parse_url(other.text) is None and not search.tabular["estimates"] and not other.is_pack
         if not named and key == "reference" and on_disk and "track" in other.names:
             place = other.names.index("track")
             with suppress(AnnotationError):  # reported where the other side is looked for
-                named = [match.values[place] for match in other.find(found.root)]
+                named = [match.values[place] for match in other.find(search.root)]
         part = KINDS[reading.kind].part
-        values = {"track": named, SYSTEM: [*(found.evaluation.systems or ())], part: reading.levels or reading.sources}
+        values = {"track": named, SYSTEM: [*(search.evaluation.systems or ())], part: reading.levels or reading.sources}
         remedies = {
             "track": "list them in a csv file with a column track, under tracks",
             SYSTEM: "list them under systems",
             part: f"list them under {part}s of the side",
         }
         candidates = Candidates(values, remedies)
-    everything = find_matches(side, key, found.root, lone or tabular, found.troubles, found.confined, candidates)
+    everything = find_matches(side, key, search.root, lone or tabular, search.troubles, search.confined, candidates)
     if everything and (otherwise := describe_otherwise(everything, pattern.text)):
-        found.warn(otherwise)
-    matches = _choose_files(found, key, pattern, everything)
+        search.warn(otherwise)
+    matches = _choose_files(search, key, pattern, everything)
     sources: Sequence[Found] = []
     collected = pattern.is_readings or pattern.is_pack
     if collected:
-        sources = _collected(found, pattern, matches, key, reading)
+        sources = _collected(search, pattern, matches, key, reading)
     elif tabular:
-        sources = _rows_of_tables(found, matches, key, reading, tracks)
+        sources = _rows_of_tables(search, matches, key, reading, tracks)
     elif each_annotator and reading.kind != "audio" and not has_parts(side.path, reading):
         sources = _annotated(matches, pattern.names, reading)
     elif matches:
         try:
             sources = gather(matches, pattern.text, pattern.names, reading, side.annotator)
         except AnnotationError as error:
-            found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
+            search.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
     if lone and not (collected or tabular):
         sources = [(source, {**values, "track": LONE_TRACK}) for source, values in sources]
     # Names are compared in one form of Unicode.
@@ -358,22 +358,22 @@ def _find_side(
     return [(source, {name: normal_form(text) for name, text in values.items()}) for source, values in sources]
 
 
-def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:
+def _tracks_of_mirdata(search: Search, each_annotator: bool) -> tuple[list[Found], frozenset[str]]:
     """Find the references in a data set of mirdata, and the tracks that are left out; keep the metadata."""
     from ..readers.mirdata import MirdataDataset
 
-    side = found.evaluation.reference
+    side = search.evaluation.reference
     assert side.mirdata is not None
     assert side.annotation is not None
     home, index = (
-        None if place is None else str(Path(found.root, Path(place).expanduser()))
-        for place in (side.data_home, side.index)
+        None if path is None else str(Path(search.root, Path(path).expanduser()))
+        for path in (side.data_home, side.index)
     )
     try:
         dataset = MirdataDataset.of(side.mirdata, home, side.version, index)
         chosen = dataset.tracks(side.tracks, side.split)
         annotator = None if each_annotator else side.annotator
-        sources = dataset.sources(chosen, side.annotation, found.resolved.reference, annotator)
+        sources = dataset.sources(chosen, side.annotation, search.resolved.reference, annotator)
         values, problem = dataset.metadata(tuple(sources))
         references: list[Found] = []
         for track, source in sources.items():
@@ -381,43 +381,43 @@ def _tracks_of_mirdata(found: Discovery, each_annotator: bool) -> tuple[list[Fou
             references += [(replace(source, annotator=name), {"track": track, "annotator": name}) for name in names]
             references += [] if names else [(source, {"track": track})]
     except (AnnotationError, UnknownNameError) as error:
-        found.trouble(("reference", "mirdata"), str(error))
+        search.trouble(("reference", "mirdata"), str(error))
         return [], frozenset()
     if problem:
-        found.warn(problem)
-    found.track_meta.update(values)
+        search.warn(problem)
+    search.track_meta.update(values)
     return references, frozenset(dataset.tracks()) - set(chosen)
 
 
-def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
+def _choose_files(search: Search, key: str, pattern: Pattern, matches: Sequence[Match]) -> Sequence[Match]:
     """Select the matches of one side: all of the reference, and those of the listed systems of the estimates. Files of
     the reference are not estimates, unless the evaluation names the same files on both sides and distinguishes
     annotators, in the path or in the file."""
-    if FORMAT in pattern.names and getattr(found.resolved, key).format is None:
-        place = pattern.names.index(FORMAT)
-        suffixes = values_at(matches, place)
+    if FORMAT in pattern.names and getattr(search.resolved, key).format is None:
+        index = pattern.names.index(FORMAT)
+        suffixes = values_at(matches, index)
         unread = {suffix for suffix in {*suffixes} if not is_read(f"a.{suffix}")}
         if unread:
             matches = _take(matches, [number for number, suffix in enumerate(suffixes) if suffix not in unread])
     if key == "reference":
-        found.reference_files = {_plain(match.path): match.name for match in matches}
+        search.reference_files = {_plain(match.path): match.name for match in matches}
         return matches
     if SYSTEM not in pattern.names:
         return matches
-    place = pattern.names.index(SYSTEM)
-    reference = found.evaluation.reference.path.replace("{annotator", f"{{{SYSTEM}")
+    index = pattern.names.index(SYSTEM)
+    reference = search.evaluation.reference.path.replace("{annotator", f"{{{SYSTEM}")
     left: Sequence[int] = range(len(matches))
-    if found.evaluation.estimates.annotator is None and _plain(reference) != _plain(pattern.text):
+    if search.evaluation.estimates.annotator is None and _plain(reference) != _plain(pattern.text):
         taken: set[int] = set()
         for number, match in enumerate(matches):
-            if _plain(match.path) in found.reference_files:
-                found.reference_systems.setdefault(normal_form(match.values[place]), match.name)
+            if _plain(match.path) in search.reference_files:
+                search.reference_systems.setdefault(normal_form(match.values[index]), match.name)
                 taken.add(number)
         left = [number for number in left if number not in taken] if taken else left
-    systems = values_at(matches, place)
+    systems = values_at(matches, index)
     systems = systems if are_normal([*{*systems}]) else [*map(normal_form, systems)]
-    found.known = {systems[number] for number in left} if len(left) < len(matches) else {*systems}
-    listed = found.evaluation.systems
+    search.known = {systems[number] for number in left} if len(left) < len(matches) else {*systems}
+    listed = search.evaluation.systems
     # A listed name with a slash has values of other placeholders in it, which are named where systems are.
     if listed is not None and not any("/" in name for name in listed):
         left = [number for number in left if systems[number] in listed]
@@ -426,8 +426,8 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
     return _take(matches, left)
 
 
-def _take(matches: Sequence[Match], places: Sequence[int]) -> Sequence[Match]:
-    return matches.take(places) if isinstance(matches, MatchedFiles) else [matches[place] for place in places]
+def _take(matches: Sequence[Match], indices: Sequence[int]) -> Sequence[Match]:
+    return matches.take(indices) if isinstance(matches, MatchedFiles) else [matches[index] for index in indices]
 
 
 def _plain(path: str) -> str:
@@ -436,17 +436,17 @@ def _plain(path: str) -> str:
 
 
 def _rows_of_tables(
-    found: Discovery, matches: Sequence[Match], key: str, reading: Reading, tracks: Sequence[str] | None
+    search: Search, matches: Sequence[Match], key: str, reading: Reading, tracks: Sequence[str] | None
 ) -> list[Found]:
     """Make a source for each annotation in files of many tracks. A file that cannot be opened is about `tracks`, and
     fails where it is scored. Without tracks it is a trouble, as it is where a column of the file says which system a
     row is of."""
-    side: Estimates = getattr(found.evaluation, key)
+    side: Estimates = getattr(search.evaluation, key)
     names = Pattern(side.path).names
     twice = next((name for name in reading.keys if name in names), None)
     if twice is not None:
         message = f"names the column of {twice!r}, and the path has {{{twice}}}: leave one out"
-        found.trouble((key, "columns"), message)
+        search.trouble((key, "columns"), message)
         return []
     wanted = (None, "all", "{annotator}", "{system}")
     rows: list[tuple[TableSource, dict[str, str]]] = []
@@ -457,20 +457,20 @@ def _rows_of_tables(
             else:  # of a whole matrix, only for tracks of the other side
                 keys, known = open_table(match.path, reading, match.name).of_key, set(tracks)
                 alike = call_alike((key.track for key in keys), tracks)
-                sources = spread_table(match, reading, [own for own, theirs in alike.items() if theirs in known])
+                sources = spread_table(match, reading, [listed for listed, theirs in alike.items() if theirs in known])
             if side.annotator not in wanted:
                 sources = [source for source in sources if source.key.annotator == side.annotator]
             if not sources and tracks and reading.format_of(match.path) in WHOLE:
-                asked = ", ".join(map(repr, tracks[:3]))
-                message = f"has no row of any query of the reference ({asked}, ...): {match.name!r}"
-                found.trouble((key, "path"), message)
+                queries = ", ".join(map(repr, tracks[:3]))
+                message = f"has no row of any query of the reference ({queries}, ...): {match.name!r}"
+                search.trouble((key, "path"), message)
                 continue
             if not sources:
                 raise AnnotationError("has no rows with a track", path=match.name)
         except AnnotationError as error:
             # The systems in a file are unknown if it cannot be opened; a placeholder would replace them all.
             if tracks is None or "system" in reading.keys or side.annotator == "{system}":
-                found.trouble((key, "path"), str(error))
+                search.trouble((key, "path"), str(error))
                 continue
             stat = match.size, match.version
             sources = [TableSource(match.path, RowKey(track), reading, match.name, stat) for track in tracks]
@@ -479,22 +479,24 @@ def _rows_of_tables(
             by_list: dict[tuple[str, str], list[str]] = defaultdict(list)
             for source in sources:
                 by_list[source.key.system, source.key.annotator].append(source.key.track)
-            renamed = {one: call_tracks(own, tracks or (), match.name) for one, own in by_list.items()}
-            called = {one.key: renamed[one.key.system, one.key.annotator][one.key.track] for one in sources}
+            renamed = {labels: call_tracks(listed, tracks or (), match.name) for labels, listed in by_list.items()}
+            called = {
+                source.key: renamed[source.key.system, source.key.annotator][source.key.track] for source in sources
+            }
         except AnnotationError as error:
-            found.trouble((key, "path"), str(error))
+            search.trouble((key, "path"), str(error))
             called = {source.key: source.key.track for source in sources}  # so that nothing else seems to be wrong
         values = dict(zip(names, match.values, strict=True))
         for source in sources:
-            given = {name: value for name, value in source.key._asdict().items() if value}
-            rows.append((source, {**values, **given, "track": called[source.key]}))
+            keyed = {name: value for name, value in source.key._asdict().items() if value}
+            rows.append((source, {**values, **keyed, "track": called[source.key]}))
     return [*join_shards(rows)] if SHARD in names else [*rows]
 
 
-def _collected(found: Discovery, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
+def _collected(search: Search, pattern: Pattern, matches: Sequence[Match], key: str, reading: Reading) -> list[Found]:
     """The annotations in packs, or in files of readings."""
-    if pattern.is_pack and matches and found.open_pack is None:
-        found.trouble((key, "path"), f"is a pack, and packs cannot be opened here: {pattern.text!r}")
+    if pattern.is_pack and matches and search.open_pack is None:
+        search.trouble((key, "path"), f"is a pack, and packs cannot be opened here: {pattern.text!r}")
         return []
     sources: list[Found] = []
     for match in matches:
@@ -502,25 +504,25 @@ def _collected(found: Discovery, pattern: Pattern, matches: Sequence[Match], key
         problems: Sequence[tuple[Sequence[str], str]] = ()
         try:
             if pattern.is_pack:
-                assert found.open_pack is not None
-                pack = found.open_pack(match.path, match.name)
+                assert search.open_pack is not None
+                pack = search.open_pack(match.path, match.name)
                 kinds = {getattr(source, "kind", reading.kind) for source in pack.values()}
                 what = "is a pack"
                 held = [(select_from(source, reading), {"track": track}) for track, source in pack.items()]
             else:
-                kept = open_readings(match.path)
-                kinds, problems, what, held = {kept.kind}, kept.problems, "holds readings", kept.sources()
+                readings = open_readings(match.path)
+                kinds, problems, what, held = {readings.kind}, readings.problems, "holds readings", readings.sources()
         except MirflowError as error:
-            found.trouble((key, "path"), str(error))
+            search.trouble((key, "path"), str(error))
             continue
         if kinds := kinds - {reading.kind}:
             text = f"{what} of {', '.join(sorted(kinds))}, not of {reading.kind}: {match.name!r}"
-            found.trouble((key, "path"), text)
+            search.trouble((key, "path"), text)
             continue
-        for place, why in problems:
-            found.trouble(place, why)
+        for where, why in problems:
+            search.trouble(where, why)
         values = dict(zip(pattern.names, match.values, strict=True))
-        sources += [(source, {**values, **own}) for source, own in held]
+        sources += [(source, {**values, **extra}) for source, extra in held]
     return sources
 
 
@@ -534,17 +536,17 @@ def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading)
             listed[match] = annotators_of(match.path, reading, match.name)
         except AnnotationError:
             unread.append(match)
-    everyone = sorted({name for own in listed.values() for name in own}) or [""]
+    everyone = sorted({name for annotators in listed.values() for name in annotators}) or [""]
     sources: list[Found] = []
-    for match, own in (*listed.items(), *((match, everyone) for match in unread)):
+    for match, annotators in (*listed.items(), *((match, everyone) for match in unread)):
         values = dict(zip(names, match.values, strict=True))
-        for name in own:
-            asked = name if match in listed else name or None
-            sources.append((matched_file(match, reading, asked), {**values, "annotator": name}))
+        for name in annotators:
+            annotator = name if match in listed else name or None
+            sources.append((matched_file(match, reading, annotator), {**values, "annotator": name}))
     return sources
 
 
-def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Sequence[str]) -> None:
+def _place_estimates(search: Search, estimates: Sequence[Found], shared: Sequence[str]) -> None:
     names = [n for n in (estimates[0][1] if estimates else ()) if n not in ("track", "system", *shared)]
     of_track = [
         n for n in names if n != RUN and not _follows(estimates, n, "system") and _follows(estimates, n, "track")
@@ -554,7 +556,7 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
     added = [name for name in names if name == RUN]
     table, several = _tabulate_estimates(estimates, added)
     others = [name for name in names if name != RUN and name not in of_system and name not in of_track]
-    listed = found.evaluation.systems or ()
+    listed = search.evaluation.systems or ()
     often = all(2 * len(tracks) >= len(table.tracks_of(system)) for system, tracks in several.items())
     if several and others and (often or any("/" in name for name in listed)):
         # Where a system has several estimates of most tracks, what tells them apart makes systems of them: KO1/take2.
@@ -562,16 +564,16 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
         table, several = _tabulate_estimates(estimates, added)
         others = []
     for system, tracks in several.items():
-        track, place = next(iter(tracks.items()))
+        track, index = next(iter(tracks.items()))
         first = table.get(system, track)
         remedy = "write what tells them apart into the path"
         if others:
-            name = "/".join([system, *(dict(estimates[place][1])[other] for other in others)])
+            name = "/".join([system, *(dict(estimates[index][1])[other] for other in others)])
             remedy = f"remove one, or, if they are of two systems, list all systems as {name!r}"
-        both = describe_clash(first.label if first else "", estimates[place][0].label, remedy)
-        found.trouble(("estimates", "path"), f"finds two estimates of {track!r} by {system!r}: {both}")
+        both = describe_clash(first.label if first else "", estimates[index][0].label, remedy)
+        search.trouble(("estimates", "path"), f"finds two estimates of {track!r} by {system!r}: {both}")
         break
-    found.estimates = table
+    search.estimates = table
     of_system += added
     of_track += shared
     if not (of_track or of_system):
@@ -579,11 +581,11 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
     for values in values_of(estimates):
         system = "/".join([values.get("system", LONE_SYSTEM), *(values[name] for name in added)])
         if of_track:
-            found.track_meta.setdefault(values["track"], {}).update({name: values[name] for name in of_track})
+            search.track_meta.setdefault(values["track"], {}).update({name: values[name] for name in of_track})
         if of_system:
-            found.system_meta.setdefault(system, {}).update({name: values[name] for name in of_system})
+            search.system_meta.setdefault(system, {}).update({name: values[name] for name in of_system})
         if RUN in added:
-            found.system_meta[system][MODEL] = "/".join(
+            search.system_meta[system][MODEL] = "/".join(
                 [values.get("system", LONE_SYSTEM), *(values[name] for name in added if name != RUN)]
             )
 
@@ -595,35 +597,35 @@ def _tabulate_estimates(
     are not the first of their system and track."""
     table = EstimateTable(estimates)
     several: dict[str, dict[str, int]] = {}
-    for place, values in enumerate(values_of(estimates)):
+    for index, values in enumerate(values_of(estimates)):
         system = values.get("system", LONE_SYSTEM)
         if added:
             system = "/".join([system, *(values[name] for name in added)])
-        if not table.add(system, values["track"], place):
-            several.setdefault(system, {}).setdefault(values["track"], place)
+        if not table.add(system, values["track"], index):
+            several.setdefault(system, {}).setdefault(values["track"], index)
     return table, several
 
 
-def _choose_systems(found: Discovery) -> list[str]:
+def _choose_systems(search: Search) -> list[str]:
     """Return the systems to score: those that the file lists, in its order, or all that were found. Remove the
     estimates of others."""
-    evaluation, listed = found.evaluation, found.evaluation.systems
-    present = sorted(found.estimates.systems)
+    evaluation, listed = search.evaluation, search.evaluation.systems
+    present = sorted(search.estimates.systems)
     if listed is None:
-        for system, name in found.reference_systems.items():
+        for system, name in search.reference_systems.items():
             message = f"{system!r} is not scored as a system: {name!r} is the reference; "
-            found.warn(f"{message}list the systems that take part to say so", system)
-        if not present and found.reference_systems:
-            found.trouble(("estimates", "path"), f"matches only the reference: {evaluation.estimates.path!r}")
+            search.warn(f"{message}list the systems that take part to say so", system)
+        if not present and search.reference_systems:
+            search.trouble(("estimates", "path"), f"matches only the reference: {evaluation.estimates.path!r}")
         empty: dict[str, None] = {}  # names in the place of a system: empty folders, or folders of other files
-        steps, last = _steps_to_system(found)
+        steps, last = _steps_to_system(search)
         upper = "/".join(steps if last is None else steps[: last + 1])
-        if present and not found.scored and last not in (None, len(steps) - 1) and ":path}" not in upper:
+        if present and not search.scored and last not in (None, len(steps) - 1) and ":path}" not in upper:
             pattern = Pattern(upper)
-            taken = {*present, *(name.partition("/")[0] for name in present), *found.known, *found.reference_systems}
-            references = {parent for path in found.reference_files for parent in Path(path).parents}
-            base = Path("/") if upper.startswith("/") else Path(found.root)
-            for path in sorted(_places(found, "*")):
+            taken = {*present, *(name.partition("/")[0] for name in present), *search.known, *search.reference_systems}
+            references = {parent for path in search.reference_files for parent in Path(path).parents}
+            base = Path("/") if upper.startswith("/") else Path(search.root)
+            for path in sorted(_places(search, "*")):
                 hidden = is_hidden(path.name) and not steps[last].startswith(".")
                 # Beside systems in the root itself may be anything: there only what is empty is meant.
                 if hidden or not path.is_dir() or path in references or (last == 0 and any(path.iterdir())):
@@ -634,37 +636,37 @@ def _choose_systems(found: Discovery) -> list[str]:
         if empty:
             some = ", ".join(map(repr, [*empty][:_SHOWN])) + (", ..." if len(empty) > _SHOWN else "")
             message = f"left out, as nothing in their folders fits {evaluation.estimates.path!r}: {some}"
-            found.warn(f"{message}; under systems: they would count as missing")
+            search.warn(f"{message}; under systems: they would count as missing")
         return present
     if present == [LONE_SYSTEM] and len(listed) == 1 and SYSTEM not in Pattern(evaluation.estimates.path).names:
         (name,) = listed
-        found.estimates.rename(LONE_SYSTEM, name)
-        found.system_meta = {name: found.system_meta.get(LONE_SYSTEM, {})}
+        search.estimates.rename(LONE_SYSTEM, name)
+        search.system_meta = {name: search.system_meta.get(LONE_SYSTEM, {})}
         return [name]
     runs: dict[str, list[str]] = defaultdict(list)
     for name in present:
-        if RUN in found.system_meta.get(name, {}):
-            runs[found.system_meta[name][MODEL]].append(name)
-    chosen = list(dict.fromkeys(one for name in listed for one in runs.get(name, [name])))
-    known = {*present, *found.known}
+        if RUN in search.system_meta.get(name, {}):
+            runs[search.system_meta[name][MODEL]].append(name)
+    chosen = list(dict.fromkeys(other for name in listed for other in runs.get(name, [name])))
+    known = {*present, *search.known}
     for name in chosen:
-        if name in found.reference_systems and name not in known:
-            where = found.reference_systems[name]
+        if name in search.reference_systems and name not in known:
+            where = search.reference_systems[name]
             message = f"is the reference of the evaluation, not a system: {where!r}; leave it out"
-            found.trouble(("systems", name), message)
+            search.trouble(("systems", name), message)
             continue
-        several = name in found.known and any(one.startswith(f"{name}/") for one in present)
+        several = name in search.known and any(other.startswith(f"{name}/") for other in present)
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
-        if several or (known and name not in known and next(_places(found, name), None) is None):
-            found.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
-    found.estimates.keep(chosen)
+        if several or (known and name not in known and next(_places(search, name), None) is None):
+            search.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
+    search.estimates.keep(chosen)
     return chosen
 
 
-def _places(found: Discovery, system: str) -> Iterator[Path]:
+def _places(search: Search, system: str) -> Iterator[Path]:
     """Yield the paths in the place of a system in the pattern of the estimates; ``*``: of any."""
-    steps, last = _steps_to_system(found)
-    if last is None or parse_url(found.evaluation.estimates.path) is not None:
+    steps, last = _steps_to_system(search)
+    if last is None or parse_url(search.evaluation.estimates.path) is not None:
         return iter(())
     text = ""
     for part in _PLACEHOLDER.split("/".join(steps[: last + 1])):
@@ -672,60 +674,62 @@ def _places(found: Discovery, system: str) -> Iterator[Path]:
         other = part.startswith("{") and (filled == part or system == "*")
         text += "*" if other else glob.escape(filled)
     # A path under the root, or an absolute one.
-    base = Path("/") if text.startswith("/") else Path(found.root)
+    base = Path("/") if text.startswith("/") else Path(search.root)
     return base.glob(text.lstrip("/"))
 
 
-def _steps_to_system(found: Discovery) -> tuple[list[str], int | None]:
+def _steps_to_system(search: Search) -> tuple[list[str], int | None]:
     """Split the estimates' pattern into steps, and find the first with the placeholder of the system."""
-    steps = found.evaluation.estimates.path.split("/")
+    steps = search.evaluation.estimates.path.split("/")
     return steps, next((index for index, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
 
 
-def _demand_common_tracks(found: Discovery) -> None:
+def _demand_common_tracks(search: Search) -> None:
     """Refuse an evaluation if no estimate has a reference; warn of systems without any."""
-    own = found.estimates.systems
+    reference, estimates = search.evaluation.reference, search.evaluation.estimates
+    systems_found = search.estimates.systems
     apart = {
-        name: tracks for name in own if found.references.keys().isdisjoint(tracks := found.estimates.tracks_of(name))
+        name: tracks
+        for name in systems_found
+        if search.references.keys().isdisjoint(tracks := search.estimates.tracks_of(name))
     }
-    if not found.references:
+    if not search.references:
         return
     unpaired: dict[str, list[str]] = {}
-    for system in own if len(unpaired) < _SHOWN else ():
+    for system in systems_found if len(unpaired) < _SHOWN else ():
         if system not in apart:
-            message = describe_unpaired(found.references, found.estimates.tracks_of(system))
+            message = describe_unpaired(search.references, search.estimates.tracks_of(system))
             unpaired.setdefault(message, []).append(system)
     for message, systems in unpaired.items():
         if message:
-            found.warn(f"{', '.join(map(repr, systems[:_SHOWN]))}: {message}", systems[0] if len(systems) == 1 else "")
+            search.warn(f"{', '.join(map(repr, systems[:_SHOWN]))}: {message}", systems[0] if len(systems) == 1 else "")
     for system, tracks in apart.items():
-        nearest = nearest_names(found.references, tracks)
-        message = f"{nearest}; {_remedy(found.evaluation, nearest)}"
-        if len(apart) == len(own):
-            found.trouble(("estimates", "path"), message)
+        nearest = nearest_names(search.references, tracks)
+        remedy, written = "call the tracks alike on both sides", list[str]()
+        if reference.mirdata is not None:
+            remedy = f"call the estimates by the ids of mirdata's tracks, as {nearest.reference!r}"
+        sides = (
+            ("reference", reference.path, nearest.around_reference),
+            ("estimates", estimates.path, nearest.around_estimate),
+        )
+        for key, path, around in sides if reference.mirdata is None else ():
+            if around is None or "/" in "".join((*around, nearest.reference)):
+                remedy = "call the files alike, or write what surrounds the names into the pattern, as in {track}_x.lab"
+                written = []
+                break
+            filled = path
+            for placeholder in ("{track}", "{track:path}"):
+                filled = filled.replace(placeholder, f"{around[0]}{placeholder}{around[1]}")
+            if any(around) and filled == path:
+                written = []
+                break
+            written += [f"{key}: {filled}"] if any(around) else []
+        remedy = f"write {' and '.join(written)}" if written else remedy
+        message = f"{nearest}; {remedy}"
+        if len(apart) == len(systems_found):
+            search.trouble(("estimates", "path"), message)
             return
-        found.warn(f"system {system!r} has {message}", system)
-
-
-def _remedy(evaluation: Evaluation, apart: Apart) -> str:
-    """Suggest a remedy for names that do not match."""
-    if evaluation.reference.mirdata is not None:
-        return f"call the estimates by the ids of mirdata's tracks, as {apart.reference!r}"
-    written = []
-    for key, side, around in (
-        ("reference", evaluation.reference, apart.around_reference),
-        ("estimates", evaluation.estimates, apart.around_estimate),
-    ):
-        if around is None or "/" in "".join((*around, apart.reference)):
-            return "call the files alike, or write what surrounds the names into the pattern, as in {track}_x.lab"
-        filled = side.path
-        for place in ("{track}", "{track:path}"):
-            filled = filled.replace(place, f"{around[0]}{place}{around[1]}")
-        if any(around):
-            if filled == side.path:
-                return "call the tracks alike on both sides"
-            written.append(f"{key}: {filled}")
-    return f"write {' and '.join(written)}" if written else "call the tracks alike on both sides"
+        search.warn(f"system {system!r} has {message}", system)
 
 
 def absolute(folder: str) -> str:

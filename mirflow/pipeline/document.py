@@ -41,21 +41,12 @@ class Document:
     problems: list[Problem] = field(default_factory=list)  # problems of its YAML
     text: str = ""  # the file's text
 
-    def problem(self, place: Place, message: str) -> Problem:
-        """Make a problem at a place, with its line if that is known."""
-        line = next((self.lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in self.lines), None)
-        return Problem(show_place(place), message if line is None else f"{message} (line {line})")
-
-
-def show_place(place: Place) -> str:
-    """Write a place such as ``evaluations[0].task``.
-
-    Examples
-    --------
-    >>> show_place(("evaluations", 0, "task"))
-    'evaluations[0].task'
-    """
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+    def problem(self, place: Place, message: str, line: int | None = None) -> Problem:
+        """Make a problem at a place, such as ``evaluations[0].task``, with its line if that is known."""
+        above = (place[:end] for end in range(len(place), 0, -1))
+        line = line or next((self.lines[part] for part in above if part in self.lines), None)
+        shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+        return Problem(shown, message if line is None else f"{message} (line {line})")
 
 
 def read_document(path: str | Path) -> Document:
@@ -105,12 +96,12 @@ def without_folders(text: str) -> str:
     if len(text) > MAX_BYTES:
         return ""
     try:
-        found = [*_absolute(yaml.compose(text, Loader=_Loader))]
+        paths = [*_absolute(yaml.compose(text, Loader=_Loader))]
     except (yaml.YAMLError, _ExplodedError, RecursionError):
         return ""
-    for key, value in reversed(found):
-        kept = json.dumps(_shown_path(value.value, key), ensure_ascii=False)
-        text = text[: value.start_mark.index] + kept + text[value.end_mark.index :]
+    for key, value in reversed(paths):
+        shown = json.dumps(_shown_path(value.value, key), ensure_ascii=False)
+        text = text[: value.start_mark.index] + shown + text[value.end_mark.index :]
     return text
 
 
@@ -126,9 +117,9 @@ def _absolute(node: yaml.Node | None, key: str = "") -> Iterator[tuple[str, yaml
         yield key, node
 
 
-def parse_document(text: str, environment: Mapping[str, str] | None = None, *, foreign: bool = False) -> Document:
-    """Parse the contents of YAML text. `environment` has values of ``${NAME}``; None: the environment of this process.
-    Text that is `foreign` came from elsewhere and sees no environment."""
+def parse_document(text: str, *, foreign: bool = False) -> Document:
+    """Parse the contents of YAML text, with values of ``${NAME}`` from the environment. Text that is `foreign` came
+    from elsewhere and sees no environment."""
     document = Document(text=text)
     if len(text) > MAX_BYTES:
         document.problems.append(Problem("", f"has more than {MAX_BYTES} characters: not a pipeline"))
@@ -136,7 +127,7 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None, *, f
     try:
         node = yaml.compose(text, Loader=_Loader)
         if node is not None:
-            document.data = _Builder(document, environment, foreign).build(node, ())
+            document.data = _Builder(document, foreign).build(node, ())
     except yaml.MarkedYAMLError as error:
         mark, reason = error.problem_mark, f"is not YAML: {error.problem or error.context}"
         if mark is not None:
@@ -175,9 +166,9 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Builder:
-    def __init__(self, document: Document, environment: Mapping[str, str] | None, foreign: bool) -> None:
+    def __init__(self, document: Document, foreign: bool) -> None:
         self.document = document
-        self.environment = {} if foreign else os.environ if environment is None else environment
+        self.environment: Mapping[str, str] = {} if foreign else os.environ
         self.unset = "is not looked up for a store from elsewhere" if foreign else "is not set"
         self.scalars = yaml.constructor.SafeConstructor()
         self.count = 0
@@ -220,26 +211,24 @@ class _Builder:
                 for source in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
                     more = self.build(source, place)
                     if not isinstance(more, dict):
-                        self._add((*place, "<<"), f"expected a mapping (line {source.start_mark.line + 1})")
+                        self._add((*place, "<<"), "expected a mapping", source)
                         continue
                     merged |= {key: value for key, value in more.items() if key not in merged}
                 continue
             key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
             if key is None:
-                self._add(place, f"a key must be text (line {key_node.start_mark.line + 1})")
+                self._add(place, "a key must be text", key_node)
                 continue
             if key in values:
-                self._add((*place, key), f"occurs twice (line {key_node.start_mark.line + 1})")
+                self._add((*place, key), "occurs twice", key_node)
                 continue
             self.document.lines[*place, key] = key_node.start_mark.line + 1
             values[key] = self.build(value_node, (*place, key))
         return {**merged, **values}
 
-    def _add(self, place: Place, message: str) -> None:
-        known = "(line " in message
-        self.document.problems.append(
-            Problem(show_place(place), message) if known else self.document.problem(place, message)
-        )
+    def _add(self, place: Place, message: str, node: yaml.Node | None = None) -> None:
+        line = None if node is None else node.start_mark.line + 1
+        self.document.problems.append(self.document.problem(place, message, line))
 
 
 _KINDS = {
@@ -275,12 +264,12 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
 def form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
     """Translate the errors of pydantic; a misspelt key counts once, and not as missing, too."""
-    found = error.errors(include_url=False)
+    errors = error.errors(include_url=False)
     misspelt: set[Place] = set()
     problems = []
-    for one in found:
-        if one["type"] == "extra_forbidden":
-            place: Place = one["loc"]
+    for detail in errors:
+        if detail["type"] == "extra_forbidden":
+            place: Place = detail["loc"]
             inner = model  # to which keys lead, but not positions and chosen names
             for step in place[:-1]:
                 field = inner.model_fields.get(step) if isinstance(step, str) else None
@@ -296,18 +285,19 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
             if place[-2:-1] == ("classes",) and near is None:
                 phrase = f"classes with members stand below tree, as in {{tree: {{{place[-1]}: [...]}}}}"
             problems.append(document.problem(place, f"unknown key; {phrase}"))
-    for one in found:
-        if one["type"] == "missing" and one["loc"] not in misspelt:
-            problems.append(document.problem(one["loc"], "is missing"))
-        elif one["type"] not in ("missing", "extra_forbidden"):
-            place = one["loc"][:-1] if one["loc"][-1:] == ("[key]",) else one["loc"]  # pydantic's step to a key itself
-            expected = _KINDS.get(one["type"]) or one.get("ctx", {}).get("expected")
-            words = str(one["msg"]).removeprefix("Value error, ").replace("Input should", "should")
-            if one["type"] in _KINDS or one["type"] == "literal_error":
-                unquoted = one["type"] == "string_type" and isinstance(one["input"], (bool, int, float))
+    for detail in errors:
+        if detail["type"] == "missing" and detail["loc"] not in misspelt:
+            problems.append(document.problem(detail["loc"], "is missing"))
+        elif detail["type"] not in ("missing", "extra_forbidden"):
+            where = detail["loc"]
+            place = where[:-1] if where[-1:] == ("[key]",) else where  # without pydantic's step to a key itself
+            expected = _KINDS.get(detail["type"]) or detail.get("ctx", {}).get("expected")
+            words = str(detail["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+            if detail["type"] in _KINDS or detail["type"] == "literal_error":
+                unquoted = detail["type"] == "string_type" and isinstance(detail["input"], (bool, int, float))
                 hint = "; put it in quotes" if unquoted else ""
-                words = f"invalid value {one['input']!r}: expected {expected}{hint}"
-            problems.append(document.problem(place, "is empty" if one["type"] == "too_short" else words))
+                words = f"invalid value {detail['input']!r}: expected {expected}{hint}"
+            problems.append(document.problem(place, "is empty" if detail["type"] == "too_short" else words))
     return problems
 
 

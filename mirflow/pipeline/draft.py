@@ -57,7 +57,7 @@ def draft_pipeline(
         raise _unrecognised(root, sides.files["reference"], "reference", "ref, reference, annotations, gt, ...")
     pairs = list(sides.pairs())
     if not pairs:
-        count = counted(sum(len(one.files) for one in sides.references), "reference")
+        count = counted(sum(len(series.files) for series in sides.references), "reference")
         if not sides.files["estimates"]:
             remedy = "name their folder estimates, systems, ..., or pass --estimates"
             why = f"but no estimates: {remedy}{_not_looked_at(root)}"
@@ -65,8 +65,8 @@ def draft_pipeline(
             raise _unrecognised(root, sides.files["estimates"], "estimate", "estimates, systems, ...")
         else:
             first = (
-                f"{one.path} ({', '.join(one.tasks[:3])}; tracks as {next(iter(one.tracks))!r})"
-                for one in (sides.references[0], sides.estimates[0])
+                f"{series.path} ({', '.join(series.tasks[:3])}; tracks as {next(iter(series.tracks))!r})"
+                for series in (sides.references[0], sides.estimates[0])
             )
             why = f"but no estimates of the same tracks and task: {' and '.join(first)}"
         raise AnnotationError(f"{count} found, {why}", path=root)
@@ -79,7 +79,7 @@ def draft_pipeline(
     if place.resolve() != root.resolve():
         head.append(f"root: {_scalar(os.path.relpath(root.resolve(), place.resolve()))}  # relative to this file")
     stem = re.sub(r"[^\w-]+", "-", root.resolve().name).strip("-") or "scores"
-    used = {file for *both, _ in pairs for one in both for file in (*one.files.values(), *one.tables)}
+    used = {file for *both, _ in pairs for series in both for file in (*series.files.values(), *series.tables)}
     body = "\n".join(entries)
     unused = {file: side_of(file, words) for file in files if file not in used and str(file) not in body}
     left = _not_used(root, unused, [*sides.references, *sides.estimates])
@@ -131,7 +131,7 @@ def _not_used(root: Path, files: Mapping[FoundFile, str], series: Sequence[Serie
         folders.setdefault(("/".join(file.parts[:-1]) or ".", file.suffix), []).append(file)
     comments = []
     for (folder, suffix), unused in folders.items():
-        of_task = next((one for one in series if unused[0] in one.files.values()), None)
+        of_task = next((candidate for candidate in series if unused[0] in candidate.files.values()), None)
         if of_task is not None:
             other = "estimates" if files[unused[0]] == "reference" else "references"
             reason = f"could be {' or '.join(of_task.tasks[:2])}, but no {other} are left for them"

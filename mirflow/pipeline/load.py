@@ -30,7 +30,7 @@ from ..readers.patterns import Pattern
 from ..remote import parse_address
 from ..store.cells import CELL_ATTRS, DEVICES, MAX_NAME, Entry
 from ..theory.text_form import normal_form
-from .discovery import MODEL, Discovery, OpenPack, absolute, discover, in_language, is_lone, is_table, language_column
+from .discovery import MODEL, OpenPack, Search, absolute, discover, in_language, is_lone, is_table, language_column
 from .document import Document, Place, dump_document, form_problems, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
@@ -60,10 +60,10 @@ def column_name(name: str) -> str:
 def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
     """Convert a column of texts to whole numbers, numbers, or text; empty ones to None. Leading zeros mean text."""
     texts = [text.strip() for text in texts]
-    given = [text for text in texts if text]
-    if given and all(_WHOLE.fullmatch(text) for text in given):
+    filled = [text for text in texts if text]
+    if filled and all(_WHOLE.fullmatch(text) for text in filled):
         return tuple(int(text) if text else None for text in texts)
-    if given and all(_NUMBER.fullmatch(text) for text in given):
+    if filled and all(_NUMBER.fullmatch(text) for text in filled):
         return tuple(float(text) if text else None for text in texts)
     return tuple(text or None for text in texts)
 
@@ -96,15 +96,6 @@ def _read_table(path: str | Path, key: str) -> tuple[list[str], int, dict[str, l
             raise MetadataError(f"{str(path)!r} has the track {name!r} twice")
         table[name] = row
     return header, named, table, separator
-
-
-def tracks_on_servers(evaluation: Evaluation, root: str) -> list[str]:
-    """Names in the table of tracks of an evaluation some of whose files are on servers, which cannot be listed."""
-    urls = [parse_url(side.path) for side in (evaluation.reference, evaluation.estimates)]
-    table = evaluation.tracks
-    if table is None or table.path is None or not any(url and url.kind.startswith("http") for url in urls):
-        return []
-    return [name for name in _read_table(Path(root, table.path), table.key)[2] if name]
 
 
 def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
@@ -181,12 +172,12 @@ def load_pipeline(path: str | Path) -> Pipeline:
 
 def find_pipelines(folder: str | Path) -> list[Path]:
     """The pipeline files in a folder, sorted: those that have evaluations and are not of a campaign; perhaps flawed."""
-    found = []
-    for path in sorted(one for ending in ("yaml", "yml") for one in Path(folder).glob(f"[!.]*.{ending}")):
+    pipelines = []
+    for path in sorted(file for ending in ("yaml", "yml") for file in Path(folder).glob(f"[!.]*.{ending}")):
         data = read_document(path).data
         if isinstance(data, Mapping) and "evaluations" in data and "campaign" not in data:
-            found.append(path)
-    return found
+            pipelines.append(path)
+    return pipelines
 
 
 def plan_pipeline(
@@ -209,11 +200,11 @@ def plan_pipeline(
         folder, named = Path(absolute(str(pipeline))).parent, pipeline
         document = _read(pipeline)
         model, problems = _check_form(document)
-    own = document.data.get("root") if isinstance(document.data, Mapping) else None
+    written = document.data.get("root") if isinstance(document.data, Mapping) else None
     rooted = root is not None
     if root is None:
-        root = Path(folder, own) if isinstance(own, str) else folder
-    place = absolute(str(root))
+        root = Path(folder, written) if isinstance(written, str) else folder
+    base = absolute(str(root))
     plans: list[EvaluationPlan] = []
     block = (model.execution if model else Execution()).block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
@@ -221,7 +212,7 @@ def plan_pipeline(
         folder = Path(absolute(str(folder if code is None else code)))
         plugins = import_plugins(document, folder, problems)
         how = str(folder), open_pack, block, plugins
-        plans = _each(document, model, problems, lambda one: _plan(one, place, *how))
+        plans = _each(document, model, problems, lambda evaluation: _plan(evaluation, base, *how))
     if model is None or problems:
         raise PipelineError(problems, named)
     # As with the root, `..` is the parent in the path as written, even behind links.
@@ -233,7 +224,7 @@ def plan_pipeline(
         store = str(address._replace(prefix=os.path.normpath(beside / Path(address.prefix).expanduser())))
     else:
         store = str(address)
-    return PlannedPipeline(model, tuple(plans), document, place, store)
+    return PlannedPipeline(model, tuple(plans), document, base, store)
 
 
 def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
@@ -241,15 +232,15 @@ def import_plugins(document: Document, folder: Path, problems: list[Problem]) ->
     Paths of Python files are relative to `folder`. Returns absolute paths of files, or names of modules, with the
     digests of their sources."""
     listed = document.data.get("plugins") if isinstance(document.data, Mapping) else None
-    found: dict[str, str] = {}
-    for position, one in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(one, str):
-            address = plugin_address(one, folder)
+    digests: dict[str, str] = {}
+    for position, module in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(module, str):
+            address = plugin_address(module, folder)
             try:
-                found[address] = digest_of(import_module(address))
+                digests[address] = digest_of(import_module(address))
             except PluginError as error:
                 problems.append(document.problem(("plugins", position), str(error)))
-    return found
+    return digests
 
 
 def plugin_address(module: str, folder: Path) -> str:
@@ -282,7 +273,7 @@ def find_files(
                 ("classes", "path"): classes.path if classes else None,
                 ("tracks", "path"): tracks.path if tracks else None,
                 **{("tracks", "files", name): pattern for name, pattern in (tracks.files if tracks else {}).items()},
-                **{("reference", "patch", place): path for place, path in enumerate(evaluation.reference.patch)},
+                **{("reference", "patch", index): path for index, path in enumerate(evaluation.reference.patch)},
             }
             for key in ("reference", "estimates"):
                 labels: str | None = getattr(getattr(evaluation, key), "labels")  # noqa: B009 - a model of options
@@ -290,13 +281,13 @@ def find_files(
             outside = [
                 (where, f"{OUTSIDE}: {path!r}") for where, path in paths.items() if path and leads_out(path, folder)
             ]
-        found = outside or _discover(evaluation, folder, None, open_pack, confined, scored)
-        return found if isinstance(found, list) else EvaluationFiles(**_files_of(found))
+        outcome = outside or _discover(evaluation, folder, None, open_pack, confined, scored)
+        return outcome if isinstance(outcome, list) else EvaluationFiles(**_files_of(outcome))
 
-    found = _each(document, pipeline, problems, files)
+    outcome = _each(document, pipeline, problems, files)
     if problems:
         raise PipelineError(problems)
-    return tuple(found)
+    return tuple(outcome)
 
 
 def _read(path: str | Path) -> Document:
@@ -315,9 +306,9 @@ def _each(
     """Load each evaluation of a document that can be loaded; problems of the others are added to the document's."""
     made: list[Made] = []
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
-    for position, one in enumerate(listed if isinstance(listed, list) else ()):
+    for position, values in enumerate(listed if isinstance(listed, list) else ()):
         try:  # also those that have the right form where the rest of the file has not
-            outcome = make(pipeline.evaluations[position] if pipeline else Evaluation.model_validate(one))
+            outcome = make(pipeline.evaluations[position] if pipeline else Evaluation.model_validate(values))
         except ValidationError:
             continue
         if not isinstance(outcome, list):
@@ -359,16 +350,16 @@ def json_schema() -> dict[str, Any]:
 def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     """Return the model of a document if its form is valid, and all its problems."""
     pipeline, problems = validate(document, Pipeline, "evaluations and store")
-    own = len(document.problems)
-    return pipeline, [*problems[:own], *_duplicates(document), *problems[own:]]
+    count = len(document.problems)
+    return pipeline, [*problems[:count], *_duplicates(document), *problems[count:]]
 
 
 def _duplicates(document: Document) -> list[Problem]:
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     seen: dict[str, str] = {}
     twice = []
-    for position, one in enumerate(listed if isinstance(listed, list) else ()):
-        name = one.get("name", one.get("task")) if isinstance(one, Mapping) else None
+    for position, values in enumerate(listed if isinstance(listed, list) else ()):
+        name = values.get("name", values.get("task")) if isinstance(values, Mapping) else None
         if isinstance(name, str) and name.casefold() in seen:
             other = seen[name.casefold()]
             same = "has the name" if other == name else f"has the name {other!r}, on some file systems the same as"
@@ -386,34 +377,40 @@ def _discover(
     open_pack: OpenPack | None,
     confined: bool = False,
     scored: bool = False,
-) -> Discovery | list[Trouble]:
+) -> Search | list[Trouble]:
     """The files of an evaluation, or all that is wrong with it; `folder` is that of Python files, see `resolve`."""
     resolved = resolve(evaluation, root, folder)
     troubles: list[Trouble] = []
     if isinstance(resolved, Resolved):
         try:
-            listed = [] if confined else tracks_on_servers(evaluation, root)
+            # Files on servers, which cannot be listed, are looked for by the names in the table of the tracks.
+            table = None if confined else evaluation.tracks
+            urls = [parse_url(side.path) for side in (evaluation.reference, evaluation.estimates)]
+            remote, listed = any(url and url.kind.startswith("http") for url in urls), list[str]()
+            if remote and table is not None and table.path is not None:
+                listed = [name for name in _read_table(Path(root, table.path), table.key)[2] if name]
         except MetadataError as error:
             return [(("tracks",), str(error))]
-        found = Discovery(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
-        discover(found)
+        search = Search(evaluation, resolved, root, open_pack, troubles, confined, scored, listed)
+        discover(search)
         if not troubles and (resolved.reference.language or resolved.estimates.language):
-            _set_languages(found, troubles)
+            _set_languages(search, troubles)
         if not troubles and not confined and evaluation.task == "downbeat":
             # Files of beats without positions are refused where other references, or files of the system, have them.
-            keys = ((track, place) for track in found.tracks for place in range(len(found.references.get(track, ()))))
-            bare = without_positions((key, found.references[key[0]][key[1]].source) for key in keys)
-            for (track, place), source in bare.items():
-                found.references[track][place] = replace(found.references[track][place], source=source)
+            listed_by_track = [(track, search.references.get(track, [])) for track in search.tracks]
+            keyed = {(track, index): item for track, items in listed_by_track for index, item in enumerate(items)}
+            bare = without_positions((key, item.source) for key, item in keyed.items())
+            for (track, index), source in bare.items():
+                search.references[track][index] = replace(keyed[track, index], source=source)
             names = [*map(str, bare)]
-            for system in found.estimates.systems:
-                lacking = without_positions(found.estimates.of(system))
-                found.estimates.replace(system, lacking)
+            for system in search.estimates.systems:
+                lacking = without_positions(search.estimates.of(system))
+                search.estimates.replace(system, lacking)
                 names += [f"{system}/{track}" for track in lacking]
-            found.read_as += [f"without positions: {names}"] if names else []
+            search.read_as += [f"without positions: {names}"] if names else []
         if not troubles and evaluation.reference.patch:
-            _apply_patches(found)
-        return troubles or found
+            _apply_patches(search)
+        return troubles or search
     sides = {"reference": evaluation.reference, "estimates": evaluation.estimates}
     tabular = {key: is_table(side, evaluation.task) for key, side in sides.items()}
     lone = is_lone(evaluation, tabular.values())
@@ -423,33 +420,34 @@ def _discover(
     return [*resolved, *troubles]
 
 
-def _set_languages(found: Discovery, troubles: list[Trouble]) -> None:
-    sides = (("reference", found.resolved.reference), ("estimates", found.resolved.estimates))
+def _set_languages(search: Search, troubles: list[Trouble]) -> None:
+    sides = (("reference", search.resolved.reference), ("estimates", search.resolved.estimates))
     for key, reading in sides:
         column = language_column(reading)
         if not column:
             continue
-        named = {track: values.get(column) for track, values in found.track_meta.items()}
-        if not any(named.values()) and found.evaluation.tracks is not None:
+        named = {track: values.get(column) for track, values in search.track_meta.items()}
+        if not any(named.values()) and search.evaluation.tracks is not None:
             try:
-                table = track_metadata(found.evaluation.tracks, found.root, found.tracks)
+                table = track_metadata(search.evaluation.tracks, search.root, search.tracks)
             except MetadataError as error:
                 troubles.append((("tracks",), str(error)))
                 return
-            named = dict(zip(found.tracks, table.get(column, ()), strict=False))
-        lacking = next((track for track in found.tracks if not named.get(track)), None)
+            named = dict(zip(search.tracks, table.get(column, ()), strict=False))
+        lacking = next((track for track in search.tracks if not named.get(track)), None)
         if lacking is not None:
             troubles.append(((key, "language"), f"track {lacking!r} has no {column!r} in its metadata"))
             return
-        found.read_as.append(f"{key}: {named}")
+        search.read_as.append(f"{key}: {named}")
         if key == "reference":
-            for track, references in found.references.items():
+            for track, references in search.references.items():
                 spoken = str(named[track])
-                references[:] = [replace(one, source=in_language(one.source, spoken)) for one in references]
+                references[:] = [replace(item, source=in_language(item.source, spoken)) for item in references]
             continue
-        for system in found.estimates.systems:
-            sources = dict(found.estimates.of(system)).items()
-            found.estimates.replace(system, {track: in_language(one, str(named[track])) for track, one in sources})
+        for system in search.estimates.systems:
+            sources = dict(search.estimates.of(system)).items()
+            spoken_in = {track: in_language(source, str(named[track])) for track, source in sources}
+            search.estimates.replace(system, spoken_in)
 
 
 def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places: Sequence[dict[str, str]]) -> None:
@@ -463,59 +461,61 @@ def add_languages(evaluation: Evaluation, resolved: Resolved, root: str, places:
         place |= {key: str(spoken)} if spoken else {}
 
 
-def _apply_patches(found: Discovery) -> None:
+def _apply_patches(search: Search) -> None:
     """Apply the patches of an evaluation to the references that were found; problems are added to its troubles.
     References with a patch are read once, unless they were scored before: their digests and rows must be those that the
     patch names."""
     edits: dict[tuple[str, int], list[tuple[str, PatchedTrack]]] = {}
     place = "reference", "patch"
-    for path in found.evaluation.reference.patch:
+    for path in search.evaluation.reference.patch:
         try:
-            data = read_bytes(Path(found.root, path), MAX_PATCH, path)
+            data = read_bytes(Path(search.root, path), MAX_PATCH, path)
             patch = parse_patch(data, path)
-            if kind_of(patch.task).name != kind_of(found.evaluation.task).name:
-                raise AnnotationError(f"is for references of task {patch.task}, not {found.evaluation.task}", path=path)
-            for one in patch.tracks:
-                if one.track not in found.references:
-                    lacking = f"track {one.track!r}, which has no reference; {suggest(one.track, found.references)}"
+            if kind_of(patch.task).name != kind_of(search.evaluation.task).name:
+                wrong = f"is for references of task {patch.task}, not {search.evaluation.task}"
+                raise AnnotationError(wrong, path=path)
+            for correction in patch.tracks:
+                track, annotator = correction.track, correction.annotator
+                if track not in search.references:
+                    lacking = f"track {track!r}, which has no reference; {suggest(track, search.references)}"
                     raise AnnotationError(f"the patch is for {lacking}")
-                annotators = [reference.annotator for reference in found.references[one.track]]
-                indices = [index for index, name in enumerate(annotators) if one.annotator in ("", name)]
+                annotators = [reference.annotator for reference in search.references[track]]
+                indices = [index for index, name in enumerate(annotators) if annotator in ("", name)]
                 if len(indices) != 1:
-                    who = f"annotator {one.annotator!r}" if one.annotator else "no annotator"
+                    who = f"annotator {annotator!r}" if annotator else "no annotator"
                     names = ", ".join(map(repr, annotators))
-                    raise AnnotationError(f"the patch of track {one.track!r} names {who}: choose from {names}")
-                edits.setdefault((one.track, indices[0]), []).append((path, one))
+                    raise AnnotationError(f"the patch of track {track!r} names {who}: choose from {names}")
+                edits.setdefault((track, indices[0]), []).append((path, correction))
         except AnnotationError as error:
-            found.trouble(place, str(error))
+            search.trouble(place, str(error))
             continue
         keys = ("track", "annotator", "author", "reason", "date")
-        changes = [{**{key: getattr(one, key) for key in keys}, "edits": len(one.rows)} for one in patch.tracks]
-        found.patches.append({"file": path, "digest": digest_of_bytes(data), "changes": changes})
-    for (track, index), own in edits.items():
-        references = found.references[track]
-        source = PatchedSource(references[index].source, tuple(own))
-        if not found.scored:
+        changes = [{**{key: getattr(edit, key) for key in keys}, "edits": len(edit.rows)} for edit in patch.tracks]
+        search.patches.append({"file": path, "digest": digest_of_bytes(data), "changes": changes})
+    for (track, index), corrections in edits.items():
+        references = search.references[track]
+        source = PatchedSource(references[index].source, tuple(corrections))
+        if not search.scored:
             try:
                 source.read()
             except AnnotationError as error:
-                found.trouble(place, str(error))
+                search.trouble(place, str(error))
         references[index] = replace(references[index], source=source)
 
 
-def _files_of(found: Discovery) -> dict[str, Any]:
+def _files_of(search: Search) -> dict[str, Any]:
     """The fields of `EvaluationFiles`."""
-    evaluation = found.evaluation
+    evaluation = search.evaluation
     return {
         "name": evaluation.name,
         "task": evaluation.task,
-        "convention": found.resolved.convention.name,
-        "systems": tuple(found.systems),
-        "tracks": tuple(found.tracks),
-        "references": tuple(tuple(found.references.get(track, ())) for track in found.tracks),
-        "estimates": tuple(found.estimates.row(name, found.tracks) for name in found.systems),
-        "classes": found.resolved.classes,
-        "patches": tuple(found.patches),
+        "convention": search.resolved.convention.name,
+        "systems": tuple(search.systems),
+        "tracks": tuple(search.tracks),
+        "references": tuple(tuple(search.references.get(track, ())) for track in search.tracks),
+        "estimates": tuple(search.estimates.row(name, search.tracks) for name in search.systems),
+        "classes": search.resolved.classes,
+        "patches": tuple(search.patches),
     }
 
 
@@ -527,21 +527,21 @@ def _plan(
     block: int,
     plugins: Mapping[str, str] = MappingProxyType({}),
 ) -> EvaluationPlan | list[Trouble]:
-    found = _discover(evaluation, root, folder, open_pack)
-    if isinstance(found, list):
-        return found
-    resolved, files = found.resolved, _files_of(found)
-    track_meta = dict(tabulate(found.tracks, found.track_meta))
+    search = _discover(evaluation, root, folder, open_pack)
+    if isinstance(search, list):
+        return search
+    resolved, files = search.resolved, _files_of(search)
+    track_meta = dict(tabulate(search.tracks, search.track_meta))
     if evaluation.tracks is not None:
         try:
-            track_meta |= track_metadata(evaluation.tracks, root, found.tracks)
+            track_meta |= track_metadata(evaluation.tracks, root, search.tracks)
         except MetadataError as error:
             return [(("tracks",), str(error))]
-    given, metadata = evaluation.systems or {}, {}
-    for name in found.systems:  # of their files' places, of their models, and their own
-        placed = found.system_meta.get(name, {})
-        metadata[name] = {**placed, **given.get(placed.get(MODEL, ""), {}), **given.get(name, {})}
-    system_meta = tabulate(found.systems, metadata)
+    listed, metadata = evaluation.systems or {}, {}
+    for name in search.systems:  # of their files' places, of their models, and their own
+        placed = search.system_meta.get(name, {})
+        metadata[name] = {**placed, **listed.get(placed.get(MODEL, ""), {}), **listed.get(name, {})}
+    system_meta = tabulate(search.systems, metadata)
     seen: dict[str, str] = {}
     for key, names in (("tracks", track_meta), ("systems", system_meta)):
         long = next((name for name in names if len(name.encode()) > MAX_NAME), None)
@@ -556,15 +556,15 @@ def _plan(
     reading: dict[str, dict[str, Any]] = {}
     for key in ("reference", "estimates"):
         # Options that the convention has a say in, and those that the pipeline sets.
-        side, own = getattr(evaluation, key), getattr(resolved, key)
-        kept = {name: getattr(own, name) for name in resolved.convention.reading}
+        side, options = getattr(evaluation, key), getattr(resolved, key)
+        effective = {name: getattr(options, name) for name in resolved.convention.reading}
         for name, option in OPTIONS.items():
-            if name not in kept and name != "max_bytes" and getattr(side, name) not in ([], {}, option.default):
-                kept[name] = getattr(side, name)
-        if kept.get("labels", "") not in ("", *shipped_maps()):
-            kept["labels"] = repr(own.labels)  # of a file, the digest of its content
-        kept |= {} if side.annotator is None else {"annotator": side.annotator}
-        reading |= {key: kept} if kept else {}
+            if name not in effective and name != "max_bytes" and getattr(side, name) not in ([], {}, option.default):
+                effective[name] = getattr(side, name)
+        if effective.get("labels", "") not in ("", *shipped_maps()):
+            effective["labels"] = repr(options.labels)  # of a file, the digest of its content
+        effective |= {} if side.annotator is None else {"annotator": side.annotator}
+        reading |= {key: effective} if effective else {}
     return EvaluationPlan(
         **files,
         grid=resolved.grid,
@@ -573,18 +573,18 @@ def _plan(
         track_meta=track_meta,
         system_meta=system_meta,
         stamps=cell_stamps(files["references"], files["estimates"]),
-        signatures=_signatures(evaluation, found, plugins),
+        signatures=_signatures(evaluation, search, plugins),
         on_error=evaluation.on_error,
         max_block=block,
-        cautions=tuple(found.cautions),
+        cautions=tuple(search.cautions),
         reading=reading,
         plugins=tuple(plugins),
     )
 
 
-def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, str]) -> dict[str, str]:
-    resolved = found.resolved
-    formats = {one.format for one in (resolved.reference, resolved.estimates)}
+def _signatures(evaluation: Evaluation, search: Search, plugins: Mapping[str, str]) -> dict[str, str]:
+    resolved = search.resolved
+    formats = {side.format for side in (resolved.reference, resolved.estimates)}
     needing = resolved.convention.task in declared(TASKS) or not formats.isdisjoint(declared(READERS))
     shared = (
         evaluation.task,
@@ -597,7 +597,7 @@ def _signatures(evaluation: Evaluation, found: Discovery, plugins: Mapping[str, 
         str(evaluation.estimates.annotator),
         evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
-        *found.read_as,
+        *search.read_as,
         *(plugins.values() if needing else ()),
     )
     signatures = {}

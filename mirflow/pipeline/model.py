@@ -167,19 +167,6 @@ def _grid(value: Any) -> str | float:
     return float(hop)
 
 
-def _systems(value: Any) -> Any:
-    if not isinstance(value, list | dict):
-        return value
-    wrong = [name for name in value if not isinstance(name, str)] if isinstance(value, list) else []
-    if wrong:
-        raise ValueError(f"invalid name {wrong[0]!r}: expected the name of a system; put it in quotes")
-    names = [normal_form(name) if isinstance(name, str) else name for name in value]
-    if len(set(names)) < len(names):
-        raise ValueError("names a system twice")
-    metadata = value.values() if isinstance(value, dict) else [None] * len(names)
-    return {name: {} if meta is None else meta for name, meta in zip(names, metadata, strict=True)}
-
-
 Scalar = Annotated[
     str | int | float | bool,
     PlainValidator(partial(_demand_type, (str, int, float, bool), "text, a number, true or false")),
@@ -210,7 +197,6 @@ GridChoice = Annotated[
 ]
 Systems = Annotated[
     dict[str, dict[str, Scalar]],
-    BeforeValidator(_systems),
     WithJsonSchema(
         {
             "anyOf": [
@@ -275,11 +261,11 @@ class Estimates(_Options):
     ) -> Reading:
         """Options of reading for a task; the `defaults` are those of a convention, for options that are not given. Maps
         of labels are read where the folder `root` of their files is given, and left out otherwise."""
-        given = {name: getattr(self, name) for name in OPTIONS if name in self.model_fields_set}
-        labels = given.pop("labels", None)
+        options = {name: getattr(self, name) for name in OPTIONS if name in self.model_fields_set}
+        labels = options.pop("labels", None)
         if labels is not None and root is not None:
-            given["labels"] = anchored(labels, root)
-        return Reading.of(task, defaults=defaults, **given)
+            options["labels"] = anchored(labels, root)
+        return Reading.of(task, defaults=defaults, **options)
 
 
 Patches = Annotated[
@@ -315,11 +301,11 @@ class References(Estimates):
 
     @model_validator(mode="after")
     def _check_mirdata(self) -> References:
-        own = ("annotation", "data_home", "version", "index", "split")
+        keys = ("annotation", "data_home", "version", "index", "split")
         if self.mirdata is None:
-            given = [name for name in own if getattr(self, name) != type(self).model_fields[name].default]
-            if given:
-                raise ValueError(f"{given[0]} applies only to data sets of mirdata: name one, such as mirdata: beatles")
+            used = [name for name in keys if getattr(self, name) != type(self).model_fields[name].default]
+            if used:
+                raise ValueError(f"{used[0]} applies only to data sets of mirdata: name one, such as mirdata: beatles")
             if not self.path:
                 raise ValueError("needs a path, or a data set of mirdata")
             return self
@@ -394,6 +380,21 @@ class Evaluation(Strict):
         if isinstance(data, dict) and "name" not in data and isinstance(data.get("task"), str):
             return {**data, "name": data["task"]}
         return data
+
+    @field_validator("systems", mode="before")
+    @classmethod
+    def _with_metadata(cls, value: Any) -> Any:
+        """Systems with their metadata, which a list lacks."""
+        if not isinstance(value, list | dict):
+            return value
+        wrong = [name for name in value if not isinstance(name, str)] if isinstance(value, list) else []
+        if wrong:
+            raise ValueError(f"invalid name {wrong[0]!r}: expected the name of a system; put it in quotes")
+        names = [normal_form(name) if isinstance(name, str) else name for name in value]
+        if len(set(names)) < len(names):
+            raise ValueError("names a system twice")
+        metadata = value.values() if isinstance(value, dict) else [None] * len(names)
+        return {name: {} if meta is None else meta for name, meta in zip(names, metadata, strict=True)}
 
 
 class Execution(Strict):
@@ -512,30 +513,30 @@ def _measures(
     evaluation: Evaluation, convention: Convention, folder: str, troubles: list[Trouble]
 ) -> Iterator[Measure]:
     unused = set(evaluation.parameters)
-    asked: list[Sequence[Measure]] = []
+    chosen: list[Sequence[Measure]] = []
     if evaluation.metrics is None:
-        asked = [[measure] for measure in convention.select()]
+        chosen = [[measure] for measure in convention.select()]
     elif not evaluation.metrics:
         troubles.append((("metrics",), "names no metric; leave it out for the default ones"))
     for position, text in enumerate(evaluation.metrics or ()):
         try:
-            asked.append(convention.measures_of(text, folder))
+            chosen.append(convention.measures_of(text, folder))
         except (MetricError, UnknownNameError, PluginError) as error:
             troubles.append((("metrics", position), str(error)))
-    for measures in asked:
+    for measures in chosen:
         names = [p.name for p in measures[0].metric.parameters if p.name in evaluation.parameters]
         unused -= set(names)
         try:
             for measure in measures:
-                own = zip(measure.metric.parameters, measure.values, strict=True)
-                given = {parameter.name: value for parameter, value in own if value != parameter.default}
-                values = {**{name: evaluation.parameters[name] for name in names}, **given}
+                assigned = zip(measure.metric.parameters, measure.values, strict=True)
+                changed = {parameter.name: value for parameter, value in assigned if value != parameter.default}
+                values = {**{name: evaluation.parameters[name] for name in names}, **changed}
                 texts = (str(value).lower() if isinstance(value, bool) else value for value in values.values())
                 listed = ",".join(f"{name}={text}" for name, text in zip(values, texts, strict=True))
                 yield parse(f"{measure.metric.name}({listed})", [measure.metric]) if names else measure
         except (MetricError, UnknownNameError) as error:
             troubles.append((("parameters", names[0]), str(error)))
-    metrics = [*convention.metrics, *(measure.metric for measures in asked for measure in measures)]
+    metrics = [*convention.metrics, *(measure.metric for measures in chosen for measure in measures)]
     known = {parameter.name for metric in metrics for parameter in metric.parameters}
     for name in sorted(unused):
         why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))

@@ -145,8 +145,8 @@ def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[S
     """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track. The first 24 bits
     change with the names of the files only, the others with their sizes and versions, too."""
     tracks = np.zeros((2, len(references)), dtype=np.uint64)
-    for index, own in enumerate(references):
-        several = [_stamp(one.source) for one in own]
+    for index, of_track in enumerate(references):
+        several = [_stamp(reference.source) for reference in of_track]
         if len(several) > 1:
             whole, name = (",".join(map(str, values)).encode() for values in zip(*several, strict=True))
             several = [(_fingerprint(whole), _fingerprint(name))]
@@ -196,25 +196,25 @@ def stale_cells(
     signature, and its outcome is not one that another try may change. `before` is the content of the store; None:
     nothing."""
     shape = plan.shape
-    asked = np.ones(shape, dtype=np.bool_) if share is None else share
+    selected = np.ones(shape, dtype=np.bool_) if share is None else share
     if before is None:
-        return Stale(asked, dict.fromkeys(COUNTS, 0) | {"new": int(asked.sum())})
+        return Stale(selected, dict.fromkeys(COUNTS, 0) | {"new": int(selected.sum())})
     sides = (plan.systems, set(before.systems)), (plan.tracks, set(before.tracks))
-    known = np.logical_and.outer(*([name in kept for name in names] for names, kept in sides))
+    known = np.logical_and.outer(*([name in held for name in names] for names, held in sides))
     stored = before.attrs.get(SIGNATURES, {})
     same_measures = all(stored.get(name) == text for name, text in plan.signatures.items())
     changed, retried, start = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_), 0
     for part in replace(before, systems=plan.systems, tracks=plan.tracks).blocks():
-        own = slice(start, start := start + len(part.systems))
+        rows = slice(start, start := start + len(part.systems))
         dense = dense_cells(part, ["stamp", "status"])
-        changed[own] = known[own] & ((dense["stamp"] != plan.stamps[own]) | (not same_measures) | force)
-        retried[own] = known[own] & ~changed[own] & worth_retrying(plan, dense["status"], own.start)
+        changed[rows] = known[rows] & ((dense["stamp"] != plan.stamps[rows]) | (not same_measures) | force)
+        retried[rows] = known[rows] & ~changed[rows] & worth_retrying(plan, dense["status"], rows.start)
     new = ~known
     cells = new | changed | retried
     removed = 0 if share is not None else len(before.systems) * len(before.tracks) - int(known.sum())
     masks = new, changed, retried, ~cells
-    counts = dict(zip(COUNTS, (*(int((mask & asked).sum()) for mask in masks), removed), strict=True))
-    return Stale(cells & asked, counts)
+    counts = dict(zip(COUNTS, (*(int((mask & selected).sum()) for mask in masks), removed), strict=True))
+    return Stale(cells & selected, counts)
 
 
 def worth_retrying(plan: EvaluationPlan, status: Array, first: int) -> Bool:
@@ -285,7 +285,7 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
             continue
         plan = planned[before.name]
         sides = ("system", before.systems, set(plan.systems)), ("track", before.tracks, set(plan.tracks))
-        gone = {noun: [name for name in names if name not in kept] for noun, names, kept in sides}
+        gone = {noun: [name for name in names if name not in remaining] for noun, names, remaining in sides}
         left = (before.shape[0] - len(gone["system"])) * (before.shape[1] - len(gone["track"]))
         if size > left:
             cells += size - left

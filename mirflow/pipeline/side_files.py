@@ -68,7 +68,8 @@ def find_matches(
             troubles.append(((key, "path"), str(error)))
             return []
         if not matches_there:
-            names = [(name, own[0]) for name, own in candidates.values.items() if own and name in pattern.names]
+            values = candidates.values.items()
+            names = [(name, texts[0]) for name, texts in values if texts and name in pattern.names]
             tried = " and ".join(f"{name} {first!r}" for name, first in names)
             on_server = side.path.lower().startswith("http") and tried
             hint = (
@@ -127,9 +128,9 @@ class EstimateRow(Sequence[Source | None]):
     __slots__ = ("_found", "_places", "_replaced")
 
     def __init__(
-        self, found: Sequence[tuple[Source, Any]], places: Int, replaced: Mapping[int, Source] | None = None
+        self, sources: Sequence[tuple[Source, Any]], places: Int, replaced: Mapping[int, Source] | None = None
     ) -> None:
-        self._found, self._places, self._replaced = found, places, replaced or {}
+        self._found, self._places, self._replaced = sources, places, replaced or {}
 
     def __len__(self) -> int:
         return len(self._places)
@@ -164,26 +165,26 @@ class EstimateRow(Sequence[Source | None]):
 class EstimateTable:
     """Places of the estimates of systems and tracks in what was found."""
 
-    def __init__(self, found: Sequence[tuple[Source, Any]] = ()) -> None:
-        self._found = found
+    def __init__(self, sources: Sequence[tuple[Source, Any]] = ()) -> None:
+        self._found = sources
         self._columns: dict[str, int] = {}
         self._rows: dict[str, array[int]] = {}
         self._replaced: dict[int, Source] = {}
 
-    def add(self, system: str, track: str, place: int) -> bool:
+    def add(self, system: str, track: str, index: int) -> bool:
         """Note the place of an estimate, unless the system has one of the track."""
         column = self._columns.setdefault(track, len(self._columns))
         row = self._rows.get(system)
         if row is None:
             row = self._rows[system] = array("q")
         if column == len(row):  # as nearly always, since systems have the tracks in one order
-            row.append(place)
+            row.append(index)
             return True
         if column > len(row):
             row.extend([-1] * (len(self._columns) - len(row)))
         if row[column] >= 0:
             return False
-        row[column] = place
+        row[column] = index
         return True
 
     @property
@@ -197,7 +198,7 @@ class EstimateTable:
         held = np.zeros(len(self._columns), dtype=np.bool_)
         for row in self._rows.values():
             held[: len(row)] |= np.frombuffer(row, dtype=np.int64) >= 0
-        return [track for track, given in zip(self._columns, held.tolist(), strict=True) if given]
+        return [track for track, is_held in zip(self._columns, held.tolist(), strict=True) if is_held]
 
     def tracks_of(self, system: str) -> list[str]:
         """Names of the tracks of which a system has an estimate."""

@@ -30,21 +30,21 @@ from .table_contents import (
     tasks_of,
 )
 
-
-def _set_of(names: str) -> frozenset[str]:
-    return frozenset(names.split())
-
-
-REFERENCE = _set_of(
-    "ref refs reference references annotation annotations gt truth gold groundtruth ground_truth ground-truth"
+_WORD = re.compile(r"[\w-]+")
+REFERENCE = frozenset(
+    _WORD.findall(
+        "ref refs reference references annotation annotations gt truth gold groundtruth ground_truth ground-truth"
+    )
 )
 """Names of folders and parts of names of files that hold references."""
-ESTIMATES = _set_of(
-    "est ests estimate estimates estimated estimation estimations system systems pred preds prediction predictions "
-    "output outputs result results detection detections submission submissions algorithm algorithms"
+ESTIMATES = frozenset(
+    _WORD.findall(
+        "est ests estimate estimates estimated estimation estimations system systems pred preds prediction predictions "
+        "output outputs result results detection detections submission submissions algorithm algorithms"
+    )
 )
 """The same of estimates."""
-MAYBE_REFERENCE = REFERENCE | _set_of("label labels target targets expected manual jams")
+MAYBE_REFERENCE = REFERENCE | {*_WORD.findall("label labels target targets expected manual jams")}
 """Words in names of folders that hold references where no folder has one of these names."""
 TEXT = (".csv", ".tsv", ".txt")  # suffixes of text that may be a table of tracks
 _SHARD = re.compile(r"(?i)\d+-of-\d+(-[0-9a-f]+)?$|(?<=part-)\d+$|(?<=shard-)\d+$")
@@ -166,7 +166,7 @@ class Series:
     @property
     def tracks(self) -> dict[str, None]:
         """Names of the tracks, in order."""
-        return dict.fromkeys(track for _, track in self.files)
+        return {track: None for _, track in self.files}
 
     @property
     def path(self) -> str:
@@ -221,32 +221,36 @@ class Sides:
     @classmethod
     def of(cls, files: Sequence[FoundFile], words: Mapping[str, SideWords], root: Path) -> Sides:
         """Group files by the words of both sides, and by what some of them hold."""
-        own, found, unnamed = ([file for file in files if side_of(file, words) == side] for side in (*words, ""))
-        assumed = bool(found and unnamed and not own and not words["reference"].asked)
+        of_references, of_estimates, unnamed = (
+            [file for file in files if side_of(file, words) == side] for side in (*words, "")
+        )
+        assumed = bool(of_estimates and unnamed and not of_references and not words["reference"].asked)
         if assumed:
-            own, unnamed = unnamed, []
-        rest = [] if found else unnamed
-        nested = list(_nested(own, found, words))
-        for one in (one for pair in nested for one in pair):
-            one.try_tasks(root)
-        tables = _tables(own, found, unnamed, words, root)
-        taken = {file for pair in nested for one in pair for file in one.files.values()}
-        taken |= {file for side in tables for one in side for file in one.tables}
-        left, apart = ([file for file in side if file not in taken] for side in (own, found or rest))
+            of_references, unnamed = unnamed, []
+        rest = [] if of_estimates else unnamed
+        nested = list(_nested(of_references, of_estimates, words))
+        for series in (series for pair in nested for series in pair):
+            series.try_tasks(root)
+        tables = _tables(of_references, of_estimates, unnamed, words, root)
+        taken = {file for pair in nested for series in pair for file in series.files.values()}
+        taken |= {file for side in tables for series in side for file in series.tables}
+        left, apart = ([file for file in side if file not in taken] for side in (of_references, of_estimates or rest))
         references = _series(left, words["reference"], root, "reference") + tables[0]
         # Without a name that says so, folders beside those of references are systems.
-        beside = {file.parts[: max(words["reference"].depth(file) - 1, 0)] for file in own} if rest else ()
-        shared = {part for file in own for part in file.parts[:-1]}
+        beside = {file.parts[: max(words["reference"].depth(file) - 1, 0)] for file in of_references} if rest else ()
+        shared = {part for file in of_references for part in file.parts[:-1]}
         estimates = _series(apart, words["estimates"], root, "estimates", beside, shared) + tables[1]
-        references += _merge([one for one, _ in nested if one.tasks])
-        estimates += _merge([one for _, one in nested if one.tasks])
-        for one in references if assumed else ():
-            one.notes.append("no folder is named as one of references; those beside the estimates are taken for them")
-        for one in estimates if rest else ():
-            one.notes.append(
+        references += _merge([series for series, _ in nested if series.tasks])
+        estimates += _merge([series for _, series in nested if series.tasks])
+        for series in references if assumed else ():
+            series.notes.append(
+                "no folder is named as one of references; those beside the estimates are taken for them"
+            )
+        for series in estimates if rest else ():
+            series.notes.append(
                 "no folder is named as one of estimates; those beside the references are taken for systems"
             )
-        return cls(references, estimates, {"reference": own, "estimates": found or rest})
+        return cls(references, estimates, {"reference": of_references, "estimates": of_estimates or rest})
 
     def pairs(self) -> Iterator[tuple[Series, Series, Sequence[str]]]:
         """Pair each series of estimates with the references that have most of its tracks, and their common tasks. The
@@ -298,13 +302,17 @@ def _series(
                 for (name, track), file in series.files.items():
                     of_folder.setdefault(name, {})["", track] = file
                 apart = [Series(series.pattern.replace("{annotator}", name), of_folder[name]) for name in of_folder]
-                for one in apart:
-                    one.try_tasks(root)
-            if not apart or set.intersection(*({*one.tasks} for one in apart)) or not all(one.tasks for one in apart):
+                for part in apart:
+                    part.try_tasks(root)
+            if (
+                not apart
+                or set.intersection(*({*part.tasks} for part in apart))
+                or not all(part.tasks for part in apart)
+            ):
                 series.try_tasks(root)
                 apart = [series]
             made += apart
-    return _merge([one for one in made if one.tasks])
+    return _merge([part for part in made if part.tasks])
 
 
 def _shapes(
@@ -315,7 +323,7 @@ def _shapes(
     for file in files:
         fixed: tuple[str, ...] | None = file.parts[: words.depth(file)]
         if beside:
-            fixed = max((one for one in beside if file.parts[: len(one)] == one), key=len, default=None)
+            fixed = max((folder for folder in beside if file.parts[: len(folder)] == folder), key=len, default=None)
         if fixed is not None:
             shapes.setdefault((fixed, len(file.parts), file.suffix.lower()), []).append(file)
     return shapes
@@ -323,19 +331,19 @@ def _shapes(
 
 def _merge(series: Sequence[Series]) -> list[Series]:
     merged: dict[tuple[str, str], Series] = {}
-    for one in series:
-        key = one.pattern, one.tasks[0]
-        if key in merged and not merged[key].files.keys() & one.files.keys():
-            merged[key].files.update(one.files)
+    for part in series:
+        key = part.pattern, part.tasks[0]
+        if key in merged and not merged[key].files.keys() & part.files.keys():
+            merged[key].files.update(part.files)
         elif key not in merged:
-            merged[key] = one
+            merged[key] = part
     return list(merged.values())
 
 
 def _pattern(file: FoundFile, placeholders: Mapping[int, str]) -> str:
     parts = list(file.parts)
-    for place, text in placeholders.items():
-        parts[place] = text
+    for level, text in placeholders.items():
+        parts[level] = text
     return "/".join(parts)
 
 
@@ -357,25 +365,27 @@ def _tables(
             for (fixed, *_), alike in _shapes(parquet, words[side]).items()
             for series in _series_of_tables(alike, annotations_in(alike[0].path(root), hint, keys), fixed, root, side)
         ]
-    text, others = ([one for one in side if one.suffix.lower() in TEXT] for side in (references, estimates or unnamed))
+    text, others = (
+        [item for item in side if item.suffix.lower() in TEXT] for side in (references, estimates or unnamed)
+    )
     for alike in _shapes(text, words["reference"]).values():
         for file in alike if len(alike) <= _FEW else ():
             held = annotations_in_text(file.path(root), hint, headed=len(alike) > 1)
             made["reference"] += _series_of_tables([file], held, file.parts[:-1], root, "reference")
-    tracks = {track for one in made["reference"] for track in one.tracks}
+    tracks = {track for item in made["reference"] for track in item.tracks}
     tracks |= {part for file in references for part in file.parts}
     for (fixed, *_), alike in _shapes(others, words["estimates"]).items():
         of_columns: dict[str, tuple[list[HeldAnnotation], list[FoundFile]]] = {}
         for file in alike:
             held = annotations_in_text(file.path(root), hint, ("system",))
-            if not any(tracks & {*one.tracks_in(file.path(root))} for one in held):
+            if not any(tracks & {*item.tracks_in(file.path(root))} for item in held):
                 break  # the others are like it
-            of_columns.setdefault(str([(one.tasks[0], one.columns) for one in held]), (held, []))[1].append(file)
+            of_columns.setdefault(str([(item.tasks[0], item.columns) for item in held]), (held, []))[1].append(file)
         for held, those in of_columns.values():
             named = bool(side_of(those[0], words))
             folder = fixed if named else those[0].parts[:-1]
-            for one in _series_of_tables(those, held, folder, root, "estimates"):
-                made["estimates"].append(replace(one, parent=one.parent if named else (), listed=not named))
+            for item in _series_of_tables(those, held, folder, root, "estimates"):
+                made["estimates"].append(replace(item, parent=item.parent if named else (), listed=not named))
     return made["reference"], made["estimates"]
 
 
@@ -385,25 +395,25 @@ def _series_of_tables(
     """Make the series of files of many tracks of equal depth, which hold the same annotations."""
     depth = len(files[0].parts)
     paths = {file: (*file.parts[:-1], _SHARD.sub("{shard}", file.parts[-1])) for file in files}
-    tracks = [{file: one.tracks_in(file.path(root)) for file in files} for one in held]
+    tracks = [{file: annotation.tracks_in(file.path(root)) for file in files} for annotation in held]
     sharded = all("{shard}" in path[-1] for path in paths.values())
     # Files of one track each are no tables.
     if len(files) > 1 and not sharded and not any(len(names[files[0]]) > 1 for names in tracks):
         return
-    varying = [place for place in range(depth) if len({path[place] for path in paths.values()}) > 1]
-    names = {place: f"{{part{number or ''}}}" for number, place in enumerate(varying)}
-    with_systems = any("system" in columns for one in held for columns in one.columns.values())
+    varying = [level for level in range(depth) if len({path[level] for path in paths.values()}) > 1]
+    names = {level: f"{{part{number or ''}}}" for number, level in enumerate(varying)}
+    with_systems = any("system" in columns for annotation in held for columns in annotation.columns.values())
     if side == "estimates" and not with_systems and (fixed or varying):
-        above = [place for place in range(len(fixed), depth) if not hint(files[0].parts[place])]
+        above = [level for level in range(len(fixed), depth) if not hint(files[0].parts[level])]
         names[min(varying, default=next(iter(above), depth - 1))] = "{system}"
     if depth - 1 in names and sharded:
         names[depth - 1] += "-{shard}"
     pattern = _pattern(FoundFile(paths[files[0]], files[0].suffix), names)
-    named = {file: "/".join(path[place] for place in names) for file, path in paths.items()}
-    for one, of_file in zip(held, tracks, strict=True):
+    named = {file: "/".join(path[level] for level in names) for file, path in paths.items()}
+    for annotation, of_file in zip(held, tracks, strict=True):
         first = {(named[file], track): file for file in reversed(files) for track in of_file[file]}
-        options = {task: {"columns": columns} for task, columns in one.columns.items()}
-        yield Series(pattern, first, one.tasks, fixed[:-1], options=options, tables=tuple(files))
+        options = {task: {"columns": columns} for task, columns in annotation.columns.items()}
+        yield Series(pattern, first, annotation.tasks, fixed[:-1], options=options, tables=tuple(files))
 
 
 def _nested(
@@ -412,33 +422,33 @@ def _nested(
     """Find both sides if their files are in folders of the same names, such as those of artists and albums. Such
     folders are parts of the names of tracks. Above them estimates may have folders of systems and of runs."""
     left, right = _shapes(references, words["reference"]), _shapes(estimates, words["estimates"])
-    for (fixed, depth, _), own in left.items():
+    for (fixed, depth, _), alike in left.items():
         levels = range(len(fixed), depth - 1)
-        varying = [level for level in levels if len({file.parts[level] for file in own}) > 1]
-        if not fixed or not varying or any(all(hint(file.parts[place]) for file in own) for place in varying):
+        varying = [level for level in levels if len({file.parts[level] for file in alike}) > 1]
+        if not fixed or not varying or any(all(hint(file.parts[index]) for file in alike) for index in varying):
             continue
-        folders = {tuple(file.parts[place] for place in varying) for file in own}
-        stems = Counter(file.parts[-1] for file in own)
-        for (start, other_depth, _), found in right.items():
+        folders = {tuple(file.parts[index] for index in varying) for file in alike}
+        stems = Counter(file.parts[-1] for file in alike)
+        for (start, other_depth, _), candidates in right.items():
             shift = other_depth - depth  # folders are counted from the file upwards
             above = len(fixed) + shift - len(start)
             if not start or not 0 <= above <= 2 or not all(map(eq, fixed[:-1], start[:-1])):
                 continue
-            others = {tuple(file.parts[place + shift] for place in varying) for file in found}
+            others = {tuple(file.parts[index + shift] for index in varying) for file in candidates}
             if 2 * len(folders & others) <= len(folders):
                 continue
             often = 2 * sum(count > 1 for count in stems.values()) > len(stems)
             if above == 0 and len(varying) == 1 and folders != others and often:
-                names = ", ".join(sorted("/".join(one) for one in folders & others)[:3])
-                odd = sorted("/".join(one) for one in folders ^ others)[0]
+                names = ", ".join(sorted("/".join(part) for part in folders & others)[:3])
+                odd = sorted("/".join(part) for part in folders ^ others)[0]
                 raise AnnotationError(
                     f"both sides have folders named {names}, which may be parts of the collection, or annotators and "
                     f"systems: only one side has {odd}; write the patterns by hand, as ref/{{artist}}/{{track}}.lab "
                     "for parts and ref/{annotator}/{track}.lab for annotators"
                 )
-            pair = _nested_pair(own, found, varying, shift, range(len(start), len(start) + above))
-            for one, parent in zip(pair, (fixed[:-1], start[:-1]), strict=True):
-                one.parent = parent
+            pair = _nested_pair(alike, candidates, varying, shift, range(len(start), len(start) + above))
+            for part, parent in zip(pair, (fixed[:-1], start[:-1]), strict=True):
+                part.parent = parent
             yield pair
 
 
@@ -450,20 +460,20 @@ def _nested_pair(
     # A file of one name in a folder for each track, in place of a file for each track.
     in_folder = len(stems[0]) == 1 and len(varying) > 0 and (len(stems[1]) == 1 or not above)
     track = varying[-1] if in_folder else -1
-    parts = [place for place in varying if place != track]
+    parts = [index for index in varying if index != track]
     names = {part: f"{{part{number or ''}}}" for number, part in enumerate(parts)} | {track: "{track}"}
-    systems = [place for place in above if len({file.parts[place] for file in estimates}) > 1] or [*above][:1]
+    systems = [index for index in above if len({file.parts[index] for file in estimates}) > 1] or [*above][:1]
     runs = systems[1:] and all(_RUN.fullmatch(file.parts[systems[1]]) for file in estimates)
     upper = {system: "{system}" if system == systems[0] else "{run}" if runs else "{version}" for system in systems}
     if in_folder and len(stems[1]) > 1:
         upper[-1] = "{system}"
 
-    def track_of(file: FoundFile, shift: int) -> str:
-        return "/".join(file.parts[place + shift if place >= 0 else place] for place in (*parts, track))
-
-    lower = {place + shift if place >= 0 else place: text for place, text in names.items()}
-    left = {("", track_of(file, 0)): file for file in references}
-    right = {("/".join(file.parts[place] for place in upper), track_of(file, shift)): file for file in estimates}
+    lower = {index + shift if index >= 0 else index: text for index, text in names.items()}
+    left = {("", "/".join(file.parts[index] for index in names)): file for file in references}
+    right = {
+        ("/".join(file.parts[index] for index in upper), "/".join(file.parts[index] for index in lower)): file
+        for file in estimates
+    }
     note = "folders that both sides have are taken for parts of the names of tracks"
     return (
         Series(_pattern(references[0], names), left),
@@ -475,9 +485,9 @@ def _patterns(
     files: Sequence[FoundFile], fixed: int, words: SideWords, side: str, shared: Collection[str] = ()
 ) -> Iterator[Series]:
     """Find the patterns of files of equal depth whose first folders are the same."""
-    levels = [{file.parts[place] for file in files} for place in range(fixed, len(files[0].parts) - 1)]
+    levels = [{file.parts[level] for file in files} for level in range(fixed, len(files[0].parts) - 1)]
     varying = [fixed + index for index, names in enumerate(levels) if len(names) > 1]
-    kinds = [place for place in varying if all(hint(file.parts[place]) for file in files)]
+    kinds = [level for level in varying if all(hint(file.parts[level]) for file in files)]
     marked = fixed == 0 and all(words.mark(file.parts[-1]) for file in files)
     tasks = {hint(file.parts[kinds[0]]) for file in files} if kinds else ()
     # A folder for each task. Folders that name one task may be systems, or tracks of which all names have its name.
@@ -486,7 +496,25 @@ def _patterns(
             alike = [file for file in files if file.parts[kinds[0]] == name]
             yield from _patterns(alike, fixed, words, side, shared)
     elif marked:
-        yield from _marked(files, varying, words)
+        # ``ref01.lab``, ``01_est.lab``, ``01/reference.lab``, ``01/est_oak.lab``
+        groups: dict[tuple[tuple[str, ...], str, str], list[FoundFile]] = {}
+        for file in files:
+            before, behind = words.mark(file.parts[-1]) or ("", "")
+            folders = tuple("{track}" if index in varying else part for index, part in enumerate(file.parts[:-1]))
+            groups.setdefault((folders, before, behind), []).append(file)
+        for (folders, before, behind), alike in groups.items():
+            names = {file: file.parts[-1].removeprefix(before).removesuffix(behind) for file in alike}
+            if not varying:
+                by_name = {("", name): file for file, name in names.items() if name}
+                yield Series("/".join((*folders, f"{before}{{track}}{behind}")), by_name)
+                for file in (file for file, name in names.items() if not name):  # of the only track
+                    yield Series("/".join(file.parts), {("", LONE_TRACK): file})
+            elif any(names.values()):
+                by_system = {(name, file.parts[varying[0]]): file for file, name in names.items()}
+                yield Series("/".join((*folders, f"{before}{{system}}{behind}")), by_system)
+            else:
+                by_folder = {("", file.parts[varying[0]]): file for file in alike}
+                yield Series("/".join((*folders, alike[0].parts[-1])), by_folder)
     elif side == "reference":
         yield from _of_references(files, varying)
     elif varying or any(not names <= {*shared} for names in levels):
@@ -498,26 +526,26 @@ def _patterns(
 
 def _of_systems(files: Sequence[FoundFile], varying: Sequence[int]) -> Series:
     """Find estimates in folders that vary: of systems, or of tracks with a file for each system."""
-    place = varying[0]
+    level = varying[0]
     by_folder: dict[str, set[str]] = {}
     for file in files:
-        by_folder.setdefault(file.parts[place], set()).add(file.parts[-1])
+        by_folder.setdefault(file.parts[level], set()).add(file.parts[-1])
     stems = set().union(*by_folder.values())
     # Folders of systems share names of tracks; folders of tracks share names of systems, which are fewer.
     if len(varying) == 1 and len(stems) < len(by_folder) and all(names == stems for names in by_folder.values()):
-        by_system = {(file.parts[-1], file.parts[place]): file for file in files}
+        by_system = {(file.parts[-1], file.parts[level]): file for file in files}
         note = "folders are taken for tracks, and the files in them for systems"
-        return Series(_pattern(files[0], {place: "{track}", -1: "{system}"}), by_system, notes=[note])
+        return Series(_pattern(files[0], {level: "{track}", -1: "{system}"}), by_system, notes=[note])
     if len(varying) == 1 and len(by_folder) > 1 and sum(map(len, by_folder.values())) == len(stems):
         by_name = {("", file.parts[-1]): file for file in files}
         note = "no track is in two folders of estimates, so they are taken for parts of one system"
-        return Series(_pattern(files[0], {place: "{part}", -1: "{track}"}), by_name, notes=[note])
+        return Series(_pattern(files[0], {level: "{part}", -1: "{track}"}), by_name, notes=[note])
     others = {other: f"{{part{number or ''}}}" for number, other in enumerate(varying[1:])}
     if len(others) == 1 and all(_RUN.fullmatch(file.parts[varying[1]]) for file in files):
         others = {varying[1]: "{run}"}
     # A system, with its run or part, is as its folders are.
-    by_folders = {("/".join(file.parts[one] for one in varying), file.parts[-1]): file for file in files}
-    return Series(_pattern(files[0], {place: "{system}", **others, -1: "{track}"}), by_folders)
+    by_folders = {("/".join(file.parts[index] for index in varying), file.parts[-1]): file for file in files}
+    return Series(_pattern(files[0], {level: "{system}", **others, -1: "{track}"}), by_folders)
 
 
 def _of_references(files: Sequence[FoundFile], varying: Sequence[int]) -> Iterator[Series]:
@@ -526,45 +554,23 @@ def _of_references(files: Sequence[FoundFile], varying: Sequence[int]) -> Iterat
     if not varying:
         yield Series(_pattern(files[0], {-1: "{track}"}), by_name)
         return
-    place = varying[0]
+    level = varying[0]
     by_folder: dict[str, list[FoundFile]] = {}
     for file in files:
-        by_folder.setdefault(file.parts[place], []).append(file)
+        by_folder.setdefault(file.parts[level], []).append(file)
     names = Counter(stem for inner in by_folder.values() for stem in {file.parts[-1] for file in inner})
     if len(names) == 1:
-        yield Series(_pattern(files[0], {place: "{track}"}), {("", file.parts[place]): file for file in files})
+        yield Series(_pattern(files[0], {level: "{track}"}), {("", file.parts[level]): file for file in files})
     elif len(varying) > 1:
         for inner in by_folder.values():
-            below = [one for one in varying[1:] if len({file.parts[one] for file in inner}) > 1]
+            below = [index for index in varying[1:] if len({file.parts[index] for file in inner}) > 1]
             yield from _of_references(inner, below)
     elif sum(count > 1 for count in names.values()) * 2 > len(names):
         note = "folders of references are taken for annotators; the scores against each are averaged"
-        by_annotator = {(file.parts[place], file.parts[-1]): file for file in files}
-        yield Series(_pattern(files[0], {place: "{annotator}", -1: "{track}"}), by_annotator, notes=[note])
+        by_annotator = {(file.parts[level], file.parts[-1]): file for file in files}
+        yield Series(_pattern(files[0], {level: "{annotator}", -1: "{track}"}), by_annotator, notes=[note])
     elif len(by_folder) <= _FEW and len(set(map(len, by_folder.values()))) == 1:  # other annotations of the same tracks
         for inner in by_folder.values():
             yield from _of_references(inner, ())
     else:
-        yield Series(_pattern(files[0], {place: "{part}", -1: "{track}"}), by_name)
-
-
-def _marked(files: Sequence[FoundFile], varying: Sequence[int], words: SideWords) -> Iterator[Series]:
-    """Files whose names tell the side: ``ref01.lab``, ``01_est.lab``, ``01/reference.lab``, ``01/est_oak.lab``."""
-    groups: dict[tuple[tuple[str, ...], str, str], list[FoundFile]] = {}
-    for file in files:
-        before, behind = words.mark(file.parts[-1]) or ("", "")
-        folders = tuple("{track}" if index in varying else part for index, part in enumerate(file.parts[:-1]))
-        groups.setdefault((folders, before, behind), []).append(file)
-    for (folders, before, behind), inner in groups.items():
-        names = {file: file.parts[-1].removeprefix(before).removesuffix(behind) for file in inner}
-        if not varying:
-            by_name = {("", name): file for file, name in names.items() if name}
-            yield Series("/".join((*folders, f"{before}{{track}}{behind}")), by_name)
-            for file in (file for file, name in names.items() if not name):  # of the only track
-                yield Series("/".join(file.parts), {("", LONE_TRACK): file})
-        elif any(names.values()):
-            by_system = {(name, file.parts[varying[0]]): file for file, name in names.items()}
-            yield Series("/".join((*folders, f"{before}{{system}}{behind}")), by_system)
-        else:
-            by_folder = {("", file.parts[varying[0]]): file for file in inner}
-            yield Series("/".join((*folders, inner[0].parts[-1])), by_folder)
+        yield Series(_pattern(files[0], {level: "{part}", -1: "{track}"}), by_name)

@@ -70,18 +70,18 @@ def annotations_in_text(
     rows = rows_of_table(path)
     if not rows:
         return []
-    place = place_of_tracks(rows[0]) if has_only_names([*rows[0], ""]) else None
-    header = None if place is None else rows[0]
+    column = place_of_tracks(rows[0]) if has_only_names([*rows[0], ""]) else None
+    header = None if column is None else rows[0]
     if header is None and headed:
         return []
-    track = place or 0
+    track = column or 0
     names: list[str | int] = [*header] if header else [*range(len(rows[0]))]
     values = rows[bool(header) :]
     tracks = [row[track] for row in values if len(row) > track and row[track]]
     if len(tracks) < len(values) or (not header and (len({*tracks}) < len(tracks) or any(map(is_number, tracks)))):
         return []
-    own_keys = {key: names[place] for key in keys for place, name in enumerate(names) if heading(str(name)) == key}
-    found: dict[frozenset[int], HeldAnnotation] = {}
+    own_keys = {key: names[column] for key in keys for column, name in enumerate(names) if heading(str(name)) == key}
+    annotations: dict[frozenset[int], HeldAnnotation] = {}
     for task in TASKS:
         columns = _columns_in(task, header, values)
         # Keys, tempi and lists of tags that cannot be read as such are no classes.
@@ -89,15 +89,15 @@ def annotations_in_text(
         if task == "classification" and header and hint(label) not in ("", task):
             continue
         shares = [
-            place
-            for place in range(len(rows[0]))
-            if place != track
-            and all(len(row) > place and is_number(row[place]) and 0 <= float(row[place]) <= 1 for row in values)
+            column
+            for column in range(len(rows[0]))
+            if column != track
+            and all(len(row) > column and is_number(row[column]) and 0 <= float(row[column]) <= 1 for row in values)
         ]
         matrix = task == "tagging" and header is not None and not columns and len(shares) > 1
         if not columns and not matrix:
             continue
-        declared = {"track": names[track], **own_keys, **{name: names[place] for name, place in columns.items()}}
+        declared = {"track": names[track], **own_keys, **{name: names[column] for name, column in columns.items()}}
         declared = {} if matrix else declared
         with suppress(AnnotationError):
             table = open_table(str(path), Reading.of(task, columns=declared), path.name)
@@ -106,14 +106,14 @@ def annotations_in_text(
             if often != bool({"time", "start"} & columns.keys() or task == "tagging") or len(table.of_key) < 1 + often:
                 continue
             samples = [table.read(key)[0] for key in [*table.of_key][:3]]
-            if not any(is_plausible(one, task) for one in samples if len(one)):
+            if not any(is_plausible(annotation, task) for annotation in samples if len(annotation)):
                 continue
-            held = found.setdefault(frozenset(columns.values() or shares), HeldAnnotation())
+            held = annotations.setdefault(frozenset(columns.values() or shares), HeldAnnotation())
             held.tasks += (task,)
             held.columns |= {task: declared} if declared else {}
-    for places, held in found.items():
+    for places, held in annotations.items():
         likely = [
-            task for task in map(hint, (*(str(names[place]) for place in places), path.stem)) if task in held.tasks
+            task for task in map(hint, (*(str(names[column]) for column in places), path.stem)) if task in held.tasks
         ]
         held.tasks = tuple(dict.fromkeys([*likely, *held.tasks]))
         # The labels of segments, and classes, are any text; letters may be both keys and classes.
@@ -121,7 +121,7 @@ def annotations_in_text(
         any_text = {"segment": "chord" in held.tasks, "classification": "key" in held.tasks and not ambiguous}
         held.tasks = tuple(task for task in held.tasks if not any_text.get(task))
         held.tasks = tuple(sorted(held.tasks, key="key".__eq__)) if ambiguous else held.tasks
-    return [found[places] for places in found if not any(places < other for other in found)]
+    return [annotations[places] for places in annotations if not any(places < other for other in annotations)]
 
 
 def rows_of_table(path: Path) -> list[list[str]]:
@@ -129,7 +129,7 @@ def rows_of_table(path: Path) -> list[list[str]]:
     with suppress(AnnotationError):
         data, size = read_within(path, LARGEST_TABLE)
         lines = [] if size > LARGEST_TABLE else [line for _, line in number_lines(decode(data, path), "#")]
-        separator = next((one for one in "\t,;" if lines and one in lines[0]), "")
+        separator = next((mark for mark in "\t,;" if lines and mark in lines[0]), "")
         # Files of numbers may be many and long.
         if separator and len(lines) > 1 and not all(map(is_number, split_line(lines[0], separator))):
             return [split_line(line, separator) for line in lines]
@@ -141,7 +141,7 @@ def place_of_tracks(header: Sequence[str]) -> int | None:
     headings = [*map(heading, header)]
     usual = [headings.index(name) for name in TRACK_NAMES if name in headings]
     words = [
-        place for place, name in enumerate(headings) if {*name.split("_")} & {*TRACK_NAMES, "filepath", "recording"}
+        index for index, name in enumerate(headings) if {*name.split("_")} & {*TRACK_NAMES, "filepath", "recording"}
     ]
     return next(iter([*usual, *words]), None)
 
@@ -162,14 +162,14 @@ def _columns_in(task: str, header: Sequence[str] | None, rows: Sequence[Sequence
             if column in SINGLE_ROWS[kind.name] and any(name in headings for name in names)
         }
         words = {"key"} if kind.name == "key" else {"tempo", "bpm"}
-        worded = next((place for place, name in enumerate(headings) if words & {*name.split("_")}), None)
+        worded = next((index for index, name in enumerate(headings) if words & {*name.split("_")}), None)
         return {kind.name: worded, **places} if worded is not None else places if kind.name in places else {}
     if kind.name not in COLUMNS:
         return {}
     places = find_columns(kind, header, keyed=True)
     track = places.pop("track", place_of_tracks(header))
     if kind.name == "labels" and "label" not in places:
-        others = [place for place, name in enumerate(headings) if place != track and not is_beside(name, tracks=True)]
+        others = [index for index, name in enumerate(headings) if index != track and not is_beside(name, tracks=True)]
         if len(others) == 1 and not any(is_number(row[others[0]]) for row in rows if len(row) > others[0]):
             return {"label": others[0]}
     return places if any(places.keys() >= {*columns} for columns in kind.needed) else {}
@@ -180,7 +180,7 @@ def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] =
     `hint`: name of a column or struct -> the task that it suggests, or an empty text. `keys`: columns of that name are
     key columns: ``system`` in estimates. Returns one for each set of columns that a task can read, and that is not part
     of another one."""
-    found: dict[frozenset[str], HeldAnnotation] = {}
+    annotations: dict[frozenset[str], HeldAnnotation] = {}
     samples: dict[frozenset[str], Annotation] = {}
     with suppress(AnnotationError):
         leaves = ParquetRows(str(path), path.name, MAX_BYTES).leaves
@@ -204,19 +204,19 @@ def annotations_in(path: Path, hint: Callable[[str], str], keys: Sequence[str] =
                     if not len(sample):
                         continue
                     paths = frozenset(leaf.path for leaf in table.leaves.values())
-                    if paths in found and task in found[paths].tasks:
+                    if paths in annotations and task in annotations[paths].tasks:
                         continue
-                    held = found.setdefault(paths, HeldAnnotation())
+                    held = annotations.setdefault(paths, HeldAnnotation())
                     held.tasks += (task,)
                     held.columns |= {task: {**columns}} if columns else {}
                     samples.setdefault(paths, sample)
-    for paths, held in found.items():
+    for paths, held in annotations.items():
         numbers = [values.tolist() for values in samples[paths].columns.values()]
         labels = samples[paths].labels
         rows = [[*map(str, row)] for row in zip(*numbers, *([] if labels is None else [labels]), strict=False)]
         likely = [task for task in (*map(hint, sorted(paths)), guess_task(rows)) if task in held.tasks]
         held.tasks = tuple(dict.fromkeys([*likely, *held.tasks]))
-    return [held for paths, held in found.items() if not any(paths < other for other in found)]
+    return [held for paths, held in annotations.items() if not any(paths < other for other in annotations)]
 
 
 Item = TypeVar("Item")
@@ -326,7 +326,7 @@ def remedy(path: Path, task: str) -> dict[str, Any]:
         if (
             columns
             and options.keys() <= {"columns", "time_unit", "pitch_unit"}
-            and all(isinstance(one, str) for one in columns)
+            and all(isinstance(column, str) for column in columns)
         ):
             header = re.split(r"[,;\t]", number_lines(decode(_head(path), path), "#")[0][1].replace('"', ""))
             # Alignments have no ends of words.
@@ -340,7 +340,7 @@ def remedy(path: Path, task: str) -> dict[str, Any]:
 def in_midi(path: Path, task: str) -> bool:
     """True if the pitches of a file look like MIDI numbers, and can be read as such."""
     kind = kind_of(task)
-    column = next((one.name for one in kind.variables if one.units == "Hz"), "")
+    column = next((variable.name for variable in kind.variables if variable.units == "Hz"), "")
     with suppress(MirflowError, OSError):
         pitches = read(path, task=task).columns[column] if kind.pitched and column else np.zeros(0)
         sounding = pitches[pitches > 0]
@@ -354,14 +354,14 @@ def _head(path: Path) -> bytes:
     return data if len(data) < _HEAD else data[: data.rfind(b"\n") + 1] or data
 
 
-def try_evaluation(found: EvaluationFiles) -> tuple[str, str]:
+def try_evaluation(files: EvaluationFiles) -> tuple[str, str]:
     """Score a few tracks of an evaluation; returns why it is none, and what the scores of the estimates are. References
     are also scored against themselves, and against other annotators of the same tracks."""
-    if kind_of(found.task).name == "audio":
+    if kind_of(files.task).name == "audio":
         return "", ""
-    rules = get_task(found.task).convention(found.convention, found.classes)
+    rules = get_task(files.task).convention(files.convention, files.classes)
     measures = {measure.metric.name: measure for measure in rules.select()}
-    names = get_task(found.task).headline_of(rules.name)
+    names = get_task(files.task).headline_of(rules.name)
     measure = next((measures[name] for name in names if name in measures), None)
 
     def opened(source: Source) -> Annotation | str:
@@ -384,8 +384,8 @@ def try_evaluation(found: EvaluationFiles) -> tuple[str, str]:
                     scores.append(float(result.score[0, 0]))
         return scores
 
-    places = sample([place for place, own in enumerate(found.references) if own])
-    references = [[opened(one.source) for one in found.references[place]] for place in places]
+    places = sample([index for index, own in enumerate(files.references) if own])
+    references = [[opened(one.source) for one in files.references[index]] for index in places]
     readable = [[one for one in own if isinstance(one, Annotation)] for own in references]
     if places and not any(readable):
         return f"no reference of {len(places)} tried can be read: {references[0][0]}", ""
@@ -393,16 +393,16 @@ def try_evaluation(found: EvaluationFiles) -> tuple[str, str]:
     own = scored([(one, one) for side in readable for one in side])
     if perfect and own and perfect not in own:
         scores = f"{measure} {max(own):.4g}, not {perfect:g}"
-        return f"references against themselves have {scores}: are these files of {found.task}?", ""
+        return f"references against themselves have {scores}: are these files of {files.task}?", ""
     others = scored([pair for side in readable for pair in product(side, side) if pair[0] is not pair[1]])
     if perfect and others and sum(others) < _DISAGREEMENT * perfect * len(others):
         agreement = f"{measure} of one against another is {sum(others) / len(others):.2g} on a few tracks"
         return f"annotators hardly agree ({agreement}): are these folders of different recordings?", ""
     estimates = [
         (side, opened(source))
-        for place, side in zip(places, readable, strict=True)
-        for row in sample(found.estimates)
-        if (source := row[place]) is not None
+        for index, side in zip(places, readable, strict=True)
+        for row in sample(files.estimates)
+        if (source := row[index]) is not None
     ]
     errors = [one for _, one in estimates if isinstance(one, str)]
     if estimates and len(errors) == len(estimates):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mirflow.pipeline.document import MAX_BYTES, parse_document, read_document, without_folders
 
 
-def problems(text: str, **environment: str) -> list[str]:
-    return [str(problem) for problem in parse_document(text, environment).problems]
+def problems(text: str) -> list[str]:
+    return [str(problem) for problem in parse_document(text).problems]
 
 
 def test_values_and_lines() -> None:
@@ -32,8 +32,10 @@ def test_aliases_and_merges() -> None:
     }
 
 
-def test_variables_come_from_the_environment() -> None:
-    assert parse_document("root: ${DATA}/x$\n", {"DATA": "/d"}).data == {"root": "/d/x$"}
+def test_variables_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATA", "/d")
+    assert parse_document("root: ${DATA}/x$\n").data == {"root": "/d/x$"}
+    monkeypatch.delenv("DATA")
     (problem,) = parse_document("root: ${HOME}", foreign=True).problems
     assert problem.message == "the environment variable HOME is not looked up for a store from elsewhere (line 1)"
     assert problems("a:\n  root: ${DATA}\n") == ["a.root: the environment variable DATA is not set (line 2)"]
