@@ -186,7 +186,7 @@ def evaluate_command(
         named |= {
             side: {name: options[f"{side}_{name}"] for name in OPTIONS if f"{side}_{name}" in options} for side in SIDES
         }
-        said = "; ".join(f"{who} read with {typed(given)}" for who, given in named.items() if given)
+        said = "; ".join(f"{who} read with {typed(chosen)}" for who, chosen in named.items() if chosen)
         echo(said, err=not for_people(style) or output is not None)
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
@@ -238,13 +238,13 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
 
     ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)
     if not pair:
-        found = evaluate_query(ds, query) if ds.sizes["metric"] else []
-        tables = [table for result in found for table in tables_of(result, style, percent)]
+        results = evaluate_query(ds, query) if ds.sizes["metric"] else []
+        tables = [table for result in results for table in tables_of(result, style, percent)]
     else:
         tables = [pair_table(ds, percent=percent, people=for_people(style))] if ds.sizes["metric"] else []
     # Programs get one table of one kind: entries of a matrix only if there is nothing else.
     if for_people(style) or not tables:
-        named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
+        named = [name for name, measure in find_measures(ds).items() if pair or not measure.metric.nominal]
         extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
         tables += [table for result in extra for table in tables_of(result, style)]
     return tables

@@ -94,10 +94,10 @@ class Declared(NameChoice):
         return super().convert(value, param, ctx)
 
 
-def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+def _pairs(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
     """Parse ``name=value``, in the given order; names may have parameters with equals signs in brackets."""
     pairs: dict[str, str] = {}
-    for text in given:
+    for text in texts:
         parts = _EQUALS.split(text, maxsplit=1)
         name, value = (parts[0].strip(), parts[-1].strip())
         if len(parts) < 2 or not name or not value:
@@ -246,10 +246,10 @@ def _columns(context: click.Context, parameter: click.Parameter, value: str | No
     if value is None:
         return None
     pairs = [part.partition("=") for part in value.split(",")]
-    if not all(name.strip() and place.strip() for name, _, place in pairs):
+    if not all(name.strip() and column.strip() for name, _, column in pairs):
         raise click.BadParameter(f"expected name=column,..., such as start=0,label=1, not {value!r}")
-    places = {name.strip(): place.strip() for name, _, place in pairs}
-    return {name: int(place) if place.isdecimal() else place for name, place in places.items()}
+    columns = {name.strip(): column.strip() for name, _, column in pairs}
+    return {name: int(column) if column.isdecimal() else column for name, column in columns.items()}
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -298,22 +298,24 @@ class ReadingCommand(Command):
                     settings["type"] = float
                 name = f"{side}_{declared.name}" if side else declared.name
                 options.append(click.Option([flag, name], **settings))
-            self._names = tuple(str(one.name) for one in options)
+            self._names = tuple(str(declaration.name) for declaration in options)
             names = [param.name for param in self.params]
-            place = names.index("style") if "style" in names else len(names)
-            self.params[place:place] = options
+            index = names.index("style") if "style" in names else len(names)
+            self.params[index:index] = options
         return super().get_params(ctx)
 
     def reading_params(self, ctx: click.Context) -> list[click.Parameter]:
         """The options of reading."""
-        return [one for one in self.get_params(ctx) if one.name in self._names]
+        return [param for param in self.get_params(ctx) if param.name in self._names]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command with the given options as one mapping."""
-        given = {name: ctx.params.pop(name) for name in self._names}
+        values = {name: ctx.params.pop(name) for name in self._names}
         flags = {param.name for param in self.params if param.default is False}
         ctx.params["options"] = {
-            name: value for name, value in given.items() if value is not None and not (value is False and name in flags)
+            name: value
+            for name, value in values.items()
+            if value is not None and not (value is False and name in flags)
         }
         return super().invoke(ctx)
 
@@ -321,7 +323,8 @@ class ReadingCommand(Command):
 def _reading_options() -> list[Option]:
     from ..readers.options import OPTIONS
 
-    return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.place)
+    shown = [declared for declared in OPTIONS.values() if declared.help is not None]
+    return sorted(shown, key=lambda declared: declared.place)
 
 
 def _spelling(option: Option) -> str:
@@ -331,10 +334,13 @@ def _spelling(option: Option) -> str:
 def typed(options: Mapping[str, Any]) -> str:
     """Options of reading as typed on the command line."""
     parts = []
-    for name, value in [(_spelling(one), options[one.name]) for one in _reading_options() if one.name in options]:
+    for declared in _reading_options():
+        if declared.name not in options:
+            continue
+        name, value = _spelling(declared), options[declared.name]
         if isinstance(value, bool):
             parts.append(f"--{name}" if value else f"--no-{name}")
             continue
-        texts = [f"{column}={place}" for column, place in value.items()] if isinstance(value, Mapping) else value
+        texts = [f"{column}={source}" for column, source in value.items()] if isinstance(value, Mapping) else value
         parts.append(f"--{name} {','.join(texts) if isinstance(texts, list) else texts}")
     return ", ".join(parts)

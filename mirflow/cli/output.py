@@ -192,9 +192,9 @@ def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
     are coloured, so they must not be escaped again."""
     causes: dict[tuple[str, ...], dict[str, list[FileProblem]]] = {}
     for check in checks:
-        for one in check.problems:
-            cause = one.severity, one.rule, one.annotator, without_values(one.message)
-            causes.setdefault(cause, {}).setdefault(check.path, []).append(one)
+        for problem in check.problems:
+            cause = problem.severity, problem.rule, problem.annotator, without_values(problem.message)
+            causes.setdefault(cause, {}).setdefault(check.path, []).append(problem)
     together = sum(map(len, causes.values())) > _LONG
     order: dict[str, int] = {}
     for check in checks:
@@ -215,4 +215,4 @@ def lines_of_checks(checks: Sequence[FileCheck]) -> list[str]:
             lines.append((order[path], first.line or 0, f"{place}: {severity}: {text}"))
             if together:
                 break
-    return [line for *_, line in sorted(lines, key=lambda one: one[:2])]
+    return [line for *_, line in sorted(lines, key=lambda line: line[:2])]

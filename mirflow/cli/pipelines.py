@@ -73,12 +73,12 @@ def _only_pipeline(context: click.Context, parameter: click.Parameter, value: Pa
         return value
     from ..pipeline.load import find_pipelines
 
-    found = find_pipelines(Path())
-    if len(found) == 1:
-        return found[0]
-    which = f"there are {len(found)}: {', '.join(map(str, found[:_NAMED]))}" if found else "this folder has none"
-    hint = "" if found else "; `mirflow init FOLDER` drafts one, `mirflow demo` writes an example"
-    raise click.UsageError(f"name a pipeline file, as {which}{' and more' * (len(found) > _NAMED)}{hint}")
+    files = find_pipelines(Path())
+    if len(files) == 1:
+        return files[0]
+    which = f"there are {len(files)}: {', '.join(map(str, files[:_NAMED]))}" if files else "this folder has none"
+    hint = "" if files else "; `mirflow init FOLDER` drafts one, `mirflow demo` writes an example"
+    raise click.UsageError(f"name a pipeline file, as {which}{' and more' * (len(files) > _NAMED)}{hint}")
 
 
 def _check_part(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -163,8 +163,8 @@ def run_command(
 
     if how["workers"] is not None and "://" in (how["scheduler"] or ""):
         raise click.UsageError(f"--workers does not apply to the cluster at {how['scheduler']}; omit it")
-    for name, given in {"--force": how["force"], "--prune": prune, "--primary": primary}.items():
-        if part is not None and given:
+    for name, is_set in {"--force": how["force"], "--prune": prune, "--primary": primary}.items():
+        if part is not None and is_set:
             raise click.UsageError(f"{name} does not apply to a part, which computes what the store lacks; omit it")
     if graph is not None:
         from ..engine.drawing import draw_pipeline
@@ -212,13 +212,13 @@ def publish_command(
         context.exit(FAILED)
 
 
-def _may_prune(given: bool) -> Prune:
+def _may_prune(prune: bool) -> Prune:
     def ask(query: str) -> bool:
         if click.confirm(visible(f"{query}. Go on"), err=True):
             return True
         raise click.ClickException("nothing was run, and the store is unchanged")
 
-    return given or (ask if sys.stdin.isatty() and sys.stderr.isatty() else False)
+    return prune or (ask if sys.stdin.isatty() and sys.stderr.isatty() else False)
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str, diagnose: str = "none") -> None:
@@ -311,8 +311,10 @@ def _print_causes(
 ) -> None:
     from ..causes import causes_of_run, describe
 
-    computed = [sum(one.counts.values()) - one.counts["reused"] - one.counts["removed"] for one in evaluations]
-    rows = [(one.plan, one.content, count) for one, count in zip(evaluations, computed, strict=True)]
+    computed = [
+        sum(report.counts.values()) - report.counts["reused"] - report.counts["removed"] for report in evaluations
+    ]
+    rows = [(report.plan, report.content, count) for report, count in zip(evaluations, computed, strict=True)]
     findings, _, left = causes_of_run(rows, everything=everything)
     for line in describe(findings, doubts=problems):
         echo(f"  {line}", err=True)

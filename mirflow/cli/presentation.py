@@ -50,9 +50,9 @@ class _PlotCommand(Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help with a line for each kind."""
         listed = "\n".join(f"{name:<20} {kind.words}" for name, kind in _kinds().items())
-        given, self.help = self.help, inspect.cleandoc(self.help or "").replace("KINDS", listed)
+        text, self.help = self.help, inspect.cleandoc(self.help or "").replace("KINDS", listed)
         super().format_help_text(ctx, formatter)
-        self.help = given
+        self.help = text
 
 
 @click.command("plot", cls=_PlotCommand, section="show", place=2, short_help="Draw a figure for a paper.")
@@ -131,11 +131,11 @@ def plot_command(
     from ..reports import figures
 
     check_figure(output)
-    given = _given_to(kind, metric, options)
+    words = _given_to(kind, metric, options)
     beside = output.suffix.lower() == ".pdf" and options["caption"] is None
     if beside:
-        given["caption"] = False
-    ax = figures.plot(label_stores(stores, labels), kind, **given)
+        words["caption"] = False
+    ax = figures.plot(label_stores(stores, labels), kind, **words)
     caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
     echo(f"{figures.save(ax, output)} written{caption}", err=True)
 
@@ -148,17 +148,17 @@ def _given_to(kind: str, metric: tuple[str, ...], options: dict[str, Any]) -> di
         shown = f"{most} metrics at most" if most > 1 else "one metric"
         raise click.UsageError(f"{kind} shows {shown}, not {len(metric)} ({', '.join(metric)})")
     options["metric"] = metric if len(metric) > 1 else next(iter(metric), None)
-    given = {name: value for name, value in options.items() if value not in (None, (), {})}
+    words = {name: value for name, value in options.items() if value not in (None, (), {})}
     common = FigureOptions.__annotations__.keys()
-    _refuse_unknown(kind, given, {*inspect.signature(_kinds()[kind].draw).parameters, *common}, common)
-    if kind == "timeline" and "where" in given:
+    _refuse_unknown(kind, words, {*inspect.signature(_kinds()[kind].draw).parameters, *common}, common)
+    if kind == "timeline" and "where" in words:
         raise click.UsageError("a timeline shows one track: give it with --track instead of --where")
-    if kind == "timeline" and "tracks" in given:
-        tracks = given.pop("tracks")
+    if kind == "timeline" and "tracks" in words:
+        tracks = words.pop("tracks")
         if len(tracks) > 1:
             raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
-        given["track"] = tracks[0]
-    return given
+        words["track"] = tracks[0]
+    return words
 
 
 _STANDINGS = "standings"
@@ -205,9 +205,9 @@ def embed_command(
         title = " + ".join(store.name.removesuffix(".zarr") for store in stores)
         text = to_embed(leaderboard(evaluations, query, title=title, level=level))
     else:
-        given = _given_to(kind, metric, options)
+        chosen = _given_to(kind, metric, options)
         with off_screen():
-            text = embed(plot(label_stores(stores, labels), kind, **given, caption=False))
+            text = embed(plot(label_stores(stores, labels), kind, **chosen, caption=False))
     if str(output) == "-":
         echo(text, nl=False)
         return
@@ -219,9 +219,9 @@ _NOT_EMBEDDED = {*(one.name for one in embed_command.params), "caption", "venue"
 embed_command.params += [one for one in plot_command.params if one.name not in _NOT_EMBEDDED]
 
 
-def _refuse_unknown(kind: str, given: Iterable[str], known: Collection[str], common: Collection[str] = ()) -> None:
+def _refuse_unknown(kind: str, names: Iterable[str], known: Collection[str], common: Collection[str] = ()) -> None:
     flags = {param.name: param.opts[0] for param in click.get_current_context().command.params}
-    for name in given:
+    for name in names:
         if name not in known:
             allowed = ", ".join(flag for other, flag in flags.items() if other in known and other not in common)
             beside = "; besides the common ones it has" if common else "; it has"
@@ -307,11 +307,11 @@ def report_command(
         from ..analysis.queries import name_stores
         from ..store.generations import resolve
 
-        kept = {"stores", "serve", "roots", "without_references", "only_aggregates"}
-        sources = {name: context.get_parameter_source(name) for name in context.params.keys() - kept}
-        given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
-        if given:
-            names = [param.opts[0] for param in context.command.params if param.name in given]
+        shared = {"stores", "serve", "roots", "without_references", "only_aggregates"}
+        sources = {name: context.get_parameter_source(name) for name in context.params.keys() - shared}
+        refused = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+        if refused:
+            names = [param.opts[0] for param in context.command.params if param.name in refused]
             raise click.UsageError(f"--serve shows all of each store and takes no {', '.join(names)}")
         families: Any = context.find_root().command
         start = families.get_command(context, "serve").commands["start"]

@@ -71,12 +71,12 @@ def run_command(
     from ..workflows.benchmarking import run_benchmark
 
     style = choose_format(style, output)
-    found = run_benchmark(name, progress=progress_for(quiet=quiet), guarded=True, **given)
+    result = run_benchmark(name, progress=progress_for(quiet=quiet), guarded=True, **given)
     if not for_people(style) or output is not None:
-        for note in found.notes:
+        for note in result.notes:
             echo(note, err=True)
-    emit(found, style, output)
-    if any(row.own and row.missing for row in found):
+    emit(result, style, output)
+    if any(row.own and row.missing for row in result):
         context.exit(FAILED)
 
 
@@ -124,11 +124,11 @@ def verify_command(document: str, style: str | None, output: Path | None, **give
     from ..workflows.verification import UNKNOWN, verify
 
     style = choose_format(style, output)
-    found = verify(document, **given)
-    for note in () if for_people(style) else found.notes:
+    checks = verify(document, **given)
+    for note in () if for_people(style) else checks.notes:
         echo(note, err=True)
-    emit(found, style, output)
-    verdicts = {one.verdict for one in found}
+    emit(checks, style, output)
+    verdicts = {check.verdict for check in checks}
     if DIFFERS in verdicts:
         click.get_current_context().exit(DIFFERENT)
     if UNKNOWN in verdicts:
@@ -199,9 +199,9 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
         find_all(TASKS)
     chosen = [get_task(name) for name in ([task] if task else tasks())]
     conventions = [
-        (one.name, one.convention(name).with_installed())
-        for one in chosen
-        for name in ([convention] if convention else one.conventions)
+        (declared.name, declared.convention(name).with_installed())
+        for declared in chosen
+        for name in ([convention] if convention else declared.conventions)
     ]
     tables = [make(name, rules) for name, rules in conventions]
     if for_people(style) and len(conventions) > 1:

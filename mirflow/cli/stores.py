@@ -169,13 +169,13 @@ def history_command(store: Path, tag: str | None, style: str | None, output: Pat
         return
     rows = tuple(
         (
-            one.id,
-            one.time.isoformat(" ", "seconds"),
-            one.pipeline,
-            one.message,
-            ", ".join(one.tags) or None,
-            one.versions.get("mirflow"),
+            commit.id,
+            commit.time.isoformat(" ", "seconds"),
+            commit.pipeline,
+            commit.message,
+            ", ".join(commit.tags) or None,
+            commit.versions.get("mirflow"),
         )
-        for one in history(store)
+        for commit in history(store)
     )
     emit([Table(("commit", "time", "pipeline", "written", "tags", "mirflow"), rows, folds=("written",))], style, output)

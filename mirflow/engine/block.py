@@ -67,11 +67,11 @@ class TrackWork:
 
     def map_sources(self, reference: Callable[[Source], Source], estimate: Callable[[Source], Source]) -> TrackWork:
         """The same with other sources, which two functions make of those of the references and of the estimates."""
-        references = tuple(replace(one, source=reference(one.source)) for one in self.references)
+        references = tuple(replace(item, source=reference(item.source)) for item in self.references)
         return replace(
             self,
             references=references,
-            estimates=tuple(None if one is None else estimate(one) for one in self.estimates),
+            estimates=tuple(None if item is None else estimate(item) for item in self.estimates),
         )
 
 
@@ -130,21 +130,21 @@ class Works(Sequence[BlockWork]):
     def __len__(self) -> int:
         return -(-len(self._columns) // self._size)
 
-    def columns_of(self, place: int) -> Int:
+    def columns_of(self, number: int) -> Int:
         """Places of the tracks of a block in the plan."""
-        columns: Int = self._columns[place * self._size :][: self._size]
+        columns: Int = self._columns[number * self._size :][: self._size]
         return columns
 
     @overload
     def __getitem__(self, place: int) -> BlockWork: ...
     @overload
     def __getitem__(self, place: slice) -> list[BlockWork]: ...
-    def __getitem__(self, place: int | slice) -> BlockWork | list[BlockWork]:
-        if isinstance(place, slice):
-            return [self[one] for one in range(len(self))[place]]
+    def __getitem__(self, number: int | slice) -> BlockWork | list[BlockWork]:
+        if isinstance(number, slice):
+            return [self[index] for index in range(len(self))[number]]
         plan = self.plan
         tracks: list[TrackWork] = []
-        for column in self.columns_of(range(len(self))[place]).tolist():
+        for column in self.columns_of(range(len(self))[number]).tolist():
             rows = np.flatnonzero(self._stale.cells[:, column]).tolist()
             systems = tuple([plan.systems[row] for row in rows])
             estimates = tuple([plan.estimates[row][column] for row in rows])
@@ -295,16 +295,14 @@ class BlockSide:
     def remarks(self, number: int, name: RemarkSide) -> list[CellRemark]:
         """What the reader of a source remarked, as remarks on the cells of this side of a pair."""
         return [
-            CellRemark(one.severity, name, f"{place_of(self.label(number), one.line)}: {one.message}")
-            for one in self.annotations.accounts.get(int(self.row[number]), ())
+            CellRemark(remark.severity, name, f"{place_of(self.label(number), remark.line)}: {remark.message}")
+            for remark in self.annotations.accounts.get(int(self.row[number]), ())
         ]
 
     def annotator(self, number: int) -> Any:
         """The annotator, as the annotation itself says, else as was asked for."""
-        asked = getattr(self.sources[number], "annotator", None)
-        return (
-            self.annotations.at(int(self.row[number])).attrs.get("annotator", asked) if self.row[number] >= 0 else asked
-        )
+        declared, row = getattr(self.sources[number], "annotator", None), int(self.row[number])
+        return self.annotations.at(row).attrs.get("annotator", declared) if row >= 0 else declared
 
     def seconds(self, numbers: Int) -> Float:
         """Seconds from the first to the last time of some sources, or the length of audio; 0 without any."""
@@ -361,31 +359,31 @@ def pair_up(block: BlockSides) -> BlockPairs:
     track, count = np.repeat(np.arange(len(widths)), widths), sum(widths)
     several = np.array([len(track.references) for track in work.tracks], dtype=np.int64)
     cell = np.repeat(np.arange(count), several[track])
-    given = ranges(offsets_of(several)[track], several[track])
-    left, right = references.given[given], estimates.given[cell]
+    source = ranges(offsets_of(several)[track], several[track])
+    left, right = references.given[source], estimates.given[cell]
     if work.by_annotator:
         other = [
             estimate < 0 or not _same(references, reference, estimates, estimate)
             for reference, estimate in zip(left.tolist(), right.tolist(), strict=True)
         ]
-        cell, given, left, right = (values[np.array(other, dtype=np.bool_)] for values in (cell, given, left, right))
+        cell, source, left, right = (values[np.array(other, dtype=np.bool_)] for values in (cell, source, left, right))
     status, remarks = np.full(count, Status.ok, dtype=np.int8), dict[int, list[CellRemark]]()
     lacking = np.bincount(cell[~references.filled[left]], minlength=count) > 0
     lacking |= (np.bincount(cell, minlength=count) == 0) | ~estimates.filled[estimates.given]
-    own: dict[int, list[int]] = {one: [] for one in np.flatnonzero(lacking).tolist()}
+    lacking_references: dict[int, list[int]] = {index: [] for index in np.flatnonzero(lacking).tolist()}
     for pair in np.flatnonzero(lacking[cell]).tolist():
-        own[int(cell[pair])].append(int(left[pair]))
-    for one, sources in own.items():
-        place = int(track[one])
-        system = work.tracks[place].systems[one - sum(widths[:place])]
-        estimate = int(estimates.given[one])
-        status[one], reason = _state(work.tracks[place], system, sources, estimate, references, estimates)
-        remarks[one] = [reason]
-    kept = references.usable[left]
-    cell, given, left, right = cell[kept], given[kept], left[kept], right[kept]
+        lacking_references[int(cell[pair])].append(int(left[pair]))
+    for index, sources in lacking_references.items():
+        row = int(track[index])
+        system = work.tracks[row].systems[index - sum(widths[:row])]
+        estimate = int(estimates.given[index])
+        status[index], reason = _state(work.tracks[row], system, sources, estimate, references, estimates)
+        remarks[index] = [reason]
+    usable = references.usable[left]
+    cell, source, left, right = cell[usable], source[usable], left[usable], right[usable]
     right = np.where(estimates.usable[right], right, -1)
     names = [reference.annotator for track in work.tracks for reference in track.references]
-    annotators = tuple(names[one] for one in given.tolist()) if any(names) else ("",) * len(given)
+    annotators = tuple(names[index] for index in source.tolist()) if any(names) else ("",) * len(source)
     rows = references.row[left], np.append(estimates.row, len(estimates.annotations))[right]
     return BlockPairs(block, cell, *rows, left, right, annotators, status, remarks)
 
@@ -404,16 +402,16 @@ def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate:
 
 
 def _state(
-    track: TrackWork, system: str, own: Sequence[int], estimate: int, references: BlockSide, estimates: BlockSide
+    track: TrackWork, system: str, compared: Sequence[int], estimate: int, references: BlockSide, estimates: BlockSide
 ) -> tuple[Status, CellRemark]:
     """Status of a cell that lacks something, and the reason; `own` are the references that it is scored against."""
     side: RemarkSide = "reference"
-    troubles = [references.troubles[reference] for reference in own if reference in references.troubles]
-    empty = [reference for reference in own if not references.filled[reference]]
-    if not own and track.references:
+    troubles = [references.troubles[reference] for reference in compared if reference in references.troubles]
+    empty = [reference for reference in compared if not references.filled[reference]]
+    if not compared and track.references:
         side, status = "pair", Status.missing_reference
         text = f"system {system!r} is the reference of track {track.track!r} itself"
-    elif not own:
+    elif not compared:
         status, text = Status.missing_reference, f"track {track.track!r} has no reference"
     elif troubles:
         status, text = troubles[0]
@@ -584,11 +582,11 @@ def _to_cells(pairs: BlockPairs, scores: Scores) -> Cells:
             (failure for failure in failures if scored[failure[0]]), tuple(map(str, work.measures))
         )
     for name, sparse in extras.items():
-        kept = scored[sparse.index[:, 0]]
+        mask = scored[sparse.index[:, 0]]
         if name == NUMERATOR:
             # With several annotators, those whose references have something to measure decide.
-            kept &= weight[tuple(sparse.index.T)] == 0
-        extras[name] = replace(sparse, index=sparse.index[kept], value=sparse.value[kept])
+            mask &= weight[tuple(sparse.index.T)] == 0
+        extras[name] = replace(sparse, index=sparse.index[mask], value=sparse.value[mask])
     repairs = np.zeros(count, dtype=np.int64)
     per_pair = cleaned[0].repairs[pairs.reference] + cleaned[1].repairs[pairs.estimate]
     np.add.at(repairs, pairs.cell, per_pair + scores.repairs if len(scores.repairs) else per_pair)
@@ -616,10 +614,10 @@ def _note_implausible(pairs: BlockPairs) -> None:
     sides = [(side, rows) for _, side, rows, _ in pairs.sides]
     odd_pairs: dict[int, tuple[RemarkSide, str]] = {}
     odd = [odd_sides(doubts, work.measures, work.task, side.annotations, side.spans) for side, _ in sides]
-    asked = np.zeros(len(pairs.cell), dtype=np.bool_)
+    suspicious = np.zeros(len(pairs.cell), dtype=np.bool_)
     for (_, rows), texts in zip(sides, odd, strict=True):
         if texts:
-            asked |= np.isin(rows, list(texts))
+            suspicious |= np.isin(rows, list(texts))
     usable: Bool = pairs.estimate_source >= 0
     for side, rows in sides:  # other doubts follow from columns that are not what they are taken for
         if side.annotations.accounts:
@@ -637,25 +635,25 @@ def _note_implausible(pairs: BlockPairs) -> None:
             both = references.annotations, estimates.annotations
             suspected[left] = doubt.suspect_pairs(*both, pairs.reference[left], pairs.estimate[left])
         tests.append((doubt.of_pair, suspected))
-        asked |= suspected
-    for pair in compared[asked[compared]].tolist():
+        suspicious |= suspected
+    for pair in compared[suspicious[compared]].tolist():
         row, column = int(pairs.reference[pair]), int(pairs.estimate[pair])
         if row in odd[0] or column in odd[1]:
             odd_pairs[pair] = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
             continue
         annotations = references.annotations.at(row), estimates.annotations.at(column)
-        found = (test(work.measures, *annotations) for test, suspected in tests if suspected[pair])
-        if doubtful := next(filter(None, found), None):
+        texts_of_pair = (test(work.measures, *annotations) for test, suspected in tests if suspected[pair])
+        if doubtful := next(filter(None, texts_of_pair), None):
             odd_pairs[pair] = "pair", doubtful
     if not odd_pairs:
         return
     doubted = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))
     every = np.bincount(pairs.cell, minlength=len(pairs.status))
-    told = set[int]()
+    noted = set[int]()
     for pair, (name, text) in odd_pairs.items():
         cell = int(pairs.cell[pair])
-        if pairs.status[cell] == Status.ok and cell not in told and doubted[cell] == every[cell]:
-            told.add(cell)
+        if pairs.status[cell] == Status.ok and cell not in noted and doubted[cell] == every[cell]:
+            noted.add(cell)
             pairs.add(cell, CellRemark("warning", name, f"{pairs.label(name, pair)}: {text}"))
 
 
@@ -668,12 +666,13 @@ def _digests_and_durations(block: BlockSides) -> tuple[tuple[str, ...], Float]:
     durations: list[float] = []
     ends = offsets_of(np.array(several, dtype=np.int64)).tolist()
     for first, end in pairwise(ends):
-        own = seconds[first:end][usable[first:end]]
+        spans = seconds[first:end][usable[first:end]]
         # Of one, as nearly always, without numpy's mean, which takes longer than scoring a pair of keys.
-        durations.append(float(own[0]) if len(own) == 1 else float(np.mean(own)) if len(own) else 0.0)
+        durations.append(float(spans[0]) if len(spans) == 1 else float(np.mean(spans)) if len(spans) else 0.0)
     if not references.digests and not estimates.digests:
         return (":",) * sum(widths), np.repeat(durations, widths)
     known = [references.digests.get(source, "") for source in references.given.tolist()]
     joined = np.repeat([join_digests(known[first:end]) for first, end in pairwise(ends)], widths).tolist()
     others = [estimates.digests.get(source, "") for source in estimates.given.tolist()]
-    return tuple(f"{own}:{other}" for own, other in zip(joined, others, strict=True)), np.repeat(durations, widths)
+    both = zip(joined, others, strict=True)
+    return tuple(f"{left}:{right}" for left, right in both), np.repeat(durations, widths)

@@ -34,15 +34,17 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
     tables = [measure for measure in plan.measures if measure.metric.dims]
-    found = convention.score(Pairs.in_order(nothing, nothing)[:0], tables, plan.grid).extras
-    unlabelled = {name for name, sparse in found.items() if not all(sparse.coords)}
+    extras_of_tables = convention.score(Pairs.in_order(nothing, nothing)[:0], tables, plan.grid).extras
+    unlabelled = {name for name, sparse in extras_of_tables.items() if not all(sparse.coords)}
     if unlabelled:
         measures = tuple(one for one in plan.measures if one.variable in unlabelled)
         works = Works(replace(plan, measures=measures, max_block=BLOCK), Stale(np.ones(plan.shape, dtype=np.bool_)))
         scored = concatenate_cells(map(score_block, works)).extras
         known = {name: scored[name].coords for name in unlabelled & scored.keys()}
-        found = {name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in found.items()}
-    extras = name_extras(found, plan.measures)
+        extras_of_tables = {
+            name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in extras_of_tables.items()
+        }
+    extras = name_extras(extras_of_tables, plan.measures)
     scalars = [measure for measure in plan.measures if not measure.metric.dims]
     if any(measure.metric.surplus for measure in scalars):
         extras[NUMERATOR] = no_numerators(tuple(map(str, scalars)))

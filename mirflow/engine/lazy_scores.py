@@ -63,13 +63,13 @@ def to_arrays(
         return dense_cells(every, ["duration"])
     block = GroupContent("block", tuple(systems), tuple(tracks), cells)
     arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
-    place = CellPlaces(block.systems, block.tracks).of(cells)
+    cell = CellPlaces(block.systems, block.tracks).of(cells)
     for name, like in extras.items():
         dense = np.full((block.shape[0] * block.shape[1], *map(len, like.coords)), like.fill)
         if name in cells.extras:
             sparse = relabel(cells.extras[name], like.coords)
-            own = place[sparse.index[:, 0]] >= 0
-            dense[(place[sparse.index[own, 0]], *sparse.index[own, 1:].T)] = sparse.value[own]
+            held = cell[sparse.index[:, 0]] >= 0
+            dense[(cell[sparse.index[held, 0]], *sparse.index[held, 1:].T)] = sparse.value[held]
         arrays[name] = dense.reshape(*block.shape, *dense.shape[1:])
     return arrays
 
@@ -122,40 +122,42 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The tasks for the requested chunks, and their dependencies."""
-        asked = sorted(key for key in keys if isinstance(key, tuple) and key[0] in self._selections)
-        tasks = self._tasks(asked)
+        wanted = sorted(key for key in keys if isinstance(key, tuple) and key[0] in self._selections)
+        tasks = self._tasks(wanted)
         return MaterializedLayer(tasks), {key: set(task[1:]) for key, task in tasks.items()}
 
-    def _tasks(self, asked: Sequence[tuple[str, int]]) -> dict[Any, tuple[Any, ...]]:
-        plan, token = self.plan, tokenize(self.token, asked)
+    def _tasks(self, keys: Sequence[tuple[str, int]]) -> dict[Any, tuple[Any, ...]]:
+        plan, token = self.plan, tokenize(self.token, keys)
         needed, measured = np.zeros(plan.shape, dtype=np.bool_), np.zeros(plan.shape, dtype=np.bool_)
-        for name, number in asked:
-            one = self._selections[name]
-            needed[np.ix_(one.rows, one.tracks(number))] = True
-            measured[:1, one.tracks(number)] |= not len(one.rows)
+        for name, number in keys:
+            selection = self._selections[name]
+            needed[np.ix_(selection.rows, selection.tracks(number))] = True
+            measured[:1, selection.tracks(number)] |= not len(selection.rows)
         # Of tracks without a needed cell, only the references are read.
         measured &= ~needed.any(axis=0)
         plan = replace(plan, max_block=max(plan.max_block, self.size))
         without = replace(plan, estimates=((None,) * plan.shape[1],) * plan.shape[0])
         tasks: dict[Any, tuple[Any, ...]] = {}
         block_of: dict[int, Any] = {}
-        for own, cells, name in ((plan, needed, token), (without, measured, f"{token}-reference")):
+        for scored, cells, name in ((plan, needed, token), (without, measured, f"{token}-reference")):
             if not cells.any():
                 continue
-            graph = block_graph(Works(own, Stale(cells)), name)
+            graph = block_graph(Works(scored, Stale(cells)), name)
             tasks |= graph
             block_of |= {column: key for key, (task,) in graph.items() for column in task.columns.tolist()}
-        for key in asked:
-            one = self._selections[key[0]]
-            columns = one.tracks(key[1]).tolist()
-            labels = [plan.systems[row] for row in one.rows], [plan.tracks[column] for column in columns]
+        for key in keys:
+            selection = self._selections[key[0]]
+            columns = selection.tracks(key[1]).tolist()
+            labels = [plan.systems[row] for row in selection.rows], [plan.tracks[column] for column in columns]
             blocks = dict.fromkeys(block_of[column] for column in columns)
             tasks[key] = (partial(to_arrays, *labels, self.extras), *blocks)
         return tasks
 
     def get_output_keys(self) -> set[Any]:
         """One key per chunk."""
-        return {(name, number) for name, one in self._selections.items() for number in range(len(one.chunks))}
+        return {
+            (name, number) for name, selection in self._selections.items() for number in range(len(selection.chunks))
+        }
 
     def is_materialized(self) -> bool:
         """Tasks are made anew for all that is selected."""
@@ -195,16 +197,16 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
         selection = cells.select(np.atleast_1d(system[0]) if system else none, np.atleast_1d(track))
         key = f"{selection.name}-{variable}-{tokenize(picks)}"
         sizes: list[tuple[int, ...]] = [(len(pick),) for pick in (*system, *others) if not isinstance(pick, int)]
-        place = len(system) - (bool(system) and isinstance(system[0], int))
+        axis = len(system) - (bool(system) and isinstance(system[0], int))
         index = tuple(0 if isinstance(pick, int) else slice(None) for pick in (*system, track))
         take = partial(_take, variable, index, others)
         chunks = range(len(selection.chunks))
         if isinstance(track, int):
             keys = {0: (key, *(0,) * len(sizes))}
         else:
-            zeros = (0,) * place, (0,) * (len(sizes) - place)
+            zeros = (0,) * axis, (0,) * (len(sizes) - axis)
             keys = {number: (key, *zeros[0], number, *zeros[1]) for number in chunks}
-            sizes.insert(place, selection.chunks)
+            sizes.insert(axis, selection.chunks)
         layer = CulledLayer({keys[number]: (take, (selection.name, number)) for number in keys})
         layer.selection = selection
         graph = HighLevelGraph({cells.name: cells, key: layer}, {cells.name: set(), key: {cells.name}})
@@ -214,14 +216,14 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
 
     def __getitem__(self, index: Any) -> Any:
         """What is selected by places, slices, and at most one array of distinct places."""
-        asked = index if isinstance(index, tuple) else (index,)
+        indices = index if isinstance(index, tuple) else (index,)
         axes = [axis for axis, pick in enumerate(self.picks) if not isinstance(pick, int)]
         picks = [*self.picks]
-        if len(asked) > len(axes) or sum(isinstance(one, np.ndarray | list) for one in asked) > 1:
+        if len(indices) > len(axes) or sum(isinstance(part, np.ndarray | list) for part in indices) > 1:
             return super().__getitem__(index)
-        for axis, one in zip(axes, asked, strict=False):
+        for axis, part in zip(axes, indices, strict=False):
             try:
-                key = np.asarray(one) if isinstance(one, list) else one
+                key = np.asarray(part) if isinstance(part, list) else part
                 pick = np.asarray(picks[axis])[key if isinstance(key, slice | np.ndarray) else as_integer(key)]
             except TypeError:  # an array that is computed, a new axis, all that is left
                 return super().__getitem__(index)
@@ -245,7 +247,7 @@ class CulledLayer(MaterializedLayer):  # type: ignore[misc]  # dask has no annot
 
 def _take(variable: str, index: tuple[Any, ...], others: tuple[Pick, ...], arrays: Arrays) -> Any:
     """A variable of a chunk, and of it what is picked along the dims after systems and tracks."""
-    values, first = arrays[variable][index], sum(isinstance(one, slice) for one in index)
-    for place in reversed(range(len(others))):
-        values = values.take(others[place], axis=first + place)
+    values, first = arrays[variable][index], sum(isinstance(part, slice) for part in index)
+    for number in reversed(range(len(others))):
+        values = values.take(others[number], axis=first + number)
     return values

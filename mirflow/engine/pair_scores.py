@@ -44,7 +44,7 @@ def score_safely(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     extras: dict[str, list[Sparse]] = {}
     for pair in range(len(pairs)):
         try:
-            one = convention.score(pairs[pair : pair + 1], measures, grid)
+            result = convention.score(pairs[pair : pair + 1], measures, grid)
         except UnreadableError as error:  # a signal, whose samples are read only now
             refused[pair] = f"{LOST}{error}"
             continue
@@ -53,12 +53,12 @@ def score_safely(convention: Convention, pairs: Pairs, measures: Sequence[Measur
                 raise
             refused[pair] = f"{BROKEN}{describe_failure(error, measures)}"
             continue
-        weight = one.weight[0] - (one.numerator[0] if len(one.numerator) else 0.0)
-        scored.score[pair], scored.weight[pair] = one.score[0], weight
-        for found, of_pair in ((refused, one.refused), (partly, one.partly)):
-            found.update((pair, message) for message in of_pair.values())
-        repairs[pair] = one.repairs.sum()
-        for name, sparse in one.extras.items():
+        weight = result.weight[0] - (result.numerator[0] if len(result.numerator) else 0.0)
+        scored.score[pair], scored.weight[pair] = result.score[0], weight
+        for notes, of_pair in ((refused, result.refused), (partly, result.partly)):
+            notes.update((pair, message) for message in of_pair.values())
+        repairs[pair] = result.repairs.sum()
+        for name, sparse in result.extras.items():
             index = sparse.index.copy()
             index[:, 0] = pair
             extras.setdefault(name, []).append(replace(sparse, index=index))
@@ -73,25 +73,25 @@ def _call(task: str, pair: Pairs, measures: Sequence[Measure]) -> list[tuple[flo
     """Score and weight of one pair by functions, or why there is none; a function of several values is called once."""
     empty = any(counts[0] == 0 for counts in pair.counts)
     results: dict[Any, Any] = {}
-    found: list[tuple[float, float] | str] = []
+    scores: list[tuple[float, float] | str] = []
     for measure in measures:
         metric = measure.metric
         if empty and metric.empty is not None:
-            found.append((metric.empty, 1.0))
+            scores.append((metric.empty, 1.0))
             continue
         key = id(metric.pair), measure.values
         try:
             if key not in results:
                 assert metric.pair is not None
                 function = function_of(metric.pair)
-                given = layout_of(function, task, metric.origin).arguments(*pair.lay_out())
-                results[key] = function(*given, **measure.parameters)
-            found.append(read_result(results[key], metric.value))
+                arguments = layout_of(function, task, metric.origin).arguments(*pair.lay_out())
+                results[key] = function(*arguments, **measure.parameters)
+            scores.append(read_result(results[key], metric.value))
         except BaseException as error:
             if is_stop(error):
                 raise
-            found.append(describe_failure(error, [measure]))
-    return found
+            scores.append(describe_failure(error, [measure]))
+    return scores
 
 
 @dataclass
@@ -143,7 +143,7 @@ class _Table:
             weight=self.weight,
             extras=self.extras,
             refused={**refused, **kernel.refused},
-            broken={place: f"{BROKEN}{text}" for place, text in self.broken.items() if place[0] not in lost},
+            broken={index: f"{BROKEN}{text}" for index, text in self.broken.items() if index[0] not in lost},
         )
 
 
@@ -212,10 +212,10 @@ def combine_references(
         value = sparse.value
         if (pairs_per_cell > 1).any():
             # Of all pairs where an absent entry is 0, else of those that have it.
-            index, place = np.unique(index, axis=0, return_inverse=True)
-            entries = np.bincount(place.ravel(), minlength=len(index))
+            index, entry = np.unique(index, axis=0, return_inverse=True)
+            entries = np.bincount(entry.ravel(), minlength=len(index))
             among = entries if np.isnan(sparse.fill) else pairs_per_cell[index[:, 0]]
-            value = np.bincount(place.ravel(), weights=value, minlength=len(index)) / among
+            value = np.bincount(entry.ravel(), weights=value, minlength=len(index)) / among
         extras[name] = replace(sparse, index=index, value=value)
     if how == "each":
         extras |= extras_by_annotator(measures, tuple(sorted(set(annotator))), scores, cell, annotator)
@@ -255,11 +255,11 @@ def extras_by_annotator(
     measures: Sequence[Measure], names: tuple[str, ...], scores: Scores, cell: Int, annotator: Sequence[str]
 ) -> dict[str, Sparse]:
     """Every annotator's scores and weights as results with extra dims; `names` are those of all annotators."""
-    place = np.array([names.index(name) for name in annotator], dtype=np.int64)
+    column = np.array([names.index(name) for name in annotator], dtype=np.int64)
     metric = tuple(str(measure) for measure in measures)
     columns = np.arange(len(metric), dtype=np.int64)
     index = np.column_stack(
-        [np.repeat(cell, len(metric)), np.repeat(place, len(metric)), np.tile(columns, len(cell))]
+        [np.repeat(cell, len(metric)), np.repeat(column, len(metric)), np.tile(columns, len(cell))]
     ).astype(np.int64)
     dims, coords = ("annotator", "metric"), (names, metric)
     return {

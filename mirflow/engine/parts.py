@@ -50,8 +50,8 @@ class Part:
 
     def share(self, shape: tuple[int, int]) -> Bool:
         """The cells of an evaluation that belong to this part: bool (systems, tracks)."""
-        own: Bool = numbers_of_parts(shape, self.of) == self.number
-        return own
+        mask: Bool = numbers_of_parts(shape, self.of) == self.number
+        return mask
 
 
 def numbers_of_parts(shape: tuple[int, int], of: int) -> npt.NDArray[np.int32]:
@@ -154,14 +154,14 @@ def _named(versions: dict[str, str]) -> str:
 
 def parts_of(folder: Path, store: Path) -> list[PartFolder]:
     """All parts of a store, in order; `folder` is that of its generations."""
-    found = []
+    parts = []
     for path in (folder / "parts").glob("*-of-*"):
         match = re.fullmatch(r"([1-9]\d{0,8})-of-([1-9]\d{0,8})", path.name, re.ASCII)
         if match is not None:
-            found.append(PartFolder(folder, store, Part(int(match[2]), int(match[1]))))
+            parts.append(PartFolder(folder, store, Part(int(match[2]), int(match[1]))))
         elif path.name.startswith("published-"):  # by a process that was killed then
             remove(path)
-    return sorted(found, key=lambda one: one.part)
+    return sorted(parts, key=lambda part: part.part)
 
 
 _PER_FILE = 2**16  # cells of a file with the results of some systems, which is decoded at once
@@ -196,8 +196,8 @@ class PartResults:
         self.names = no_cells(self.measures) if before is None else before.cells
         """No cells, with the names and labels of results with extra dims."""
         # Durations that stay: a reference may have changed.
-        kept = GroupContent(plan.name, plan.systems, plan.tracks, no_cells(self.measures), stored=self._before)
-        self.durations = stored_durations(kept, np.flatnonzero(stale))
+        stored = GroupContent(plan.name, plan.systems, plan.tracks, no_cells(self.measures), stored=self._before)
+        self.durations = stored_durations(stored, np.flatnonzero(stale))
         self._size = max(1, _PER_FILE // max(1, len(plan.tracks)))
         numbers = range(-(-len(plan.systems) // self._size))
         self._files = [CellFile(folder / f"{plan.name}-{number}.cells") for number in numbers]
@@ -226,7 +226,7 @@ class PartResults:
         np.fmax.at(self.durations, place % max(1, len(self.tracks)), cells.duration)
         self.names = concatenate_cells([self.names, cells.take(np.empty(0, dtype=np.int64))])
         self._waiting.append((part, place // max(1, len(self.tracks)) // self._size, cells))
-        if sum(len(one) for _, _, one in self._waiting) >= _MOST_WAITING:
+        if sum(len(waiting) for _, _, waiting in self._waiting) >= _MOST_WAITING:
             self.write()
 
     def write(self) -> None:
@@ -235,9 +235,13 @@ class PartResults:
         self._decoded, self._dense = (-1, []), ((), {})
         for number in sorted({number for _, numbers, _ in waiting for number in numbers.tolist()}):
             for part in dict.fromkeys(part for part, _, _ in waiting):
-                own = [cells.take(np.flatnonzero(numbers == number)) for one, numbers, cells in waiting if one == part]
-                if any(map(len, own)):
-                    self._files[number].append(part, concatenate_cells(own))
+                selected = [
+                    cells.take(np.flatnonzero(numbers == number))
+                    for of_part, numbers, cells in waiting
+                    if of_part == part
+                ]
+                if any(map(len, selected)):
+                    self._files[number].append(part, concatenate_cells(selected))
 
     def by_part(self, systems: Iterable[str]) -> Iterator[dict[int, Cells]]:
         """For the systems of each file that holds some of these, the results of each part."""
@@ -275,8 +279,8 @@ class PartResults:
             stop = start
             while stop < len(systems) and self._rows[systems[stop]] // self._size == number:
                 stop += 1
-            own = tuple(systems[start:stop])
-            stored = {system: self._before[system] for system in own if system in self._before}
+            chosen = tuple(systems[start:stop])
+            stored = {system: self._before[system] for system in chosen if system in self._before}
             # Without results, in place of those that are out of date in the store.
             lacking = [
                 (system, self.tracks[column])
@@ -285,8 +289,8 @@ class PartResults:
             ]
             blank = no_cells(self.measures, *(tuple(names) for names in zip(*lacking, strict=True)))
             cells = [self.names, blank, *(cells for _, cells in self._read_file(number))]
-            whole = GroupContent(self._plan.name, own, self.tracks, concatenate_cells(cells), stored=stored)
-            yield whole.part(own)
+            whole = GroupContent(self._plan.name, chosen, self.tracks, concatenate_cells(cells), stored=stored)
+            yield whole.part(chosen)
             start = stop
 
     def _read_file(self, number: int) -> list[tuple[int, Cells]]:

@@ -79,10 +79,10 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
         both = " and ".join(filter(None, ranges))
         return f"the pitches of both sides are {both}: are they MIDI numbers? {_remedy_for_numbers(estimate)}"
     for name, pitch, other in (("reference", low[0], estimate), ("estimate", low[1], reference)):
-        given = _sounding(other) if len(pitch) else pitch
-        if not len(given) or not HIGHEST_MIDI < given.max() < _ABSURD:
+        pitches = _sounding(other) if len(pitch) else pitch
+        if not len(pitches) or not HIGHEST_MIDI < pitches.max() < _ABSURD:
             continue
-        what, low_middle, middle = _whole_numbers(pitch), np.median(pitch), np.median(given)
+        what, low_middle, middle = _whole_numbers(pitch), np.median(pitch), np.median(pitches)
         # Near the others as MIDI numbers, and far below them in Hz.
         if what is None and middle / 2 < midi_to_hz(low_middle) < middle * 2 and middle >= 2 * low_middle:
             what = _range_of(pitch)
@@ -97,13 +97,13 @@ def _regularity(pitch: Float) -> tuple[float, float]:
     """How regularly pitches lie in steps of a semitone, if they are MIDI numbers, and if they are in Hz. 1 if all are a
     whole number of semitones apart, near 0 if they lie anywhere; 0 for few different ones. Each semitone counts once,
     however long it sounds."""
-    found = []
+    regularities = []
     for numbers in (pitch, np.asarray(hz_to_midi(pitch))):
         steps, step = np.unique(numbers.round(), return_inverse=True)
         turns = np.exp(2j * np.pi * numbers)
         means = np.array([np.bincount(step, part) for part in (turns.real, turns.imag)]) / np.bincount(step)
-        found.append(float(np.hypot(*means.mean(axis=1))) if len(steps) >= _STEPS else 0.0)
-    return found[0], found[1]
+        regularities.append(float(np.hypot(*means.mean(axis=1))) if len(steps) >= _STEPS else 0.0)
+    return regularities[0], regularities[1]
 
 
 def _range_of(pitch: Float) -> str:
@@ -182,17 +182,17 @@ def lone_pedal(measures: Sequence[Measure], reference: Annotation, estimate: Ann
 def unmatched_labels(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
     Upper and lower case are the same where the metrics compare the functions of segments."""
-    wanted, given = ([label for label in side.labels or () if label] for side in (reference, estimate))
-    if min(len(wanted), len(given)) < LABELLED:
+    wanted, estimated = ([label for label in side.labels or () if label] for side in (reference, estimate))
+    if min(len(wanted), len(estimated)) < LABELLED:
         return None
     alike = str if any(measure.metric.needs == LABELS for measure in measures) else str.lower
     known = set(map(alike, wanted))
-    lost = sum(alike(label) not in known for label in given)
-    if len(given) - lost >= MATCHED * len(given):
+    lost = sum(alike(label) not in known for label in estimated)
+    if len(estimated) - lost >= MATCHED * len(estimated):
         return None
-    shown = [", ".join(repr(label) for label in sorted(set(side))[:3]) for side in (given, wanted)]
+    shown = [", ".join(repr(label) for label in sorted(set(side))[:3]) for side in (estimated, wanted)]
     return (
-        f"{lost} of {len(given)} labels of the estimate ({shown[0]}) are none of the reference ({shown[1]}): "
+        f"{lost} of {len(estimated)} labels of the estimate ({shown[0]}) are none of the reference ({shown[1]}): "
         "are both of one list?"
     )
 
@@ -226,9 +226,9 @@ def _may_be_stretched(references: Collection, estimates: Collection, rows: Int, 
     mask: Bool = (counts[0] == counts[1]) & (counts[0] >= _ITEMS)
     if mask.any():
         ends = [extents(side.schema, side.rows)[:, 1] for side in (references, estimates)]
-        known, given = ends[0][rows], ends[1][others]
-        mask &= (known > 0) & (given > 0)
-        size = np.abs(np.log(given[mask] / known[mask]))
+        known, estimated = ends[0][rows], ends[1][others]
+        mask &= (known > 0) & (estimated > 0)
+        size = np.abs(np.log(estimated[mask] / known[mask]))
         mask[mask] = (size >= _STRETCHED[0]) & (size <= _STRETCHED[1])
     return mask
 
@@ -269,11 +269,11 @@ _PEDAL = Doubt(
 
 def suspects(doubt: Doubt, measures: Sequence[Measure], annotations: Collection) -> Bool:
     """The annotations that a doubt may be about, by themselves or in a pair; False at the end, for the empty row."""
-    found = np.ones(len(annotations) + 1, dtype=np.bool_)
+    mask = np.ones(len(annotations) + 1, dtype=np.bool_)
     if doubt.suspects is not None:
-        found[:-1] = doubt.suspects(measures, annotations)
-    found[-1] = False
-    return found
+        mask[:-1] = doubt.suspects(measures, annotations)
+    mask[-1] = False
+    return mask
 
 
 def odd_sides(
@@ -281,14 +281,14 @@ def odd_sides(
 ) -> dict[int, str]:
     """The annotations of one side that are implausible by themselves, by row, with the doubt about each. `spans`
     (float64 (rows, 3)): rows of `extents`."""
-    found = odd_spacing(task, spans)
+    spaced = odd_spacing(task, spans)
     texts: dict[int, str] = {}
     for doubt in doubts:
         if doubt.of_side is not None:
             for row in np.flatnonzero(suspects(doubt, measures, annotations)).tolist():
                 if row not in texts and (text := doubt.of_side(annotations.at(row))):
                     texts[row] = text
-    return {**texts, **found}
+    return {**texts, **spaced}
 
 
 def general_doubts(kind: Kind) -> list[Doubt]:
@@ -311,9 +311,9 @@ def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt
 
 def every_doubt() -> list[Doubt]:
     """All doubts of all tasks, those of several tasks once."""
-    found = [SPACING, _SCALE, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
+    doubts = [SPACING, _SCALE, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
     for name in tasks():
         task = get_task(name)
-        found += [*general_doubts(kind_of(name)), *task.doubts]
-        found += [doubt for convention in task.conventions.values() for doubt in convention.doubts]
-    return list({doubt.sign: doubt for doubt in found}.values())
+        doubts += [*general_doubts(kind_of(name)), *task.doubts]
+        doubts += [doubt for convention in task.conventions.values() for doubt in convention.doubts]
+    return list({doubt.sign: doubt for doubt in doubts}.values())

@@ -81,20 +81,20 @@ def publish(
             shown.stage("joining the parts")
             before = contents_of_runs(writer)
             parts = parts_of(writer.folder, writer.path)
-            flaws = [flaw for one in parts if (flaw := one.flaw(planned.text))]
+            flaws = [flaw for part in parts if (flaw := part.flaw(planned.text))]
             if flaws:
                 raise StoreError(f"{writer.path}: not published: {name_some(flaws, '; ')}")
             with sorting_place(writer) as folder:
-                started = [start_job(one, before.get(one.name), writer.journal) for one in planned.plans]
+                started = [start_job(item, before.get(item.name), writer.journal) for item in planned.plans]
                 jobs = [_join(job, parts, folder) for job in started]
                 _demand_whole(jobs, parts, writer.path, incomplete)
                 demand_leave([job.plan for job in jobs], before, writer.path, prune, shown)
                 raise_failures(jobs)
                 shown.stage("writing the store")
                 reports, published = publish_jobs(jobs, before, writer, planned)
-            for one in parts:
-                if not any((job.stale.cells & one.part.share(job.plan.shape)).any() for job in jobs):
-                    one.remove()
+            for part in parts:
+                if not any((job.stale.cells & part.part.share(job.plan.shape)).any() for job in jobs):
+                    part.remove()
     return RunReport(writer.path, reports, time.perf_counter() - began, counted(len(parts), "part"), published)
 
 
@@ -147,8 +147,8 @@ def _demand_whole(jobs: Sequence[Job], parts: Sequence[PartFolder], path: Path, 
         return
     if not parts:
         raise RunError(f"{path}: not published: no part of it has been computed; `mirflow run --part 1/N` computes one")
-    ((of, _),) = Counter(one.part.of for one in parts).most_common(1)
-    begun = {one.part.number: one for one in parts if one.part.of == of}
+    ((of, _),) = Counter(part.part.of for part in parts).most_common(1)
+    begun = {part.part.number: part for part in parts if part.part.of == of}
     missing, sizes = Counter[int](), Counter[int]()
     for job in jobs:
         numbers = numbers_of_parts(job.plan.shape, of)

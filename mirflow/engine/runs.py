@@ -144,27 +144,27 @@ def start_job(
         job.results = job.sorted_in(folder)
     if force:
         return job
-    kept = np.zeros(plan.shape, dtype=np.bool_)
-    for cells, place in same_bytes(plan, before, stale):
-        job.add(cells, place)
-        kept.ravel()[place] = True
-    if kept.any():
-        count = int(kept.sum())
+    unchanged = np.zeros(plan.shape, dtype=np.bool_)
+    for cells, cell in same_bytes(plan, before, stale):
+        job.add(cells, cell)
+        unchanged.ravel()[cell] = True
+    if unchanged.any():
+        count = int(unchanged.sum())
         counts = {**stale.counts, "changed": stale.counts["changed"] - count, "reused": stale.counts["reused"] + count}
-        stale = job.stale = Stale(stale.cells & ~kept, counts)
+        stale = job.stale = Stale(stale.cells & ~unchanged, counts)
         job.counts = {**counts, "resumed": 0}
     # A journaled result counts only if the stored one is stale and the scored files have not changed.
     status = np.full(plan.shape, Status.not_computed, dtype=np.int8)
-    for cells, place in written_cells(plan, journal):
-        status.ravel()[place] = cells.status
+    for cells, cell in written_cells(plan, journal):
+        status.ravel()[cell] = cells.status
     if journal.torn:
         warn_caller(f"{plan.name}: {journal.torn} damaged blocks of an interrupted run are computed again")
     resumed = stale.cells & (status != Status.not_computed)
     resumed &= ~worth_retrying(plan, np.where(resumed, status, Status.ok), 0)
     if resumed.any():
-        for cells, place in written_cells(plan, journal):
-            own = np.flatnonzero(resumed.ravel()[place])
-            job.add(cells.take(own), place[own])
+        for cells, cell in written_cells(plan, journal):
+            indices = np.flatnonzero(resumed.ravel()[cell])
+            job.add(cells.take(indices), cell[indices])
         job.stale = Stale(stale.cells & ~resumed, stale.counts)
         job.counts = {**stale.counts, "resumed": int(resumed.sum())}
     return job
@@ -181,7 +181,7 @@ def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) 
         estimate = plan.estimates[row][column]
         try:
             if column not in references:
-                references[column] = join_digests([one.source.digest_now() for one in plan.references[column]])
+                references[column] = join_digests([item.source.digest_now() for item in plan.references[column]])
             return "" if estimate is None else f"{references[column]}:{estimate.digest_now()}"
         except MirflowError:  # which is told where the cell is computed
             return ""
@@ -191,27 +191,27 @@ def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) 
         if system not in before.systems:
             continue
         cells = of_measures(plan, loaded(before.part([system])).cells)
-        place = plan.places.of(cells)
-        candidates = (place >= 0) & stale.cells.ravel()[place] & (cells.status == Status.ok)
-        candidates &= have_same_names(cells.stamp, plan.stamps.ravel()[place])
+        cell = plan.places.of(cells)
+        candidates = (cell >= 0) & stale.cells.ravel()[cell] & (cells.status == Status.ok)
+        candidates &= have_same_names(cells.stamp, plan.stamps.ravel()[cell])
         same = [
             index
             for index in np.flatnonzero(candidates).tolist()
-            if len(cells.digest[index]) > 1 and cells.digest[index] == digests(row, int(place[index]) % plan.shape[1])
+            if len(cells.digest[index]) > 1 and cells.digest[index] == digests(row, int(cell[index]) % plan.shape[1])
         ]
         if same:
             chosen = np.array(same, dtype=np.int64)
-            yield replace(cells.take(chosen), stamp=plan.stamps.ravel()[place[chosen]]), place[chosen]
+            yield replace(cells.take(chosen), stamp=plan.stamps.ravel()[cell[chosen]]), cell[chosen]
 
 
 def written_cells(plan: EvaluationPlan, journal: Journal) -> Iterator[tuple[Cells, Int]]:
     """The results of a journal that belong to the plan's files and measures, with their flat places, block by block."""
     for block in journal.read(plan.name, plan.signature):
         cells = of_measures(plan, block)
-        place = plan.places.of(cells)
-        valid = np.flatnonzero(place >= 0)
-        valid = valid[cells.stamp[valid] == plan.stamps.ravel()[place[valid]]]
-        yield cells.take(valid), place[valid]
+        cell = plan.places.of(cells)
+        valid = np.flatnonzero(cell >= 0)
+        valid = valid[cells.stamp[valid] == plan.stamps.ravel()[cell[valid]]]
+        yield cells.take(valid), cell[valid]
 
 
 def of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
@@ -246,9 +246,9 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     parts = [of_measures(plan, cells) for cells in (*before, *job.done)]
     # The computed cells, and the names of results with extra dims.
     cells = concatenate_cells([no_cells(columns), *parts])
-    own = {**_settings(plan), SIGNATURES: dict(plan.signatures)}
+    settings = {**_settings(plan), SIGNATURES: dict(plan.signatures)}
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
-    content = GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, {**own, **attrs}, job.stored())
+    content = GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, {**settings, **attrs}, job.stored())
     extras = content.cells.extras
     if FAILED_METRICS in extras and not len(extra_entries(content, FAILED_METRICS).index):
         without = {name: sparse for name, sparse in extras.items() if name != FAILED_METRICS}
@@ -301,9 +301,10 @@ def same_cells(some: Cells, others: Cells) -> bool:
 
 def entries_of(sparse: Sparse) -> set[tuple[object, ...]]:
     """The entries of a result with extra dims, except those equal to the fill value."""
-    given = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
-    names = [np.array(labels, dtype=object)[sparse.index[given, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
-    return set(zip(sparse.index[given, 0].tolist(), *names, sparse.value[given].tolist(), strict=True))
+    filled = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
+    rows, *columns = sparse.index[filled].T
+    names = [np.array(labels, dtype=object)[column] for labels, column in zip(sparse.coords, columns, strict=True)]
+    return set(zip(rows.tolist(), *names, sparse.value[filled].tolist(), strict=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -373,8 +374,8 @@ class RunReport:
     def _lines(self) -> tuple[str, str]:
         state = "written" if self.published else "unchanged"
         if self.part:
-            told = f"{self.store}: part {self.part} computed ({self.seconds:.1f} s, {self.scheduler})"
-            return told, "mirflow.publish(...) joins the parts"
+            computed = f"{self.store}: part {self.part} computed ({self.seconds:.1f} s, {self.scheduler})"
+            return computed, "mirflow.publish(...) joins the parts"
         if any(report.failed for report in self.evaluations):
             more = f"mirflow.problems({str(self.store)!r}) lists the cells without a score"
         else:
@@ -415,7 +416,7 @@ def plan(
     planned = plan_pipeline(pipeline, root=root, code=code, open_pack=open_pack)
     if on_error is None:
         return planned
-    return replace(planned, plans=tuple(replace(one, on_error=on_error) for one in planned.plans))
+    return replace(planned, plans=tuple(replace(evaluation, on_error=on_error) for evaluation in planned.plans))
 
 
 def run(
@@ -485,19 +486,22 @@ def run(
     with progress_of(progress) as shown:
         shown.stage("looking for files")
         planned = plan(pipeline, root=root, code=code, on_error=on_error)
-        asked = planned.pipeline
-        place = place_of_store(planned, store)
+        model = planned.pipeline
+        path = place_of_store(planned, store)
         if chosen_part is not None:
-            beside = StoreWriter(place)
-            how = scheduler or asked.execution.scheduler, workers, shown, guarded
+            beside = StoreWriter(path)
+            how = scheduler or model.execution.scheduler, workers, shown, guarded
             reports, chosen = _compute_part(chosen_part, planned, beside, *how)
             return RunReport(beside.path, reports, time.perf_counter() - began, str(chosen), False, str(chosen_part))
-        with open_writer(place) as writer, sorting_place(writer) as sorting:
+        with open_writer(path) as writer, sorting_place(writer) as sorting:
             shown.stage("comparing with the store")
             before = contents_of_runs(writer)
             # Writers that others share only take results in memory.
             folder = None if writer.shared else sorting
-            jobs = [start_job(one, before.get(one.name), writer.journal, force, folder=folder) for one in planned.plans]
+            jobs = [
+                start_job(evaluation, before.get(evaluation.name), writer.journal, force, folder=folder)
+                for evaluation in planned.plans
+            ]
             keep = writer.shared and prune is not True
             # In a store that others share, all but the tracks of the pipeline's own systems stays.
             plans = {job.plan.name: job.plan for job in jobs}
@@ -510,7 +514,7 @@ def run(
             if force:
                 writer.journal.clear()
             raise_failures(jobs)
-            chosen = _compute(jobs, writer.journal, scheduler or asked.execution.scheduler, workers, shown, guarded)
+            chosen = _compute(jobs, writer.journal, scheduler or model.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
             reports, published = publish_jobs([job.written() for job in jobs], before, writer, planned, keep=keep)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
@@ -536,11 +540,11 @@ def _compute_part(
     with PartFolder(store.folder, store.path, part).computing(planned.text) as journal:
         shown.stage("comparing with the store")
         before = contents_of_runs(store)
-        jobs = [start_job(one, before.get(one.name), journal, share=part.share(one.shape)) for one in planned.plans]
+        jobs = [start_job(item, before.get(item.name), journal, share=part.share(item.shape)) for item in planned.plans]
         chosen = _compute(jobs, journal, scheduler, workers, shown, guarded)
     reports = [_report(job, _content(replace(job, before=None), {})) for job in jobs]
-    for one in reports:
-        one.status.pop(Status.not_computed, None)
+    for report in reports:
+        report.status.pop(Status.not_computed, None)
     return tuple(reports), chosen
 
 
@@ -556,7 +560,7 @@ def run_plans(
     plans: Iterable[EvaluationPlan], journal: Journal, *, scheduler: Any = "auto", progress: Progress | None = None
 ) -> tuple[EvaluationReport, ...]:
     """Score evaluations without a store; results of an interrupted run are taken from the journal."""
-    jobs = [start_job(one, None, journal) for one in plans]
+    jobs = [start_job(plan, None, journal) for plan in plans]
     with progress_of(progress) as shown:
         _compute(jobs, journal, scheduler, None, shown)
     return tuple(_report(job, _content(job, {})) for job in jobs)
@@ -594,9 +598,9 @@ def _compute(
     owners: dict[Key, Job] = {}
     token = uuid.uuid4().hex
     for job in jobs:
-        own = block_graph(Works(job.plan, job.stale), token)
-        graph |= own
-        owners |= dict.fromkeys(own, job)
+        blocks = block_graph(Works(job.plan, job.stale), token)
+        graph |= blocks
+        owners |= dict.fromkeys(blocks, job)
     chosen = choose_scheduler(scheduler, graph, guarded, workers)
     progress.start(sum(len(task.columns) for (task,) in graph.values()))
 
@@ -663,8 +667,9 @@ def publish_jobs(
         ]
     if not writer.shared:
         sign_run(writer.folder, planned.text, planned.root)
-    own = [content.part(job.plan.systems) for job, content in zip(jobs, contents, strict=False)] if keep else contents
-    return tuple(map(_report, jobs, own)), published
+    if keep:  # without the systems of other pipelines
+        contents = [content.part(job.plan.systems) for job, content in zip(jobs, contents, strict=False)]
+    return tuple(map(_report, jobs, contents)), published
 
 
 def _report(job: Job, content: GroupContent) -> EvaluationReport:
@@ -678,23 +683,24 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         repairs += int(whole["repairs"].sum())
         spoken = part.part([system for system in part.systems if system not in part.silent])
         dense = dense_cells(spoken, ["status", "message"])
-        status, told = dense["status"], dense["message"] != ""
+        status, has_message = dense["status"], dense["message"] != ""
         messages |= dict.fromkeys(map(text_of, dense["message"][np.isin(status, list(FAILED))].tolist()))
         # Cells with empty sides have messages, too, but also scores.
-        for system, track in np.argwhere(told & np.isin(status, list(SCORED))).tolist():
+        for system, track in np.argwhere(has_message & np.isin(status, list(SCORED))).tolist():
             remarks, ok = read_message(str(dense["message"][system, track])), status[system, track] == Status.ok
-            partly += ok and any(one.kind == "reason" for one in remarks)
-            warned += ok and any(one.kind == "warning" for one in remarks)
-            for one in remarks:
-                if one.kind == "note":
-                    owner = "" if one.side == "reference" else spoken.systems[system]
+            partly += ok and any(remark.kind == "reason" for remark in remarks)
+            warned += ok and any(remark.kind == "warning" for remark in remarks)
+            for remark in remarks:
+                if remark.kind == "note":
+                    owner = "" if remark.side == "reference" else spoken.systems[system]
                     noted.add((owner, part.tracks[track]))
     broken: dict[str, tuple[int, str]] = {}
     if FAILED_METRICS in content.cells.extras:  # metrics that failed on cells with other scores
         rows = np.unique(extra_entries(content, FAILED_METRICS).index[:, 0] // max(1, len(content.tracks)))
         cells = loaded(content.part(tuple(content.systems[row] for row in rows.tolist()))).cells
         # A function of several values counts once per cell.
-        names = {str(one): one.metric.name.removesuffix(f".{one.metric.value}") for one in job.plan.measures}
+        measures = {str(measure): measure.metric for measure in job.plan.measures}
+        names = {identity: metric.name.removesuffix(f".{metric.value}") for identity, metric in measures.items()}
         failed = {cell: {names[identity] for identity in of_cell} for cell, of_cell in cells.failed_metrics.items()}
         for name in sorted(set().union(*failed.values())):
             failing = [cell for cell, metrics in failed.items() if name in metrics]
@@ -718,8 +724,8 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
 
 def count_values(status: Array) -> dict[int, int]:
     """How often each value occurs."""
-    found, numbers = np.unique(status, return_counts=True)
-    return dict(zip(found.tolist(), numbers.tolist(), strict=True))
+    values, numbers = np.unique(status, return_counts=True)
+    return dict(zip(values.tolist(), numbers.tolist(), strict=True))
 
 
 def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:
@@ -751,7 +757,7 @@ def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block
     if block is not None and block < 1:
         raise PipelineError([Problem("block", f"{block} is not a number of tracks, which is at least 1")], pipeline)
     planned = plan(pipeline, root=root)
-    return xr.DataTree.from_dict({one.name: open_plan(one, block) for one in planned.plans})
+    return xr.DataTree.from_dict({evaluation.name: open_plan(evaluation, block) for evaluation in planned.plans})
 
 
 def open_plan(plan: EvaluationPlan, block: int | None = None) -> xr.Dataset:
@@ -767,12 +773,17 @@ def open_plan(plan: EvaluationPlan, block: int | None = None) -> xr.Dataset:
     sides = dict(plan.system_meta), dict(plan.track_meta)
     content = GroupContent(plan.name, plan.systems, plan.tracks, nothing, metric_coords(plan.measures), *sides)
     coords, tables = layout(content)
-    named: dict[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {one.name: (one.dims, one.attrs) for one in tables}
+    named: dict[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {
+        variable.name: (variable.dims, variable.attrs) for variable in tables
+    }
     variables = {}
     for name, (dims, array, attrs) in lazy_scores(plan, len(scalars), nothing.extras, block).items():
         stored = named.get(name, (dims, attrs))
         variables[name] = stored[0], array, dict(stored[1])
-    labels = {one.name: plain_variable(one.dims, usable_text(np.asarray(one.values)), one.attrs) for one in coords}
+    labels = {
+        variable.name: plain_variable(variable.dims, usable_text(np.asarray(variable.values)), variable.attrs)
+        for variable in coords
+    }
     return xr.Dataset(variables, labels, plain_attrs(_settings(plan)))
 
 
@@ -790,10 +801,16 @@ def preview(
     path = place_of_store(planned, store)
     befores = open_groups(path) if parse_address(path) is not None or demand_path(path).exists() else {}
     if part is not None:
-        shares = [(one, Part.parse(part).share(one.shape)) for one in planned.plans]
-        stale = [(one, stale_cells(one, befores.get(one.name), share=share)) for one, share in shares]
+        shares = [(evaluation, Part.parse(part).share(evaluation.shape)) for evaluation in planned.plans]
+        stale = [
+            (evaluation, stale_cells(evaluation, befores.get(evaluation.name), share=share))
+            for evaluation, share in shares
+        ]
         return "\n".join([*(describe_plan(*both) for both in stale), f"store: {path}, part {part}"])
-    described = [describe_plan(one, stale_cells(one, befores.get(one.name), force)) for one in planned.plans]
+    described = [
+        describe_plan(evaluation, stale_cells(evaluation, befores.get(evaluation.name), force))
+        for evaluation in planned.plans
+    ]
     removed = find_removal(befores.values(), planned.plans)
     leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []
     return "\n".join([*described, *leave, f"store: {path}"])

@@ -65,7 +65,7 @@ def block_graph(works: Works, token: str) -> dict[Key, tuple[BlockTask]]:
     must never share a task, as their files may differ although their names do not: the `token` tells them apart."""
     name = f"{works.plan.name}-block"
     # A task is called without arguments: dask would search them, with all their sources, for keys.
-    return {f"{name}-{place}-{token}": (BlockTask(works, place),) for place in range(len(works))}
+    return {f"{name}-{number}-{token}": (BlockTask(works, number),) for number in range(len(works))}
 
 
 def graph_of_one(work: BlockWork) -> dict[Key, tuple[Any]]:
@@ -186,11 +186,11 @@ def _execute_locally(
     from dask.base import named_schedulers
     from dask.callbacks import Callback
 
-    place = {key: number for number, key in enumerate(graph)}
+    position = {key: number for number, key in enumerate(graph)}
 
     def arrange(_: object, state: Any) -> None:
         # As in the plan; dask takes tasks that do not depend on each other by their names, from the last.
-        state["ready"].sort(key=lambda key: place.get(key, 0), reverse=True)
+        state["ready"].sort(key=lambda key: position.get(key, 0), reverse=True)
 
     def start(key: Key, *_: object) -> None:
         if started is not None and key in graph:
@@ -466,9 +466,9 @@ class _Cluster:
                     break
             except OSError as lost:
                 raise _cluster_failure(lost) from None
-        kept = "" if error is SchedulerError else "; computed scores are kept"
+        hint = "" if error is SchedulerError else "; computed scores are kept"
         how = f"dask worker {self.address}" if self.client.cluster is None else "client.cluster.scale(2)"
-        raise error(f"{missing} {WORKER_SECONDS} seconds{kept}: start some ({how}), and run again")
+        raise error(f"{missing} {WORKER_SECONDS} seconds{hint}: start some ({how}), and run again")
 
     def _ask_workers(
         self, plugins: Sequence[str], folders: Sequence[str], error: type[RunError]
@@ -479,9 +479,9 @@ class _Cluster:
         left = self.client.nthreads()  # a worker that has ended meanwhile has not to be reached
         for address, answer in answers.items():
             if isinstance(answer, OSError) and address in left:
-                kept = "" if error is SchedulerError else "; computed scores are kept"
+                hint = "" if error is SchedulerError else "; computed scores are kept"
                 raise error(
-                    f"the dask scheduler at {self.address} cannot reach the worker {address}{kept}: start the worker "
+                    f"the dask scheduler at {self.address} cannot reach the worker {address}{hint}: start the worker "
                     "with an address of its machine that the scheduler can reach (dask worker --host ADDRESS), and run "
                     "again"
                 )
@@ -490,17 +490,17 @@ class _Cluster:
     def _demand_same_version(self) -> None:
         """Refuse a cluster on which mirflow is not installed, or in another version: dask would lose its workers."""
         known = self.client.get_versions(packages=["mirflow"])
-        own = known["client"]["packages"]["mirflow"]
+        here = known["client"]["packages"]["mirflow"]
         others = {"the scheduler": known["scheduler"]} | {
             f"the worker {address}": info for address, info in known["workers"].items()
         }
         for name, info in others.items():
-            other = info["packages"]["mirflow"] if isinstance(info, dict) else own
-            if other != own and own is not None:
+            other = info["packages"]["mirflow"] if isinstance(info, dict) else here
+            if other != here and here is not None:
                 has = f"mirflow {other}" if other else "no mirflow"
                 raise SchedulerError(
-                    f"{name} has {has}, and this process mirflow {own}: install the same version for the scheduler and "
-                    "all workers, start them anew and run again"
+                    f"{name} has {has}, and this process mirflow {here}: install the same version for the scheduler "
+                    "and all workers, start them anew and run again"
                 )
 
 

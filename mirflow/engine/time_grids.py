@@ -140,7 +140,7 @@ def align(
         plain.append(intervals_of_text(annotation) if annotation.kind == "text" else annotation)
     if not plain:
         raise AnnotationError("nothing to align")
-    kinds = sorted({one.kind for one in plain})
+    kinds = sorted({item.kind for item in plain})
     if len(kinds) > 1:
         raise AnnotationError(f"annotations of one kind share a grid, not {', '.join(kinds)}")
     kind = plain[0].schema
@@ -151,20 +151,20 @@ def align(
     cleaned = _clean(kind, to_ragged(plain))
     for row, flaw in cleaned.flaws.items():
         raise error_of(flaw, plain[row], labels[row])
-    found = grids.make_grid(kind, cleaned.rows, grid, form.decimals)
+    time_grid = grids.make_grid(kind, cleaned.rows, grid, form.decimals)
     rows, options = cleaned.rows, replace(options, size=form.size(cleaned.rows))
-    _demand_room(len(rows) * _values_a_row(form, found, options.size))
-    variables = form.to_grid(rows, found, options)
+    _demand_room(len(rows) * _values_a_row(form, time_grid, options.size))
+    variables = form.to_grid(rows, time_grid, options)
     if "code" in variables:
         dims, codes, _ = variables["code"]
         variables["label"] = (dims, texts_at([*rows.labels, grids.NOTHING], codes), {"long_name": "label in force"})
         if "count" not in variables:
             variables["covered"] = (dims, codes >= 0, {"long_name": "whether a label is in force"})
-    variables["valid"] = (("time",), grids.valid_frames(kind, grids.extents(kind, rows), found), _VALID)
-    coords = {"annotation": list(labels), **_coords(kind, variables, found, rows.labels)}
+    variables["valid"] = (("time",), grids.valid_frames(kind, grids.extents(kind, rows), time_grid), _VALID)
+    coords = {"annotation": list(labels), **_coords(kind, variables, time_grid, rows.labels)}
     laid = {name: (("annotation", *dims), array, attrs) for name, (dims, array, attrs) in variables.items()}
-    aligned = xr.Dataset(laid, coords, _attrs(kind, found, options))
-    tasks = {one.attrs.get("task") for one in plain}
+    aligned = xr.Dataset(laid, coords, _attrs(kind, time_grid, options))
+    tasks = {item.attrs.get("task") for item in plain}
     if len(tasks) == 1 and None not in tasks:
         aligned.attrs["task"] = tasks.pop()
     return aligned.isel(annotation=0, drop=True) if single else aligned
@@ -173,7 +173,7 @@ def align(
 def _form_of(kind: Kind, options: GridOptions) -> GridForm:
     """The form of a kind; options of other kinds are refused."""
     if kind.gridded_as not in FORMS:
-        having = ", ".join(one.name for one in KINDS.values() if one.gridded_as)
+        having = ", ".join(other.name for other in KINDS.values() if other.gridded_as)
         raise AnnotationError(f"annotations on time grids are of kind {having}, not {kind.name}")
     if options.width and kind.gridded_as != "events":
         raise AnnotationError(f"width is that of events, and {kind.name} have none")
@@ -202,7 +202,7 @@ _VALID = {"long_name": "whether the stretch begins before the end of the annotat
 
 
 def _coords(kind: Kind, variables: Variables, grid: TimeGrid, labels: Sequence[str]) -> dict[str, Any]:
-    dims = {dim for given, _, _ in variables.values() for dim in given}
+    dims = {dim for of_variable, _, _ in variables.values() for dim in of_variable}
     coords: dict[str, Any] = {"time": ("time", grid.times, {"long_name": "start of the stretch", "units": "s"})}
     if "end" in kind.times:
         coords["end"] = ("time", grid.ends, {"long_name": "end of the stretch", "units": "s"})
@@ -314,11 +314,11 @@ def _arrange(
     block = read_block(chunk.tracks, chunk.sources) if isinstance(chunk, LazyCollection) else chunk
     rows = with_columns(kind, _usable(block), like.columns)
     if "label" in rows.columns:
-        place = {label: code for code, label in enumerate(like.labels)}
-        codes = np.array([*(place[label] for label in rows.labels), -1], dtype=np.int64)
+        code_of = {label: code for code, label in enumerate(like.labels)}
+        codes = np.array([*(code_of[label] for label in rows.labels), -1], dtype=np.int64)
         rows = replace(rows, columns={**rows.columns, "label": codes[rows.columns["label"]]}, labels=like.labels)
-    found = {name: array for name, (_, array, _) in FORMS[kind.gridded_as].to_grid(rows, grid, options).items()}
-    return found | {"valid": grids.valid_frames(kind, grids.extents(kind, rows), grid)}
+    arrays = {name: array for name, (_, array, _) in FORMS[kind.gridded_as].to_grid(rows, grid, options).items()}
+    return arrays | {"valid": grids.valid_frames(kind, grids.extents(kind, rows), grid)}
 
 
 def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Collection:
@@ -398,4 +398,4 @@ def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Colle
     single = [to_dataset(from_ragged(kind.name, rows, row, attrs)) for row in range(len(rows))]
     if many is None:
         return single[0]
-    return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}
+    return {str(name): dataset_of for name, dataset_of in zip(dataset["annotation"].values, single, strict=True)}

@@ -53,17 +53,17 @@ class CopiedSource(MemorySource):
     error: Exception | None = None
 
     @classmethod
-    def of(cls, given: Any, rules: EvaluationRules, name: str) -> CopiedSource:
+    def of(cls, value: Any, rules: EvaluationRules, name: str) -> CopiedSource:
         """Read an annotation in any form, or its source, at once: the object may change later."""
-        if type(given) in _ARRAYS:  # the usual case: arrays are copied when they are read
+        if type(value) in _ARRAYS:  # the usual case: arrays are copied when they are read
             try:
-                return cls(name, to_annotation(given, rules.task, **rules.convention.reading))
+                return cls(name, to_annotation(value, rules.task, **rules.convention.reading))
             except AnnotationError:
                 pass  # the source reports it with its name
-        if is_aligned(given):
-            grid_of(rules.grid, given)
-            given = to_plain(given, rules.task)
-        source = given if isinstance(given, Source) else ObjectSource(given, rules.task, name)
+        if is_aligned(value):
+            grid_of(rules.grid, value)
+            value = to_plain(value, rules.task)
+        source = value if isinstance(value, Source) else ObjectSource(value, rules.task, name)
         try:
             annotation, digest = rules.with_options(source).read()
         except (AnnotationError, OSError) as error:
@@ -251,12 +251,12 @@ class Accumulator:
             If a pair cannot be scored, under ``on_error="raise"``.
         """
         named = tracks is not None
-        given: Any = tracks
-        given = given.tolist() if hasattr(given, "tolist") else given
+        named_as: Any = tracks
+        named_as = named_as.tolist() if hasattr(named_as, "tolist") else named_as
         left: Any = references
         right: Any = estimates
-        if named and not isinstance(given, str) and hasattr(given, "__len__"):
-            names = name_keys(list(given), TRACK)
+        if named and not isinstance(named_as, str) and hasattr(named_as, "__len__"):
+            names = name_keys(list(named_as), TRACK)
             for side, many in (("reference", left), (ESTIMATE, right)):
                 if isinstance(many, str | Mapping) or not hasattr(many, "__len__"):
                     raise AnnotationError(f"the {side}s must be a sequence with one annotation for each track")
@@ -272,13 +272,13 @@ class Accumulator:
             self._add({str(number): pair for number, pair in pairs}, named)
             return
         elif named or type(left) in _ARRAYS or not holds_tracks(left, self._kind):
-            name = name_keys([given], TRACK)[0] if named else str(len(self._tracks))
+            name = name_keys([named_as], TRACK)[0] if named else str(len(self._tracks))
             self._add({name: (left, right)}, named)
             return
         else:
             grid_of(self._rules.grid, left, right)
-        own, other = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
-        self._add({name: (own.get(name), other.get(name)) for name in dict.fromkeys([*own, *other])}, named=True)
+        left, right = sources_of(left, self._rules.task, "reference"), sources_of(right, self._rules.task, ESTIMATE)
+        self._add({name: (left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])}, named=True)
 
     def _are_many(self, references: Any, estimates: Any) -> bool:
         """True for lists whose items are annotations by their types."""
@@ -299,8 +299,8 @@ class Accumulator:
         tests: dict[str, Callable[[Any], bool]] = {"text": lambda item: type(item) is str} if named else {}
         tests["annotations"] = is_annotation
         for what, test in tests.items():
-            given = [[one for one in side if one is not None] for side in sides.values() if type(side) is list]
-            if not any(side and all(map(test, side)) for side in given):
+            items = [[one for one in side if one is not None] for side in sides.values() if type(side) is list]
+            if not any(side and all(map(test, side)) for side in items):
                 continue
             for name, side in sides.items():
                 if type(side) is not list or not all(one is None or test(one) for one in side):
@@ -315,8 +315,8 @@ class Accumulator:
         """Add pairs of annotations or sources, of which either side may be None."""
         if self._named not in (None, named):
             raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
-        if (given := next((name for name in pairs if name in self._tracks), None)) is not None:
-            raise AnnotationError(f"track {given!r} was given before; reset forgets all of them")
+        if (known := next((name for name in pairs if name in self._tracks), None)) is not None:
+            raise AnnotationError(f"track {known!r} was given before; reset forgets all of them")
         rules, works = self._rules, []
         for name, (reference, estimate) in pairs.items():
             if self._looked_up and type(reference) is type(estimate) is str:
@@ -450,9 +450,9 @@ class Accumulator:
         if aggregate is None and missing in (None, "skip") and len(cells):
             values, names = _standard(cells.take(order), self._rules.measures), list(cells.measures)
         else:
-            part = self._dataset([cells.track[place] for place in order.tolist()])
-            found = aggregate_over_tracks(part, aggregate=aggregate, missing=missing)
-            values, names = found["value"].values[0], found["metric"].values.tolist()
+            part = self._dataset([cells.track[index] for index in order.tolist()])
+            result = aggregate_over_tracks(part, aggregate=aggregate, missing=missing)
+            values, names = result["value"].values[0], result["metric"].values.tolist()
         if missing != "zero":
             nothing = set(unmeasured(cells))
             values = np.array([np.nan if name in nothing else one for name, one in zip(names, values, strict=True)])
@@ -471,22 +471,22 @@ class Accumulator:
         from ..analysis.inference.confidence_intervals import intervals
         from ..analysis.query_options import Query
 
-        part = self._dataset([cells.track[place] for place in order.tolist()])
-        found = intervals(part, Query(aggregate=aggregate, missing=missing), level=DEFAULT_LEVEL if ci is True else ci)
-        metrics, ends = found["metric"].values.tolist(), {}
+        part = self._dataset([cells.track[index] for index in order.tolist()])
+        result = intervals(part, Query(aggregate=aggregate, missing=missing), level=DEFAULT_LEVEL if ci is True else ci)
+        metrics, ends = result["metric"].values.tolist(), {}
         for name, value in values.items():
-            place = metrics.index(name.removeprefix(f"{self._rules.task}/"))
+            index = metrics.index(name.removeprefix(f"{self._rules.task}/"))
             for end in ("low", "high"):
-                ends[f"{name}_{end}"] = float(found[end].values[0, place]) if value == value else np.nan
+                ends[f"{name}_{end}"] = float(result[end].values[0, index]) if value == value else np.nan
         return ends
 
     def state(self) -> State:
         """All scores as dicts, lists, text and numbers, which pickle, JSON and msgpack preserve exactly."""
         cells = self._cells()
         columns: State = {
-            one.name: _listed(getattr(cells, one.name))
-            for one in fields(Cells)
-            if one.name not in ("measures", "system", "extras")
+            column.name: _listed(getattr(cells, column.name))
+            for column in fields(Cells)
+            if column.name not in ("measures", "system", "extras")
         }
         extras = {
             name: {field.name: _listed(getattr(sparse, field.name)) for field in fields(Sparse)}
@@ -499,8 +499,8 @@ class Accumulator:
         rules = self._rules
         settings = kept_settings(rules.task, rules.convention.name, rules.grid, "", rules.measures, rules.classes)
         versions = {str(measure): measure.metric.version for measure in rules.measures}
-        found: State = json.loads(json.dumps({"task": rules.task, "metrics": versions, **settings}))
-        return found
+        plain: State = json.loads(json.dumps({"task": rules.task, "metrics": versions, **settings}))
+        return plain
 
     def load_state(self, state: State) -> None:
         """Restore the accumulator from a state.
@@ -524,22 +524,22 @@ class Accumulator:
         if type(layout) is not int or layout != LAYOUT:  # an array could not be compared
             raise AnnotationError("this is not a state of an accumulator, or it is from another version of mirflow")
         try:
-            given = msgspec.convert(state, _State)
-            other = msgspec.to_builtins(given.rules)  # arrays could not be compared
+            decoded = msgspec.convert(state, _State)
+            other = msgspec.to_builtins(decoded.rules)  # arrays could not be compared
         except (msgspec.ValidationError, ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
             raise AnnotationError(f"the state is damaged: {error}") from None
-        own = self._settings()
-        for name in {**own, **other}:
-            if own.get(name) != other.get(name):
+        settings = self._settings()
+        for name in {**settings, **other}:
+            if settings.get(name) != other.get(name):
                 raise AnnotationError(
-                    f"different {name}: {other.get(name)!r} in the state, {own.get(name)!r} here; "
+                    f"different {name}: {other.get(name)!r} in the state, {settings.get(name)!r} here; "
                     "only scores by the same rules can be merged"
                 )
         scalars = tuple(str(measure) for measure in self._rules.measures if not measure.metric.dims)
         dims = {measure.variable: measure.metric.dims for measure in self._rules.measures if measure.metric.dims}
         dims |= {FAILED_METRICS: (FAILED_METRIC,), NUMERATOR: ("metric",)}
         try:
-            return given.results(scalars, dims), given.named
+            return decoded.results(scalars, dims), decoded.named
         except (ValueError, OverflowError) as error:
             raise AnnotationError(f"the state is damaged: {error}") from None
 
@@ -569,11 +569,11 @@ class Accumulator:
             raise AnnotationError("some pairs are named and others are numbered: name the tracks of all, or of none")
         if named:
             twice = [place for place, name in enumerate(cells.track) if name in self._tracks]
-            own = self._cells() if twice else cells
-            places = {name: index for index, name in enumerate(own.track)}
+            cells_here = self._cells() if twice else cells
+            places = {name: index for index, name in enumerate(cells_here.track)}
             for place in twice:
                 name = cells.track[place]
-                if _results(own, places[name]) != _results(cells, place):
+                if _results(cells_here, places[name]) != _results(cells, place):
                     raise AnnotationError(f"track {name!r} has different results in both; give each track another name")
             cells = cells.take(np.setdiff1d(np.arange(len(cells)), twice)) if twice else cells
         else:
@@ -610,10 +610,10 @@ def _standard(cells: Cells, measures: Sequence[Measure]) -> Float:
         score, weight = with_surplus(score, weight, numerator, list(map(str, kinds)))
     counted_cells = count_scores(score, weight, cells.status[np.newaxis], "skip", "keep")
     codes = np.zeros(len(cells), dtype=np.int64)
-    found: Float = aggregate_cells(counted_cells, cells.status[np.newaxis], cells.duration, kinds, codes)["value"][
+    values: Float = aggregate_cells(counted_cells, cells.status[np.newaxis], cells.duration, kinds, codes)["value"][
         0, :, 0
     ]
-    return found
+    return values
 
 
 def _natural(name: str) -> tuple[bool, int, str]:
@@ -630,16 +630,16 @@ def _listed(values: Any) -> Any:
     return dict(values) if isinstance(values, Mapping) else values
 
 
-def _results(cells: Cells, place: int) -> tuple[Any, ...]:
-    one = cells.take(np.array([place], dtype=np.int64))
+def _results(cells: Cells, index: int) -> tuple[Any, ...]:
+    cell = cells.take(np.array([index], dtype=np.int64))
     extras = []
-    for name, sparse in sorted(one.extras.items()):
+    for name, sparse in sorted(cell.extras.items()):
         for entry, value in zip(sparse.index[:, 1:].tolist(), sparse.value.tolist(), strict=True):
             labels = [coords[at] for coords, at in zip(sparse.coords, entry, strict=True)]
             extras.append((name, labels, repr(value)))
     return (
-        one.message,
-        one.status.tolist(),
-        repr((one.score.tolist(), one.weight.tolist(), one.duration.tolist())),
+        cell.message,
+        cell.status.tolist(),
+        repr((cell.score.tolist(), cell.weight.tolist(), cell.duration.tolist())),
         extras,
     )

@@ -281,8 +281,8 @@ class _Tones:
 
 
 def _bits(masks: Int) -> Int:
-    found: Int = ((masks[:, np.newaxis] >> np.arange(12)) & 1).sum(axis=1)
-    return found
+    counts: Int = ((masks[:, np.newaxis] >> np.arange(12)) & 1).sum(axis=1)
+    return counts
 
 
 def _name(key: Key) -> str:
@@ -325,12 +325,12 @@ def _keys(annotation: Annotation, beside: Annotation | None) -> Iterator[Suspect
     middle = (start + end) / 2
     for begin, until, key in spans:
         inside = (middle >= begin) & (middle < until)
-        own = _Tones(tones.pitches[inside], tones.seconds[inside])
-        best = _best_key(own)
-        if named and best is not None and own.share(key) < min(_INSIDE, own.share(best) - _BETTER):
-            message = f"{own.share(key):.0%} of the chords' tones are in {_name(key)}, the annotated key, "
-            message += f"{own.share(best):.0%} in the scale of {_name(best)}"
-            yield Suspect(int(np.argmax(inside & (tones.pitches > 0))), message, own.share(best) - own.share(key))
+        inner = _Tones(tones.pitches[inside], tones.seconds[inside])
+        best = _best_key(inner)
+        if named and best is not None and inner.share(key) < min(_INSIDE, inner.share(best) - _BETTER):
+            message = f"{inner.share(key):.0%} of the chords' tones are in {_name(key)}, the annotated key, "
+            message += f"{inner.share(best):.0%} in the scale of {_name(best)}"
+            yield Suspect(int(np.argmax(inside & (tones.pitches > 0))), message, inner.share(best) - inner.share(key))
             continue
         outside, total = tones.outside(key), float(tones.seconds[inside].sum())
         for mask in np.unique(tones.pitches[inside & (outside >= _FOREIGN)]).tolist():
@@ -460,7 +460,10 @@ def _is_near(stem: str, other: str) -> bool:
     if stem == other or abs(len(stem) - len(other)) > 1:
         return False
     short, long = sorted((stem, other), key=len)
-    start = next((i for i, (one, two) in enumerate(zip(short, long, strict=False)) if one != two), len(short))
+    start = next(
+        (i for i, (letter, other_letter) in enumerate(zip(short, long, strict=False)) if letter != other_letter),
+        len(short),
+    )
     if len(short) < len(long):
         return short[start:] == long[start + 1 :]
     swapped = short[start : start + 2] == long[start : start + 2][::-1] and short[start + 2 :] == long[start + 2 :]

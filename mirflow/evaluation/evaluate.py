@@ -117,7 +117,7 @@ class EvaluationRules:
 
     def low_cells(self) -> LowCells:
         """What notes the low cells of what is scored by the rules; none where kinds of errors say what is wrong."""
-        measures = () if any(one.metric.name == LOST for one in self.measures) else self.measures
+        measures = () if any(measure.metric.name == LOST for measure in self.measures) else self.measures
         return LowCells(self.task, self.convention.name, measures, self.grid, self.classes)
 
     def with_options(self, source: Source) -> Source:
@@ -147,8 +147,8 @@ class EvaluationRules:
         self, works: Sequence[TrackWork], cautions: Iterable[Caution], block: int | None = None
     ) -> xr.Dataset:
         """The same dataset of lazy arrays, in chunks of tracks."""
-        own = {"convention": self.convention.name, "grid": self.grid, "measures": self.measures}
-        lazy = open_sides(works, self.task, block, classes=self.classes, **own)
+        rules = {"convention": self.convention.name, "grid": self.grid, "measures": self.measures}
+        lazy = open_sides(works, self.task, block, classes=self.classes, **rules)
         lazy.attrs = self.dataset([], works[0].systems, (), cautions).attrs
         return lazy
 
@@ -229,9 +229,9 @@ def evaluate(
         sources = (ObjectSource(one, task, side) for one, side in ((left, "reference"), (right, "estimate")))
         works = [work_of("", next(sources), {ESTIMATE: next(sources)})]
     else:
-        own = sources_of(left, task, "reference")
-        systems, tracks = _tracks_of(own, {ESTIMATE: sources_of(right, task, "estimate")}, task)
-        works = list(_pair_up(own, systems, tracks))
+        by_track = sources_of(left, task, "reference")
+        systems, tracks = _tracks_of(by_track, {ESTIMATE: sources_of(right, task, "estimate")}, task)
+        works = list(_pair_up(by_track, systems, tracks))
     if are_lazy(left, right) and works:
         lazy = rules.lazy_dataset(*_with_matched_names(rules, works, single=False))
         return lazy.drop_vars("digest").isel(system=0, drop=True)
@@ -275,17 +275,17 @@ def plain_pair(
     """Both sides; files are read with their options and those of the convention."""
     if task is not None:
         _refuse_parameters(options, get_task(task).convention(convention))
-    own, other = split_sides(options)
+    by_side = split_sides(options)  # refuses unknown ones
     defaults = {} if task is None else get_task(task).convention(convention).reading
-    read_now = [is_read(one, task) for one in (reference, estimate)]
+    read_now = [is_read(value, task) for value in (reference, estimate)]
     _demand_read([name for name in options if name not in _OF_LABELS], read_now)
     sides: list[Plain] = []
-    for side, one, now, chosen in zip(SIDES, (reference, estimate), read_now, (own, other), strict=True):
+    for side, value, now, chosen in zip(SIDES, (reference, estimate), read_now, by_side, strict=True):
         try:
             if now and task is not None:
-                sides.append(read(one, task=task, **{**defaults, **chosen}))
+                sides.append(read(value, task=task, **{**defaults, **chosen}))
             else:
-                plain = to_plain(one, task, defaults)
+                plain = to_plain(value, task, defaults)
                 if isinstance(plain, Annotation):
                     plain = in_vocabulary(plain, task, chosen)
                 else:
@@ -324,14 +324,14 @@ def _demand_read(names: Iterable[str], read: Sequence[bool]) -> None:
 def _refuse_parameters(options: Mapping[str, Any], convention: Convention) -> None:
     every = [(metric, parameter) for metric in convention.metrics for parameter in metric.parameters]
     for name, value in options.items():
-        own = next((one for one in every if name in (one[1].name, one[1].mir_eval)), None)
-        if name not in OPTIONS and own is not None:
-            metric, parameter = own
+        match = next((pair for pair in every if name in (pair[1].name, pair[1].mir_eval)), None)
+        if name not in OPTIONS and match is not None:
+            metric, parameter = match
             try:
-                asked = str(metric.measure(**{parameter.name: value}))
+                written = str(metric.measure(**{parameter.name: value}))
             except MirflowError:
-                asked = f"{metric.name}({parameter.name}=...)"
-            raise MetricError(f"{name} is a parameter of metrics: write metrics=[{asked!r}]")
+                written = f"{metric.name}({parameter.name}=...)"
+            raise MetricError(f"{name} is a parameter of metrics: write metrics=[{written!r}]")
 
 
 def _refuse_vocabulary(options: Mapping[str, Any]) -> None:
@@ -385,8 +385,8 @@ def _with_matched_names(
     cautions: list[Caution] = []
     renamed = list(works)
     for index, system in enumerate(works[0].systems):
-        own = {work.track: source for work in works if (source := work.estimates[index]) is not None}
-        matched, warning = references.match(own, system)
+        estimates_of = {work.track: source for work in works if (source := work.estimates[index]) is not None}
+        matched, warning = references.match(estimates_of, system)
         if single:
             pairs = [source.names[0] for source in matched.values() if isinstance(source, RenamedSource)]
             warning = "".join(
@@ -497,21 +497,21 @@ def score(
         pairs: Any = references
         total = len(pairs) if hasattr(pairs, "__len__") else None
         return _score_blocks(rules, map(read_by, stream(pairs, task)), size, on_error, progress_of(progress), total)
-    own = sources_of(references, task, "reference")
-    systems = systems_of(estimates, task, own)
-    matched, tracks = _tracks_of(own, systems, task)
+    by_track = sources_of(references, task, "reference")
+    systems = systems_of(estimates, task, by_track)
+    matched, tracks = _tracks_of(by_track, systems, task)
     if not tracks:
         raise AnnotationError("nothing to score: neither references nor estimates have a track")
-    works: Iterable[TrackWork] = _pair_up(own, matched, tracks)
+    works: Iterable[TrackWork] = _pair_up(by_track, matched, tracks)
     if options:  # which are refused before anything is scored
         works = list(map(read_by, works))
     cautions: list[Caution] = []
     if kind.name in NAMED:
         works, cautions = _with_matched_names(rules, list(works), single=False)
     # Systems without tracks of the references, or with tracks that are nearly called as theirs.
-    for system, side in systems.items() if own else ():
-        apart = bool(side) and own.keys().isdisjoint(side)
-        text = str(nearest_names(own, side)) if apart else describe_unpaired(own, side)
+    for system, side in systems.items() if by_track else ():
+        apart = bool(side) and by_track.keys().isdisjoint(side)
+        text = str(nearest_names(by_track, side)) if apart else describe_unpaired(by_track, side)
         if text:
             cautions.append(Caution(f"system {system!r}: {text}", system))
             warn_caller(cautions[-1].text)
@@ -524,15 +524,16 @@ def score(
 
 def _refuse_bare_times(works: Sequence[TrackWork]) -> list[TrackWork]:
     """The works with files of beats without positions that refuse to be read where others of a side have positions."""
-    sides = [[(index, one.source) for index, work in enumerate(works) for one in work.references[:1]]]
+    sides = [[(index, item.source) for index, work in enumerate(works) for item in work.references[:1]]]
     for system in range(len(works[0].systems)):
-        sides.append([(index, one) for index, work in enumerate(works) if (one := work.estimates[system]) is not None])
-    own, *systems = map(without_positions, sides)
+        estimates = [(index, work.estimates[system]) for index, work in enumerate(works)]
+        sides.append([(index, source) for index, source in estimates if source is not None])
+    of_references, *systems = map(without_positions, sides)
     return [
         replace(
             work,
-            references=tuple(replace(one, source=own.get(index, one.source)) for one in work.references),
-            estimates=tuple(bare.get(index, one) for bare, one in zip(systems, work.estimates, strict=True)),
+            references=tuple(replace(item, source=of_references.get(index, item.source)) for item in work.references),
+            estimates=tuple(bare.get(index, item) for bare, item in zip(systems, work.estimates, strict=True)),
         )
         for index, work in enumerate(works)
     ]
@@ -607,8 +608,8 @@ _SHOWN = 5
 def annotation_files(folder: Path) -> list[Path]:
     """The annotation files in a folder and its subfolders, sorted, including broken links."""
     files = files_below(folder)
-    found = [path for path in files if is_annotation_file(path.name)]
-    if not found:
+    annotations = [path for path in files if is_annotation_file(path.name)]
+    if not annotations:
         suffixes = {path.suffix.lower() for path in files}
         hint = "; for its audio files, use --task separation" if suffixes & set(AUDIO) else ""
         hint += "; if its .json files are JAMS, rename them to .jams" if ".json" in suffixes else ""
@@ -616,7 +617,7 @@ def annotation_files(folder: Path) -> list[Path]:
         raise AnnotationError(
             f"no annotation files ({', '.join(SUFFIXES)}, or text with another suffix) in the folder{hint}", path=folder
         )
-    return found
+    return annotations
 
 
 def evaluate_paths(
@@ -668,14 +669,14 @@ def evaluate_paths(
     mirflow.errors.UnreadableError: absent.lab: no such file or folder
     """
     left, right = Path(reference), Path(estimate)
-    own, other = split_sides(options)
+    left_options, right_options = split_sides(options)
     if task is None:  # the first JAMS file of a folder may name it
         files = [annotation_files(path) if path.is_dir() else () for path in (left, right)]
         jams = [next((file for file in each if format_named(file.name) == "jams"), None) for each in files]
         task = task_of(*(file or path for file, path in zip(jams, (left, right), strict=True)))
     rules = EvaluationRules.of(task, metrics, convention, grid, classes)
     defaults = rules.convention.reading
-    readings = Reading.of(task, defaults=defaults, **own), Reading.of(task, defaults=defaults, **other)
+    readings = Reading.of(task, defaults=defaults, **left_options), Reading.of(task, defaults=defaults, **right_options)
     for path, reading in zip((left, right), readings, strict=True):
         if not path.exists() and not has_parts(str(path), reading):
             raise absent(path)
@@ -700,14 +701,14 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
             yield work_of(track, own_rows.get(track), {system: other_rows.get(track)})
         return
     if not reference.is_dir():
-        own, other = (
+        first, second = (
             source_at(path, reading, who)
             for path, reading, who in zip((reference, estimate), readings, annotators, strict=True)
         )
-        if own == other:  # a file may be compared with itself; the two must not count as one annotator
+        if first == second:  # a file may be compared with itself; the two must not count as one annotator
             name = f"reference {reference}"
-            own = replace(own, path=name) if isinstance(own, FilesSource) else replace(own, name=name)
-        yield work_of(_name(reference), own, {system: other})
+            first = replace(first, path=name) if isinstance(first, FilesSource) else replace(first, name=name)
+        yield work_of(_name(reference), first, {system: second})
         return
     references, estimates = (
         sources_by_track(folder, reading, who)
@@ -724,9 +725,9 @@ def _tracks(reference: Path, estimate: Path, readings: Readings, annotators: Ann
             path=estimate,
         )
     if wanted and wanted.isdisjoint(estimates):
-        found = nearest_names(references, estimates)
+        nearest = nearest_names(references, estimates)
         raise AnnotationError(
-            f"{found}; give the files the same names, or write a pipeline with {{track}} in its paths", path=estimate
+            f"{nearest}; give the files the same names, or write a pipeline with {{track}} in its paths", path=estimate
         )
     if unpaired := describe_unpaired(references, estimates):
         warn_caller(unpaired)
@@ -766,11 +767,11 @@ def pack_sources(path: Path, kind: str) -> Mapping[str, PackSource]:
 def sources_by_track(folder: Path, reading: Reading, annotator: str | int | None) -> Mapping[str, Source]:
     """The files of a folder by relative path without suffix; for audio, the folders of files by path."""
     if is_pack(folder):
-        found = pack_sources(folder, reading.kind)
-        packed = {track: select_from(source, reading) for track, source in found.items()}
+        pack = pack_sources(folder, reading.kind)
+        packed = {track: select_from(source, reading) for track, source in pack.items()}
         return {**packed, **without_positions(packed.items())}
     if reading.kind == "audio":
-        return {one.relative_to(folder).as_posix(): source_at(one, reading) for one in audio_folders(folder)}
+        return {inner.relative_to(folder).as_posix(): source_at(inner, reading) for inner in audio_folders(folder)}
     sources: dict[str, FileSource] = {}
     for path in annotation_files(folder):
         track = normal_form(path.relative_to(folder).with_suffix("").as_posix())

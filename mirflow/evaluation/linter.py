@@ -98,9 +98,9 @@ class FileCheck:
     @property
     def worst(self) -> Severity | None:
         """The highest severity; None for a clean file."""
-        found = {problem.severity for problem in self.problems}
+        severities = {problem.severity for problem in self.problems}
         order: tuple[Severity, ...] = ("error", "warning", "note")
-        return next((severity for severity in order if severity in found), None)
+        return next((severity for severity in order if severity in severities), None)
 
 
 def check_paths(
@@ -129,7 +129,7 @@ def check_paths(
     both, or if `beside` is a file or folder with annotations of the same tracks, of the task `beside_task`. Options
     with the prefix ``beside_`` are for reading it. Yields a `FileCheck` per file, including clean ones, with its
     problems sorted by line; one per track of a pack."""
-    given = list(map(Path, paths))
+    listed = list(map(Path, paths))
     is_reference = None if reference is None else False
     if role is not None:
         is_reference = role == "reference"
@@ -140,24 +140,24 @@ def check_paths(
     companions: Companion = _no_companion
     if beside is not None:
         others = {name.removeprefix("beside_"): options.pop(name) for name in list(options) if name[:7] == "beside_"}
-        companions = _companions(Path(beside), given, beside_task, others)
-    odd = {} if reference is None else _against(reference, given, task, convention, options)
-    own = {"annotator": annotator, **split_sides(options)[1]}
-    settings = _Settings(task, convention, schema, own, companions, is_reference)
-    checks = list(_check_each(given, settings))
-    for one in _with_odd_labels(checks, settings.labels):
-        found = one.problems
-        if not settings.has_reference(one.path):  # estimates are compared with another file
-            found = tuple(
+        companions = _companions(Path(beside), listed, beside_task, others)
+    odd = {} if reference is None else _against(reference, listed, task, convention, options)
+    words = {"annotator": annotator, **split_sides(options)[1]}
+    settings = _Settings(task, convention, schema, words, companions, is_reference)
+    checks = list(_check_each(listed, settings))
+    for check in _with_odd_labels(checks, settings.labels):
+        remaining = check.problems
+        if not settings.has_reference(check.path):  # estimates are compared with another file
+            remaining = tuple(
                 replace(problem, severity="warning") if problem.rule == "refused" else problem
-                for problem in one.problems
+                for problem in check.problems
                 if problem.rule not in _OF_REFERENCES
             )
-        texts = {problem.message for problem in found}
-        against = [problem for problem in odd.pop(one.path, ()) if problem.message not in texts]
+        texts = {problem.message for problem in remaining}
+        against = [problem for problem in odd.pop(check.path, ()) if problem.message not in texts]
         if any("are they MIDI numbers" in problem.message for problem in against):  # with the option of that side
-            found = tuple(problem for problem in found if problem.rule != "pitch_unit")
-        yield replace(one, problems=(*against, *found))
+            remaining = tuple(problem for problem in remaining if problem.rule != "pitch_unit")
+        yield replace(check, problems=(*against, *remaining))
     for path, problems in odd.items():
         yield FileCheck(path, tuple(problems), "track")
 
@@ -202,13 +202,13 @@ def _companions(beside: Path, paths: Sequence[Path], task: str | None, options: 
         )
 
     def companions(path: Path) -> Mapping[str, Annotation]:
-        folder = next((given for given in paths if path.is_relative_to(given)), path)
+        folder = next((parent for parent in paths if path.is_relative_to(parent)), path)
         other = by_name.get(path.relative_to(folder).with_suffix("").as_posix())
         if other is None:
             return {}
-        given = _with_defaults({"annotator": None, **options}, tasks[other], None)
-        found = _annotations(other, tasks[other], given)
-        return {tasks[other] or _task_of(one) or "": one for one in reversed(found)}
+        how = _with_defaults({"annotator": None, **options}, tasks[other], None)
+        annotations = _annotations(other, tasks[other], how)
+        return {tasks[other] or _task_of(annotation) or "": annotation for annotation in reversed(annotations)}
 
     return companions
 
@@ -246,8 +246,8 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
             sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
             for track, source in sources.items():
                 known = KINDS[source.kind].tasks
-                own = task or (known[0] if len(known) == 1 else None)
-                yield _check_source(source, track, replace(settings, task=own))
+                named = task or (known[0] if len(known) == 1 else None)
+                yield _check_source(source, track, replace(settings, task=named))
             continue
         how = None if task is None or not path.is_file() else _reading(task, settings.options)
         if task is None or how is None or not is_table(path, how):
@@ -272,13 +272,16 @@ def _unreadable_twins(files: Sequence[Path], settings: _Settings) -> dict[str, l
     for path in files:
         by_track.setdefault(path.with_suffix(""), []).append(path)
     twins: dict[str, list[Path]] = {}
-    for path in (path for own in by_track.values() if len(own) > 1 for path in own):
+    for path in (path for alike in by_track.values() if len(alike) > 1 for path in alike):
         twins.setdefault(path.suffix.lower(), []).append(path)
     unread = {
         suffix
         for suffix, paths in twins.items()
         if len(paths) > 1
-        and all(any(one.rule in ("unreadable", "skipped") for one in _check_file(path, settings)) for path in paths[:3])
+        and all(
+            any(problem.rule in ("unreadable", "skipped") for problem in _check_file(path, settings))
+            for path in paths[:3]
+        )
     }
     return {suffix: twins[suffix] for suffix in unread} if unread < twins.keys() else {}
 
@@ -312,8 +315,8 @@ def _against(
 
 def _check_whole(path: Path, settings: _Settings) -> FileCheck:
     """A file, or a folder of audio, as the annotation of one track."""
-    found = sorted(_check_file(path, settings), key=_line)
-    return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file", path.stem)
+    problems = sorted(_check_file(path, settings), key=_line)
+    return FileCheck(str(path), tuple(problems), "folder" if path.is_dir() else "file", path.stem)
 
 
 def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:
@@ -332,8 +335,8 @@ def _check_source(
         annotation, _ = source.read()
     except AnnotationError as error:
         return FileCheck(source.label, (FileProblem("error", "unreadable", error.message, error.line),), "track", track)
-    found = sorted(_check_annotation(annotation, settings, source.label, beside), key=_line)
-    return FileCheck(source.label, tuple(found), "track", track)
+    problems = sorted(_check_annotation(annotation, settings, source.label, beside), key=_line)
+    return FileCheck(source.label, tuple(problems), "track", track)
 
 
 def _reading(task: str, options: Mapping[str, Any]) -> Reading:
@@ -358,18 +361,18 @@ def _check_table(path: Path, task: str, settings: _Settings) -> Iterator[FileChe
 
 def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
     """The files to check; for audio, the folders, each with the sources of one track."""
-    for given in map(Path, paths):
+    for path in map(Path, paths):
         audio = task is not None and kind_of(task).name == "audio"
-        if (levelled and "{level}" in given.name) or (audio and "{source}" in given.name) or is_pack(given):
-            yield given
-        elif audio and given.is_dir():
-            yield from audio_folders(given)
-        elif given.is_dir():
-            yield from annotation_files(given)
-        elif is_listed_file(given):
-            yield given
+        if (levelled and "{level}" in path.name) or (audio and "{source}" in path.name) or is_pack(path):
+            yield path
+        elif audio and path.is_dir():
+            yield from audio_folders(path)
+        elif path.is_dir():
+            yield from annotation_files(path)
+        elif is_listed_file(path):
+            yield path
         else:
-            raise absent(given)
+            raise absent(path)
 
 
 def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
@@ -413,10 +416,10 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
         else:
             others: dict[str, Annotation] = {}
             if is_jams and settings.has_reference(str(path)):  # of the same file, the first of each task of a rule
-                own = task or _task_of(annotation)
-                wanted = {name for rule in RULES if own in rule.tasks for name in rule.beside}
-                rest = [one for one in reversed(annotations) if one is not annotation]
-                others = {name: one for one in rest if (name := task or _task_of(one)) and name in wanted}
+                of_task = task or _task_of(annotation)
+                wanted = {name for rule in RULES if of_task in rule.tasks for name in rule.beside}
+                rest = [other for other in reversed(annotations) if other is not annotation]
+                others = {name: other for other in rest if (name := task or _task_of(other)) and name in wanted}
                 for name in wanted - {task} if task is not None else ():
                     with suppress(AnnotationError):
                         others.update(zip([name], read_all(path, task=name), strict=False))
@@ -428,22 +431,22 @@ def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> li
     options = dict(options)
     annotator = options.pop("annotator")
     if task is not None or "namespace" in options:
-        found = read_all(path, task=task, **options)
+        annotations = read_all(path, task=task, **options)
     else:
-        found = []
+        annotations = []
         for namespace in NAMESPACES.values():
             if namespace.name in OTHERS:
                 continue
-            own = namespace.tasks[0] if namespace.tasks else None
-            found += read_all(path, task=own, namespace=namespace.name, **options)
+            of_namespace = namespace.tasks[0] if namespace.tasks else None
+            annotations += read_all(path, task=of_namespace, namespace=namespace.name, **options)
     if annotator is None or format_named(path.name) != "jams":
-        return found
-    if isinstance(annotator, int) and annotator < len(found):
-        return [found[annotator]]
-    names = [str(one.attrs.get("annotator", "")) for one in found]
+        return annotations
+    if isinstance(annotator, int) and annotator < len(annotations):
+        return [annotations[annotator]]
+    names = [str(annotation.attrs.get("annotator", "")) for annotation in annotations]
     if annotator not in names:
         raise AnnotationError(f"has no annotator {annotator!r}; it has {', '.join(names) or 'none'}")
-    return [one for one, name in zip(found, names, strict=True) if name == annotator]
+    return [annotation for annotation, name in zip(annotations, names, strict=True) if name == annotator]
 
 
 def _check_annotation(
@@ -518,7 +521,7 @@ def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[i
 
 def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
     """A reference scored against itself must be perfect, unless the metric's record has a reason."""
-    measures = [one for one in rules.select() if not one.metric.dims and one.metric.perfect is not None]
+    measures = [item for item in rules.select() if not item.metric.dims and item.metric.perfect is not None]
     track = TrackWork(
         "itself",
         (Reference(HeldSource(annotation, "reference")),),
@@ -542,11 +545,13 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
         for measure, score, weight in zip(measures, cells.score[0].tolist(), cells.weight[0].tolist(), strict=True)
         if not abs(score - (measure.metric.perfect or 0.0)) <= PERFECT_TOLERANCE
     ]
-    wrong = [one for one in odd if one[2] and not one[0].metric.perfect_exceptions]
+    wrong = [item for item in odd if item[2] and not item[0].metric.perfect_exceptions]
     if wrong:
         yield FileProblem("error", "imperfect", _describe_imperfect(wrong), annotator=annotator)
     # Undefined by the metric's own rule, as rates of section breaks in lyrics without sections.
-    known = [one for one in odd if one not in wrong and not (math.isnan(one[1]) and one[0].metric.perfect_exceptions)]
+    known = [
+        item for item in odd if item not in wrong and not (math.isnan(item[1]) and item[0].metric.perfect_exceptions)
+    ]
     if known:
         yield FileProblem("note", "imperfect", _describe_imperfect(known), annotator=annotator)
 
@@ -583,8 +588,8 @@ def _located(annotation: Annotation, rule: str, suspect: Suspect) -> FileProblem
 def _second(annotation: Annotation, item: int) -> float | None:
     """Time of an item in seconds; None where it has none."""
     column = annotation.columns.get("start", annotation.columns.get("time"))
-    known = annotation.schema.times and column is not None and item < len(column) and np.isfinite(column[item])
-    return float(column[item]) if known and column is not None else None
+    has_time = annotation.schema.times and column is not None and item < len(column) and np.isfinite(column[item])
+    return float(column[item]) if has_time and column is not None else None
 
 
 def _with_odd_labels(
@@ -593,12 +598,12 @@ def _with_odd_labels(
     odd: dict[str, list[FileProblem]] = {}
     paths = list(labels)
     for number, rule, suspect, label in find_odd_labels([list(labels[path]) for path in paths]):
-        place = labels[paths[number]][label]
-        found = replace(place, rule=rule, message=suspect.message, strength=suspect.strength)
-        odd.setdefault(paths[number], []).append(found)
-    for one in checks:
-        more = odd.pop(one.path, [])
-        yield replace(one, problems=tuple(sorted((*one.problems, *more), key=_line))) if more else one
+        problem = labels[paths[number]][label]
+        renamed = replace(problem, rule=rule, message=suspect.message, strength=suspect.strength)
+        odd.setdefault(paths[number], []).append(renamed)
+    for check in checks:
+        more = odd.pop(check.path, [])
+        yield replace(check, problems=tuple(sorted((*check.problems, *more), key=_line))) if more else check
 
 
 def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[FileCheck]:
@@ -610,15 +615,15 @@ def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[Fi
     held: dict[str, dict[str, Source]] = {}
     for plan in plans:
         for track, references in zip(plan.tracks, plan.references, strict=True):
-            for one in references[:1]:
-                held.setdefault(track, {}).setdefault(plan.task, one.source)
+            for reference in references[:1]:
+                held.setdefault(track, {}).setdefault(plan.task, reference.source)
     labels: dict[str, dict[str, FileProblem]] = {}
     checks: dict[tuple[str, Source], FileCheck] = {}
     for plan in plans:
         settings = _Settings(plan.task, plan.convention, False, {}, labels=labels)
         for track, references in zip(plan.tracks, plan.references, strict=True):
-            for one in references if task in (None, plan.task) else ():
-                if (plan.task, one.source) not in checks:
+            for reference in references if task in (None, plan.task) else ():
+                if (plan.task, reference.source) not in checks:
                     others: dict[str, Annotation] = {}
                     for name in dict.fromkeys(
                         name for rule in RULES if plan.task in rule.tasks for name in rule.beside
@@ -626,7 +631,7 @@ def check_pipeline(pipeline: str | Path, task: str | None = None) -> Iterator[Fi
                         if name != plan.task and name in held[track]:
                             with suppress(AnnotationError):
                                 others[name] = held[track][name].read()[0]
-                    checks[plan.task, one.source] = _check_source(one.source, track, settings, others)
+                    checks[plan.task, reference.source] = _check_source(reference.source, track, settings, others)
     yield from _with_odd_labels(list(checks.values()), labels)
 
 

@@ -107,9 +107,9 @@ def load(
     ([1.5, 2.0], ['C:maj', 'N'])
     """
     if annotator == "all":
-        found = read_all(source, task=task, **options)
-        warn_of_accounts((str(one.attrs.get("source", "")), one.account) for one in found)
-        return [_labelled(annotation, task) for annotation in found]
+        annotations = read_all(source, task=task, **options)
+        warn_of_accounts((str(one.attrs.get("source", "")), one.account) for one in annotations)
+        return [_labelled(annotation, task) for annotation in annotations]
     one = read(source, task=task, annotator=annotator, validate=validate, **options)
     warn_of_accounts([(str(one.attrs.get("source", "")), one.account)])
     return _labelled(one, task)
@@ -182,11 +182,11 @@ def annotation(task: str, *values: object, notation: Notation = HARTE, **columns
             raise InvalidAnnotationError(f"{twice} is given twice: by position and by name")
         values = (of_columns(kind, {**ordered, **columns}),)
     options = {} if notation == HARTE else {"notation": notation}
-    one = to_annotation(values[0] if len(values) == 1 else values, task, **options)
-    if kind.pitched and (doubt := midi_numbers(one)):
+    made = to_annotation(values[0] if len(values) == 1 else values, task, **options)
+    if kind.pitched and (doubt := midi_numbers(made)):
         warn_caller(f"{task}: {doubt}")
-    warn_of_accounts([("", one.account)])
-    return _labelled(one, task if task in TASK_KINDS else None)
+    warn_of_accounts([("", made.account)])
+    return _labelled(made, task if task in TASK_KINDS else None)
 
 
 def collection(task: str, annotations: TracksLike) -> Collection:
@@ -218,7 +218,7 @@ def collection(task: str, annotations: TracksLike) -> Collection:
     if problems:
         raise together(problems)
     found = {track: source.open() for track, source in sources.items()}
-    warn_of_accounts((track, one.account) for track, one in found.items())
+    warn_of_accounts((track, item.account) for track, item in found.items())
     return collect(found)
 
 
@@ -379,8 +379,8 @@ def from_mirdata(
     """
     if task is not None:
         kind_of(task)
-    home, place = (None if path is None else os.path.expanduser(path) for path in (data_home, index))  # noqa: PTH111
-    opened = MirdataDataset.of(dataset, home, version, place)
+    home, index_path = (None if path is None else os.path.expanduser(path) for path in (data_home, index))  # noqa: PTH111
+    opened = MirdataDataset.of(dataset, home, version, index_path)
     names = opened.tracks(tracks, split)
     problems = []
     for source in () if task else opened.sources(names, annotation, Reading.of("beat")).values():
@@ -407,7 +407,7 @@ def from_mirdata(
     taken = {*kind.dims, *(variable.name for variable in kind.variables), "track"}
     columns = {
         f"meta_{name}" if name in taken else name: _column([values[track].get(name) for track in sources])
-        for name in dict.fromkeys(name for own in values.values() for name in own)
+        for name in dict.fromkeys(name for of_track in values.values() for name in of_track)
     }
     collection = LazyCollection(kind.name, tuple(sources), tuple(sources.values()), block, columns)
     return collection if lazy else _read(collection)

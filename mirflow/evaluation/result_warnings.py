@@ -31,18 +31,18 @@ def warn_of_results(cells: Cells, causes: LowCells | None = None) -> None:
 
 def describe_remarks(cells: Cells) -> dict[str, str]:
     """Describe what was repaired, or not read, of the annotations of scored cells without a doubt."""
-    found = [
-        (index, one)
+    remarks = [
+        (index, remark)
         for index, message in enumerate(cells.message)
         if message and not text_of(message, "warning")
-        for one in read_message(message)
-        if one.kind in ("repair", "note")
+        for remark in read_message(message)
+        if remark.kind in ("repair", "note")
     ]
-    texts = list(dict.fromkeys(one.text for _, one in found))
+    texts = list(dict.fromkeys(remark.text for _, remark in remarks))
     if not texts:
         return {}
     more = f" (and {counted(len(texts) - 1, 'more remark')}, see message)" if texts[1:] else ""
-    track = f"track {cells.track[found[0][0]]!r}: " if cells.track[found[0][0]] else ""
+    track = f"track {cells.track[remarks[0][0]]!r}: " if cells.track[remarks[0][0]] else ""
     return {"remarks": f"{track}{texts[0]}{more}"}
 
 

@@ -85,15 +85,15 @@ def _of_frames(dataset: Any) -> Plain:
     if "annotation" in dataset.dims:
         names = ", ".join(map(repr, dataset["annotation"].values.tolist()))
         raise AnnotationError(f"aligned annotations are scored one by one: select one of {names} along 'annotation'")
-    found: Any = from_grid(dataset)
-    plain: Annotation | Collection = found if isinstance(found, Collection) else from_dataset(found)
+    unframed: Any = from_grid(dataset)
+    plain: Annotation | Collection = unframed if isinstance(unframed, Collection) else from_dataset(unframed)
     if LAST not in dataset.variables:
         return plain
     rows = plain.rows if isinstance(plain, Collection) else to_ragged([plain])
     # Rounding decides whether a frame at the end of a melody counts, so one that ended behind it still has to.
     time, filled = rows.columns["time"].copy(), np.flatnonzero(rows.counts[0])
-    place, last = rows.offsets[filled + 1] - 1, np.atleast_1d(dataset[LAST].to_numpy())[filled]
-    time[place] += np.where(last > time[place] + _BEHIND, _BEHIND, 0.0)
+    index, last = rows.offsets[filled + 1] - 1, np.atleast_1d(dataset[LAST].to_numpy())[filled]
+    time[index] += np.where(last > time[index] + _BEHIND, _BEHIND, 0.0)
     columns = {**rows.columns, "time": time}
     if isinstance(plain, Collection):
         return replace(plain, rows=replace(rows, columns=columns))
@@ -103,9 +103,9 @@ def _of_frames(dataset: Any) -> Plain:
 _BEHIND = 1e-9  # seconds by which a last sample is moved behind its frame
 
 
-def grid_of(grid: Any, *given: Any) -> Any:
+def grid_of(grid: Any, *sides: Any) -> Any:
     """The grid on which sides are scored: that asked for, which is the one of those that were aligned on frames."""
-    every = [one for value in given for one in (value.values() if type(value) is dict else [value])]
+    every = [one for value in sides for one in (value.values() if type(value) is dict else [value])]
     every = [one for value in every for one in (value.values() if type(value) is dict else [value])]
     hops = {float(one.attrs.get("hop", 0.0)) for one in every if is_aligned(one)}
     if not hops:
@@ -115,8 +115,8 @@ def grid_of(grid: Any, *given: Any) -> Any:
     wanted = grid["hop"] if isinstance(grid, Mapping) and "hop" in grid else grid
     if len(hops) > 1 or (wanted is not None and str(float(hops.copy().pop())) != str(wanted)):
         known = ", ".join(f"{hop:g} s" for hop in sorted(hops))
-        asked = "" if grid is None else f" and the grid is {grid!r}"
-        raise MetricError(f"the hops of a comparison differ: annotations were aligned on frames of {known}{asked}")
+        wished = "" if grid is None else f" and the grid is {grid!r}"
+        raise MetricError(f"the hops of a comparison differ: annotations were aligned on frames of {known}{wished}")
     return hops.pop()
 
 
@@ -127,9 +127,9 @@ def _is_collection_dataset(value: object) -> bool:
 def task_of(*given: Any) -> str:
     """The task that one of the values was loaded for, that JAMS names, or the only one of the kind of one of them."""
     attrs: list[Mapping[str, Any]] = [getattr(value, "attrs", {}) for value in given]
-    for own in attrs:
-        if "task" in own:
-            return str(own["task"])
+    for attr in attrs:
+        if "task" in attr:
+            return str(attr["task"])
     files = [value for value in given if says_namespace(value)]
     meant = [task for task in tasks_meant(files) if task in tasks()]
     if files and len(meant) != 1:
@@ -142,7 +142,8 @@ def task_of(*given: Any) -> str:
     if meant:
         return meant[0]
     kinds = [
-        KINDS.get(str(getattr(value, "kind", None) or own.get("kind"))) for value, own in zip(given, attrs, strict=True)
+        KINDS.get(str(getattr(value, "kind", None) or attr.get("kind")))
+        for value, attr in zip(given, attrs, strict=True)
     ]
     possible = next(([task for task in kind.tasks if task in tasks()] for kind in kinds if kind is not None), [])
     if len(possible) != 1:
@@ -198,9 +199,9 @@ def sources_of(value: Any, task: str, side: str) -> Sources:
         )
     names = name_keys(list(value), TRACK)
     objects = {
-        name: _of_frames(one) if is_aligned(one) else one
-        for name, one in zip(names, value.values(), strict=True)
-        if one is not None
+        name: _of_frames(item) if is_aligned(item) else item
+        for name, item in zip(names, value.values(), strict=True)
+        if item is not None
     }
     return ObjectSources(objects, task, side)
 
@@ -217,26 +218,26 @@ def systems_of(value: Any, task: str, tracks: Iterable[str]) -> dict[str, Source
         }
     if isinstance(value, Collection | LazyCollection) or not isinstance(value, Mapping):
         return {ESTIMATE: sources_of(value, task, ESTIMATE)}
-    several = {key: holds_tracks(one, kind) for key, one in value.items() if one is not None}
+    several = {key: holds_tracks(item, kind) for key, item in value.items() if item is not None}
     if not several or not any(several.values()):
         return {ESTIMATE: sources_of(value, task, ESTIMATE)}
     if not all(several.values()):
-        system, one = (next(key for key, many in several.items() if many is wanted) for wanted in (True, False))
+        system, item = (next(key for key, many in several.items() if many is wanted) for wanted in (True, False))
         raise AnnotationError(
-            f"estimates are by track, or by system and track: {system!r} holds many tracks, {one!r} is one annotation"
+            f"estimates are by track, or by system and track: {system!r} holds many tracks, {item!r} is one annotation"
         )
     names = name_keys(list(several), SYSTEM)
-    found = {name: sources_of(value[key], task, ESTIMATE) for name, key in zip(names, several, strict=True)}
+    sides = {name: sources_of(value[key], task, ESTIMATE) for name, key in zip(names, several, strict=True)}
     known = set(tracks)
-    for name, sources in found.items():
+    for name, sources in sides.items():
         # A misspelt column, by which the estimates of tracks look like those of systems.
         if name in known and sources and known.isdisjoint(sources):
-            misspelt = next((one for one in sources if one not in kind.given_as), next(iter(sources)))
+            misspelt = next((item for item in sources if item not in kind.given_as), next(iter(sources)))
             raise AnnotationError(
                 f"{name!r} is a track of the references, and {misspelt!r} is not a column of {kind.name}; "
                 f"{suggest(misspelt, (*kind.required, *kind.arguments))}"
             )
-    return found
+    return sides
 
 
 def holds_tracks(value: Any, kind: Kind) -> bool:
@@ -276,8 +277,8 @@ def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
         seen.add((track, system))
         last = f"the last track is {track!r}"
         sides = [
-            None if one is None else ObjectSource(one, task, f"{side} {track}")
-            for side, one in (("reference", reference), (ESTIMATE, estimate))
+            None if value is None else ObjectSource(value, task, f"{side} {track}")
+            for side, value in (("reference", reference), (ESTIMATE, estimate))
         ]
         yield work_of(track, sides[0], {system: sides[1]})
 
