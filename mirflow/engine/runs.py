@@ -326,16 +326,8 @@ class EvaluationReport:
     repairs: int = 0  # number of repairs of all cells
     broken: Mapping[str, tuple[int, str]] = field(default_factory=dict)
     """Failed user-defined metrics: the number of cells that have other scores, and an example with its message."""
-
-    @property
-    def empty(self) -> int:
-        """Number of cells with a score whose reference or estimate is empty."""
-        return sum(count for status, count in self.status.items() if status in EMPTY)
-
-    @property
-    def failed(self) -> int:
-        """Number of cells without a score."""
-        return sum(count for status, count in self.status.items() if status in FAILED)
+    failed: int = 0  # number of cells without a score
+    empty: int = 0  # number of cells with a score whose reference or estimate is empty
 
     @property
     def computed(self) -> str:
@@ -719,6 +711,8 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         len(noted),
         repairs,
         broken,
+        sum(counts[status] for status in FAILED),
+        sum(counts[status] for status in EMPTY),
     )
 
 

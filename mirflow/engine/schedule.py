@@ -1,4 +1,4 @@
-"""Execute a graph of blocks by a scheduler of dask: in this process, its threads, worker processes or a cluster."""
+"""The graph of blocks, and its execution by a scheduler of dask: in this process, threads, processes or a cluster."""
 
 from __future__ import annotations
 

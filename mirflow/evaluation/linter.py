@@ -231,8 +231,9 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
         message = f"{counted(len(several), 'track')} with several files, such as {names}: runs and evaluate refuse them"
         yield FileCheck(str(several[0][0].parent), (FileProblem("warning", "twin", message),), "folder")
     bare: dict[Path, Source] = {}
+    words = {name: value for name, value in settings.options.items() if name != "annotator"}
     if task == "downbeat":
-        reading = _reading(task, settings.options)
+        reading = Reading.of(task, **words)
         for folder in {path.parent for path in files if len(files) > 1}:
             inner = [path for path in files if path.parent == folder and not is_pack(path)]
             bare |= without_positions((path, FileSource(str(path), reading)) for path in inner)
@@ -249,19 +250,19 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
                 named = task or (known[0] if len(known) == 1 else None)
                 yield _check_source(source, track, replace(settings, task=named))
             continue
-        how = None if task is None or not path.is_file() else _reading(task, settings.options)
-        if task is None or how is None or not is_table(path, how):
+        how = None if task is None or not path.is_file() else Reading.of(task, **words)
+        if how is None or not is_table(path, how):
             yield _check_whole(path, settings)
         elif how.format_of(path.name) in TABLES:
-            yield from _check_table(path, task, settings)
+            yield from _check_table(path, how, settings)
         else:
             # As one track or as many, whichever has fewer errors. A file that is given by name is a table unless it
             # cannot be opened as one, as its header may name no tracks.
-            rows = list(_check_table(path, task, settings)) if path in given else []
+            rows = list(_check_table(path, how, settings)) if path in given else []
             if not any(check.what == "track" for check in rows):
                 whole = [_check_whole(path, settings)]
                 flawed = whole[0].worst in ("error", "warning")
-                rows = rows or list(_check_table(path, task, settings) if flawed else ())
+                rows = rows or list(_check_table(path, how, settings) if flawed else ())
                 rows = rows if flawed and rows and _gravity(rows) <= _gravity(whole) else whole
             yield from rows
 
@@ -339,17 +340,13 @@ def _check_source(
     return FileCheck(source.label, tuple(problems), "track", track)
 
 
-def _reading(task: str, options: Mapping[str, Any]) -> Reading:
-    return Reading.of(task, **{name: value for name, value in options.items() if name != "annotator"})
-
-
 def _with_defaults(options: Mapping[str, Any], task: str | None, convention: str | None) -> dict[str, Any]:
     """Options of reading, with the convention's as defaults."""
     return {**({} if task is None else get_task(task).convention(convention).reading), **options}
 
 
-def _check_table(path: Path, task: str, settings: _Settings) -> Iterator[FileCheck]:
-    reading, name = _reading(task, settings.options), str(path)
+def _check_table(path: Path, reading: Reading, settings: _Settings) -> Iterator[FileCheck]:
+    name = str(path)
     try:
         keys = list(open_table(name, reading, name).of_key)
     except AnnotationError as error:

@@ -126,7 +126,13 @@ def discover(search: Search) -> None:
     """Find the tracks, systems, references and estimates of an evaluation; problems are added to its troubles."""
     evaluation, troubles = search.evaluation, search.troubles
     by_system = evaluation.estimates.annotator == "{system}"
-    if _names_systems(search, "reference") and not (by_system or _names_systems(search, "estimates")):
+    # Sides of which the path, or a column of the files, says which system an annotation is of.
+    named = [
+        key
+        for key in ("reference", "estimates")
+        if SYSTEM in (*Pattern(getattr(evaluation, key).path).names, *getattr(search.resolved, key).keys)
+    ]
+    if named == ["reference"] and not by_system:
         message = f"names systems, and the estimates do not: {evaluation.estimates.path!r}; are both sides swapped?"
         search.trouble(("reference", "path"), message)
         return
@@ -182,13 +188,6 @@ def discover(search: Search) -> None:
     search.tracks = sorted({*search.references, *search.estimates.tracks})
     if evaluation.reference.combine is None and any(len(reference) > 1 for reference in search.references.values()):
         search.trouble(("reference", "combine"), "tracks have several references: choose from mean, max, each")
-
-
-def _names_systems(search: Search, key: str) -> bool:
-    """True if the path of a side, or a column of its files, says which system an annotation is of."""
-    side: Estimates = getattr(search.evaluation, key)
-    reading: Reading = getattr(search.resolved, key)
-    return SYSTEM in Pattern(side.path).names or SYSTEM in reading.keys
 
 
 def _chosen_references(search: Search, references: Sequence[Found], tracks: Collection[str]) -> list[Found]:
@@ -611,6 +610,9 @@ def _choose_systems(search: Search) -> list[str]:
     estimates of others."""
     evaluation, listed = search.evaluation, search.evaluation.systems
     present = sorted(search.estimates.systems)
+    steps = evaluation.estimates.path.split("/")
+    # The steps of the pattern down to the first with the placeholder of the system; none without it.
+    upper = next((steps[: index + 1] for index, step in enumerate(steps) if f"{{{SYSTEM}" in step), [])
     if listed is None:
         for system, name in search.reference_systems.items():
             message = f"{system!r} is not scored as a system: {name!r} is the reference; "
@@ -618,17 +620,15 @@ def _choose_systems(search: Search) -> list[str]:
         if not present and search.reference_systems:
             search.trouble(("estimates", "path"), f"matches only the reference: {evaluation.estimates.path!r}")
         empty: dict[str, None] = {}  # names in the place of a system: empty folders, or folders of other files
-        steps, last = _steps_to_system(search)
-        upper = "/".join(steps if last is None else steps[: last + 1])
-        if present and not search.scored and last not in (None, len(steps) - 1) and ":path}" not in upper:
-            pattern = Pattern(upper)
+        if present and not search.scored and 0 < len(upper) < len(steps) and ":path}" not in "/".join(upper):
+            pattern = Pattern("/".join(upper))
             taken = {*present, *(name.partition("/")[0] for name in present), *search.known, *search.reference_systems}
             references = {parent for path in search.reference_files for parent in Path(path).parents}
-            base = Path("/") if upper.startswith("/") else Path(search.root)
-            for path in sorted(_places(search, "*")):
-                hidden = is_hidden(path.name) and not steps[last].startswith(".")
+            base = Path("/") if pattern.text.startswith("/") else Path(search.root)
+            for path in sorted(_places(search, upper, "*")):
+                hidden = is_hidden(path.name) and not upper[-1].startswith(".")
                 # Beside systems in the root itself may be anything: there only what is empty is meant.
-                if hidden or not path.is_dir() or path in references or (last == 0 and any(path.iterdir())):
+                if hidden or not path.is_dir() or path in references or (len(upper) == 1 and any(path.iterdir())):
                     continue
                 values = pattern.match(path.relative_to(base).as_posix())
                 if values is not None and normal_form(values[SYSTEM]) not in taken:
@@ -657,31 +657,24 @@ def _choose_systems(search: Search) -> list[str]:
             continue
         several = name in search.known and any(other.startswith(f"{name}/") for other in present)
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
-        if several or (known and name not in known and next(_places(search, name), None) is None):
+        if several or (known and name not in known and next(_places(search, upper, name), None) is None):
             search.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
     search.estimates.keep(chosen)
     return chosen
 
 
-def _places(search: Search, system: str) -> Iterator[Path]:
-    """Yield the paths in the place of a system in the pattern of the estimates; ``*``: of any."""
-    steps, last = _steps_to_system(search)
-    if last is None or parse_url(search.evaluation.estimates.path) is not None:
+def _places(search: Search, steps: Sequence[str], system: str) -> Iterator[Path]:
+    """Yield the paths in the place of a system, to which some steps of the pattern lead; ``*``: of any system."""
+    if not steps or parse_url(search.evaluation.estimates.path) is not None:
         return iter(())
     text = ""
-    for part in _PLACEHOLDER.split("/".join(steps[: last + 1])):
+    for part in _PLACEHOLDER.split("/".join(steps)):
         filled = fill(part, {SYSTEM: system}) if part.startswith("{") else part
         other = part.startswith("{") and (filled == part or system == "*")
         text += "*" if other else glob.escape(filled)
     # A path under the root, or an absolute one.
     base = Path("/") if text.startswith("/") else Path(search.root)
     return base.glob(text.lstrip("/"))
-
-
-def _steps_to_system(search: Search) -> tuple[list[str], int | None]:
-    """Split the estimates' pattern into steps, and find the first with the placeholder of the system."""
-    steps = search.evaluation.estimates.path.split("/")
-    return steps, next((index for index, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
 
 
 def _demand_common_tracks(search: Search) -> None:

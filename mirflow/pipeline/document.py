@@ -1,4 +1,4 @@
-"""Read YAML as plain values with the line of each, and describe problems of the form of a file."""
+"""Read YAML as plain values with the line of each, describe problems of its form, and show it without folders."""
 
 from __future__ import annotations
 
