@@ -244,8 +244,14 @@ class Observations:
         """Convert to an annotation of a kind that the namespace can be read as."""
         if kind == "hierarchy":
             return self._hierarchy(attrs, account)
-        if kind == "patterns":
-            return self._patterns(attrs)
+        if kind == "patterns":  # notes by pattern and occurrence, in the order of their numbers
+            pattern, occurrence = (self._numbers(f"{key}_id") for key in ("pattern", "occurrence"))
+            pitch, order = self._numbers("midi_pitch"), np.lexsort((occurrence, pattern))
+            pairs, notes = np.unique(np.column_stack((pattern, occurrence)), axis=0, return_counts=True)
+            _, occurrences = np.unique(pairs[:, 0], return_counts=True)
+            counts: tuple[Int, Int] = occurrences.astype(np.int64), notes.astype(np.int64)
+            onsets: dict[str, Column] = {"onset": self.time[order], "pitch": pitch[order]}
+            return Annotation("patterns", onsets, inner_counts=counts, attrs=attrs)
         if kind == "tempo":  # one that is null or NaN is none, as 0 in text
             tempi = [0.0 if value is None or value != value else value for value in self.values]
             tempo: dict[str, Column] = {"tempo": np.array(self._each(tempi, "value"))}
@@ -333,17 +339,6 @@ class Observations:
         end = np.concatenate([_ends_of(time[part], duration[part]) for part in parts] or [np.zeros(0)])
         labels = ["" if texts[item] is None else str(texts[item]) for item in order.tolist()]
         return Annotation("hierarchy", {"start": time, "end": end}, labels, (counts.astype(np.int64),), attrs=attrs)
-
-    def _patterns(self, attrs: Mapping[str, Attribute]) -> Annotation:
-        """Notes grouped by pattern and occurrence, in the order of their numbers."""
-        pattern, occurrence = (self._numbers(f"{key}_id") for key in ("pattern", "occurrence"))
-        pitch = self._numbers("midi_pitch")
-        order = np.lexsort((occurrence, pattern))
-        pairs, notes = np.unique(np.column_stack((pattern, occurrence)), axis=0, return_counts=True)
-        _, occurrences = np.unique(pairs[:, 0], return_counts=True)
-        counts: tuple[Int, Int] = occurrences.astype(np.int64), notes.astype(np.int64)
-        columns = {"onset": self.time[order], "pitch": pitch[order]}
-        return Annotation("patterns", columns, inner_counts=counts, attrs=attrs)
 
     def _strengths(self, column: str, account: Account) -> dict[str, Column]:
         """The confidences as a column, if every observation has one."""

@@ -152,22 +152,7 @@ def decode_midi(data: bytes, name: str | Path, account: Account) -> mido.MidiFil
         raise UnreadableError(f"too large: {limit}", path=name)
     if _ENDLESS.search(data):
         raise UnreadableError("is not a MIDI file: holds an endless number", path=name)
-    tracks = _tracks_of(data, account)
-    if any(byte in data for byte in _SYSEX):
-        _demand_status(tracks, name)
-    try:
-        file = mido.MidiFile(file=BytesIO(tracks))
-    except EOFError:
-        raise UnreadableError("is not a complete MIDI file: it is truncated", path=name) from None
-    except (*_BROKEN, mido.KeySignatureError) as error:
-        raise UnreadableError(f"is not a MIDI file: {error}", path=name) from None
-    if any(message.time >= _MOST_TICKS for track in file.tracks for message in track):
-        raise UnreadableError("is not a MIDI file: holds a time of more than four bytes", path=name)
-    return file
-
-
-def _tracks_of(data: bytes, account: Account) -> bytes:
-    """A file without the chunks that are neither its header nor one of the tracks that it announces."""
+    # The chunks that are neither the header nor one of the tracks that it announces are left out.
     place, announced = 8 + int.from_bytes(data[4:8]), int.from_bytes(data[10:12])
     parts, unknown, tracks = [data[:place]], list[str](), 0
     while len(data) - place >= 8:
@@ -184,14 +169,25 @@ def _tracks_of(data: bytes, account: Account) -> bytes:
     if beyond:
         account.add("chunks", f"{counted(beyond, 'track')} beyond the {announced} of the header not read")
     if len(unknown) > beyond:
-        listed = ", ".join(dict.fromkeys(repr(kind) for kind in unknown if kind != _TRACK.decode()))
+        listed = ", ".join(dict.fromkeys(repr(chunk) for chunk in unknown if chunk != _TRACK.decode()))
         message = f"{counted(len(unknown) - beyond, 'chunk')} of an unknown type skipped: {listed}"
         account.add("chunks", message, count=len(unknown) - beyond)
     if tracks < announced:  # damaged, which decoding reports
-        return b"".join([*parts, data[place:]])
-    if place < len(data):
+        parts.append(data[place:])
+    elif place < len(data):
         account.add("chunks", f"{counted(len(data) - place, 'byte')} after the last track not read")
-    return b"".join(parts)
+    known = b"".join(parts)
+    if any(byte in data for byte in _SYSEX):
+        _demand_status(known, name)
+    try:
+        file = mido.MidiFile(file=BytesIO(known))
+    except EOFError:
+        raise UnreadableError("is not a complete MIDI file: it is truncated", path=name) from None
+    except (*_BROKEN, mido.KeySignatureError) as error:
+        raise UnreadableError(f"is not a MIDI file: {error}", path=name) from None
+    if any(message.time >= _MOST_TICKS for track in file.tracks for message in track):
+        raise UnreadableError("is not a MIDI file: holds a time of more than four bytes", path=name)
+    return file
 
 
 def _demand_status(data: bytes, name: str | Path) -> None:

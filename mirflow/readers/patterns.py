@@ -10,9 +10,10 @@ import re
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -111,23 +112,27 @@ class Pattern:
     """
 
     text: str
+    names: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Names of the placeholders, each once, in order."""
+    is_pack: bool = field(init=False, repr=False, compare=False)
+    """Whether it is of packs of many tracks."""
+    is_readings: bool = field(init=False, repr=False, compare=False)
+    """Whether it is of files of readings; see :mod:`mirflow.readers.readings`."""
 
     def __post_init__(self) -> None:
         if os.sep != "/":
             object.__setattr__(self, "text", self.text.replace(os.sep, "/"))
-        rest = self.text
-        for inner in _PLACEHOLDER.findall(self.text):
+        rest, placeholders = self.text, _PLACEHOLDER.findall(self.text)
+        for inner in placeholders:
             if not _NAME.fullmatch(inner):
                 message = f"invalid placeholder {{{inner}}} in {self.text!r}: write {{name}} or {{name:path}}"
                 raise AnnotationError(message)
             rest = rest.replace(f"{{{inner}}}", "", 1)
         if "{" in rest or "}" in rest:
             raise AnnotationError(f"unbalanced braces in {self.text!r}")
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the placeholders, each once, in order."""
-        return tuple(dict.fromkeys(inner.partition(":")[0] for inner in _PLACEHOLDER.findall(self.text)))
+        object.__setattr__(self, "names", tuple(dict.fromkeys(inner.partition(":")[0] for inner in placeholders)))
+        object.__setattr__(self, "is_pack", self.text.endswith(".zarr"))
+        object.__setattr__(self, "is_readings", self.text.endswith(".readings"))
 
     _whole = cached_property(lambda self: _regex(self.text, {}))
 
@@ -141,16 +146,6 @@ class Pattern:
         """
         found = self._whole.fullmatch(text)
         return None if found is None else found.groupdict()
-
-    @property
-    def is_pack(self) -> bool:
-        """True for packs of many tracks."""
-        return self.text.endswith(".zarr")
-
-    @property
-    def is_readings(self) -> bool:
-        """True for files of readings; see :mod:`mirflow.readers.readings`."""
-        return self.text.endswith(".readings")
 
     def find(self, root: str | Path) -> MatchedFiles:
         """The matching files under `root`, sorted by name; each folder is listed once.
@@ -389,30 +384,22 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
     except Exception as error:  # obstore has no common class of errors for invalid settings
         raise AnnotationError(f"{pattern.text!r} cannot be read: {reason_of(error)}") from None
     if url.kind.startswith("http") or not pattern.names:
-        found = _try(client, url, pattern, candidates)
-    else:
-        found = list(_list(client, url, pattern))
-    return sorted(found, key=lambda match: match.name)
-
-
-def _list(client: Any, url: RemoteFile, pattern: Pattern) -> Iterator[Match]:
-    """Look for the files in a listing of the bucket, from the folder before the first placeholder on."""
+        return sorted(_try(client, url, pattern, candidates), key=attrgetter("name"))
     import obstore
 
-    steps, matcher = url.key.split("/"), Pattern(url.key)
+    # A listing of the bucket, from the folder before the first placeholder on.
+    steps, matcher, matches = url.key.split("/"), Pattern(url.key), list[Match]()
     fixed = next(place for place, step in enumerate(steps) if "{" in step)
     hidden = [is_hidden(step) for step in steps]
     try:
-        for batch in obstore.list(client, prefix="/".join(steps[:fixed]) or None):
-            for meta in batch:
-                values = matcher.match(meta["path"])
-                own = meta["path"].split("/")
-                dots = hidden if len(own) == len(steps) else [False] * len(own)
-                shown = all(dot or not is_hidden(step) for step, dot in zip(own, dots, strict=True))
-                if values is not None and shown:
-                    yield _match(url, meta["path"], tuple(values[name] for name in matcher.names), meta)
+        for meta in chain.from_iterable(obstore.list(client, prefix="/".join(steps[:fixed]) or None)):
+            values, own = matcher.match(meta["path"]), meta["path"].split("/")
+            dots = hidden if len(own) == len(steps) else [False] * len(own)
+            if values is not None and all(dot or not is_hidden(step) for step, dot in zip(own, dots, strict=True)):
+                matches.append(_match(url, meta["path"], tuple(values[name] for name in matcher.names), meta))
     except Exception as error:
         raise AnnotationError(f"{pattern.text!r} cannot be listed: {reason_of(error)}") from None
+    return sorted(matches, key=attrgetter("name"))
 
 
 def _try(client: Any, url: RemoteFile, pattern: Pattern, candidates: Candidates) -> list[Match]:

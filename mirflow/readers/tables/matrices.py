@@ -470,7 +470,8 @@ class TextMatrix(SpanTable):
             numbers = _NUMBERS.decode(b"[" + body + b"]")
         except msgspec.DecodeError:  # numbers in Python's syntax only, or invalid numbers
             numbers = []
-            for index, text in enumerate(split_row(self.text(row), self.separator)[1:]):
+            fields = split_row(decode(row, self.name, self.reading.delimited.encoding), self.separator)
+            for index, text in enumerate(fields[1:]):
                 if not is_number(text):
                     item = self.ranker.items[min(index, len(self.ranker.items) - 1)]
                     message = f"the distance to {item!r} is not a number: {text!r}"

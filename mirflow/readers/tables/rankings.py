@@ -42,7 +42,8 @@ class ListTable(SpanTable):
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The list of a query."""
-        rows = [(number, line) for number, line in self.numbered(key, self.text(data)) if line.strip()]
+        numbered = self.numbered(key, decode(data, self.name, self.reading.delimited.encoding))
+        rows = [(number, line) for number, line in numbered if line.strip()]
         (line, text), others = rows[0], rows[1:]
         if others:
             message = f"query {key.track!r} occurs twice, first on line {line}"
@@ -116,7 +117,7 @@ class TrecTable(SpanTable):
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking or the judgements of a query."""
-        text = self.text(data)
+        text = decode(data, self.name, self.reading.delimited.encoding)
         (first, *others), width = self.of_key[key], len(self.columns)
         column = "score" if "score" in self.columns else "grade"
         whole, place = text.split(), self.columns.index(column)

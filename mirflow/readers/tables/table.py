@@ -13,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.source import Source
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
-from ..content import TWO_BYTES, decode, digest_of, file_stat, opened
+from ..content import TWO_BYTES, digest_of, file_stat, opened
 from ..doubts import demand_one_subject
 from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..layouts import SEPARATING, heading
@@ -365,10 +365,6 @@ class SpanTable(TrackTable):
                 file.seek(span.start)
                 parts.append(file.read(span.stop - span.start))
         return b"".join(parts)
-
-    def text(self, data: bytes) -> str:
-        """The text of some rows."""
-        return decode(data, self.name, self.reading.delimited.encoding)
 
     def numbered(self, key: RowKey, text: str) -> Iterator[tuple[int, str]]:
         """The lines of the text of a key, with their numbers in the file."""
