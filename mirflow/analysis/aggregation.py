@@ -183,12 +183,16 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
         singles = list(dict.fromkeys(lookup.find_single(ds, name, places) for name in named))
         if len(singles) < len(places):
             metrics = names_of(ds, "metric")
-            several = [one for one in singles if len({*lookup.find_metrics(ds, metrics[one])}.intersection(places)) > 1]
-            words = ", ".join(lookup.spell_out(ds, one) for one in several)
+            several = [
+                metric
+                for metric in singles
+                if len({*lookup.find_metrics(ds, metrics[metric])}.intersection(places)) > 1
+            ]
+            words = ", ".join(lookup.spell_out(ds, metric) for metric in several)
             ds = ds.assign_attrs({"default": words} if several else {})
         places = singles
     if asked.over and (query.sort in (None, *ORDERS) or not lookup.split_names(stored, query.sort)[1]):
-        check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over)
+        check_over(", ".join(names_of(ds, "metric")[metric] for metric in places[:1]), {}, asked.over)
     kinds, left_out = _kinds(ds, places, query.aggregate, named=query.metric is not None)
     first = None
     if query.sort == BEST:
@@ -280,7 +284,7 @@ def aggregate_cells(
     flags |= {"n_empty": included & empty[..., np.newaxis]} if empty.any() else {}
     every: Mapping[int, Int | slice] = {0: slice(None)} if groups == 1 else members_of(codes)
     for group, members in every.items():
-        parts = [one[:, members] for one in (score, weight, included)]
+        parts = [array[:, members] for array in (score, weight, included)]
         arrays["value"][..., group] = reduce_kinds(parts[0], parts[1], parts[2], duration[members], kinds)
         for name, flag in flags.items():
             arrays[name][..., group] = np.einsum("stm->sm", flag[:, members], dtype=np.int64)
@@ -298,7 +302,7 @@ def sort_systems(ds: xr.Dataset, query: Query) -> Names:
     if query.sort is None or query.sort in (BEST, STORED):
         return query.system
     every = names_of(ds, "system")
-    names = [every[place] for place in lookup.find_labels(ds, "system", query.system)]
+    names = [every[row] for row in lookup.find_labels(ds, "system", query.system)]
     if query.sort == NAME:
         return sorted(names)
     over = query.over if lookup.split_names(ds, query.sort)[1] else None
@@ -308,7 +312,7 @@ def sort_systems(ds: xr.Dataset, query: Query) -> Names:
     if orientation == "none":
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
     value = aggregate_selection(selection, np.zeros(len(selection.duration), dtype=np.int64)).arrays["value"][:, 0, 0]
-    return [names[place] for place in ranked(value, orientation)]
+    return [names[row] for row in ranked(value, orientation)]
 
 
 def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
@@ -317,17 +321,17 @@ def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) 
         raise UnknownNameError("aggregate", kind, AGGREGATES)
     if kind is None:
         standard = names_of(ds, "standard_aggregate")
-        return {place: standard[place] for place in places}, []
+        return {metric: standard[metric] for metric in places}, []
     metrics = names_of(ds, "metric")
     allowed = [allowed_aggregates(text) for text in names_of(ds, "aggregates")]
-    refused = [place for place in places if kind not in allowed[place]]
+    refused = [metric for metric in places if kind not in allowed[metric]]
     if refused and (named or len(refused) == len(places)):
         name, has = metrics[refused[0]], ", ".join(allowed[refused[0]])
         measures = lookup.find_measures(ds).values() if kind in CLASS_AGGREGATES else ()
         others = [str(m) for m in measures if kind in table_aggregates(m.metric.orientation, m.metric.dims)]
         more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
         raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
-    return {place: kind for place in places if kind in allowed[place]}, names_of(ds, "metric", refused)
+    return {metric: kind for metric in places if kind in allowed[metric]}, names_of(ds, "metric", refused)
 
 
 _ORIGIN = ("task", "convention", "grid")

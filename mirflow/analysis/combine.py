@@ -316,8 +316,8 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
         coords |= {key: (dim, values) for key, values in _coordinates(name, parts, dim, labels[dim]).items()}
     stores_of: list[list[str]] = [[] for _ in labels["track"]]
     for part in parts:
-        for place in part.places["track"].tolist():
-            stores_of[place].append(part.store)
+        for track in part.places["track"].tolist():
+            stores_of[track].append(part.store)
     coords.setdefault(STORE, ("track", np.array([" + ".join(stores) for stores in stores_of], dtype=str)))
     variables: dict[str, Any] = {}
     for key in dict.fromkeys(str(key) for part in parts for key in part.ds.data_vars):
@@ -353,7 +353,7 @@ def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
         first = next(iter(values), "")
         for store, value in values.items():
             if value != values[first]:
-                imported = [one for one in (first, store) if IMPORTED in given[one].attrs]
+                imported = [side for side in (first, store) if IMPORTED in given[side].attrs]
                 remedy = "query them separately"
                 if imported:
                     remedy += f", or declare {key}: {values[({first, store} - {imported[0]}).pop()]} in the mapping of "
@@ -377,7 +377,7 @@ def _known_setting(key: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
 
 def _everywhere(having: Collection[str], stores: Iterable[str], meeting: Collection[frozenset[str]]) -> bool:
     """True if each store has something or holds cells that one of those holds which have it."""
-    return all(store in having or any(frozenset((store, own)) in meeting for own in having) for store in stores)
+    return all(store in having or any(frozenset((store, other)) in meeting for other in having) for store in stores)
 
 
 def _kept_metrics(
@@ -400,7 +400,7 @@ def _kept_metrics(
     # Variables with extra dims that stores lack or have over other ones, with what to call them.
     own_tables = {store: tables_of(ds) for store, ds in given.items()}
     tables = {}
-    for key, table in {key: table for own in own_tables.values() for key, table in own.items()}.items():
+    for key, table in {key: table for held in own_tables.values() for key, table in held.items()}.items():
         having = {store: extra_dims(own[key]).keys() for store, own in own_tables.items() if key in own}
         alike = all(dims == extra_dims(table).keys() for dims in having.values())
         if not (alike and _everywhere(having, given, meeting)):

@@ -73,7 +73,7 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
             from ..store.read import dataset_of
 
             published = read_published(path, root=root)
-            label, boards = str(path), {one.name: as_scores(dataset_of(one)) for one in published.groups}
+            label, boards = str(path), {content.name: as_scores(dataset_of(content)) for content in published.groups}
         else:
             label, boards = as_given(path), read_scores(path)
     if wanted is not None:
@@ -191,7 +191,7 @@ def differing_inputs(
         digests.append(list(map(str, whole[np.ix_(*chosen)].ravel().tolist())))
     cells = zip(*digests, strict=True)
     known = [(mine.partition(":"), other.partition(":")) for mine, other in cells if mine and other]
-    differ = (sum(one[place] != two[place] for one, two in known) for place in (0, 2))
+    differ = (sum(one[index] != two[index] for one, two in known) for index in (0, 2))
     return dict(zip(("reference", "estimate", "cells"), (*differ, len(known)), strict=True)) if known else {}
 
 
@@ -318,7 +318,7 @@ def compare_sides(
     )
     for place, own in enumerate(zip(*by_hand, strict=True)):
         only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
-    names = {"system": cells[0], "track": cells[1], "metric": [label_of(one) for one in pairs]}
+    names = {"system": cells[0], "track": cells[1], "metric": [label_of(names) for names in pairs]}
     coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in names.items()}
     coords |= {"unit": ("metric", np.array(units, dtype=str)), "orientation": ("metric", np.array(ways, dtype=str))}
     coords["tolerance"] = ("metric", limits)
@@ -327,7 +327,7 @@ def compare_sides(
         for what, pair_of in only.items()
         for side, own in zip(_SIDES, pair_of, strict=True)
     }
-    about |= {f"similar_{name}": [one[index] for one in akin] for index, name in enumerate(("a", "b", "by"))}
+    about |= {f"similar_{name}": [row[index] for row in akin] for index, name in enumerate(("a", "b", "by"))}
     absent = _absent(a, *cells), _absent(b, *cells)
     about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
     attrs: list[dict[str, str]] = [{}, {}]
@@ -419,6 +419,6 @@ def differences(
             f"no evaluation is on both sides: {', '.join(sides[0])}; {', '.join(sides[1])}; "
             "name those to compare behind a colon, as in stores/x.zarr:chord"
         )
-    used = [{both[place].group for both in pairs} for place in (0, 1)]
+    used = [{both[side].group for both in pairs} for side in (0, 1)]
     left = tuple([name for name in groups if name not in used[index]] for index, groups in enumerate(sides))
     return [compare_sides(*both, metric, system, tracks, tolerance, pair) for both in pairs], (left[0], left[1])

@@ -190,7 +190,7 @@ def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
     coords = {}
     for name in dict.fromkeys([*own, *more]):
         both = own.get(name), more.get(name)
-        numeric = all(one is None or one.dtype.kind in "iuf" for one in both)
+        numeric = all(column is None or column.dtype.kind in "iuf" for column in both)
         blank = np.nan if numeric else ""
         sides = zip(both, sizes, strict=True)
         values = [value for one, n in sides for value in ([blank] * n if one is None else one.tolist())]
@@ -219,7 +219,7 @@ def group_systems(ds: xr.Dataset, coordinate: str) -> tuple[list[str], Int]:
     if coordinate not in coords:
         how = "a pattern of estimates with {run} names runs" if coordinate == MODEL else "metadata of systems name it"
         raise QueryError(f"the systems have no coordinate {coordinate!r}; {how}")
-    values = [str(one) for one in coords[coordinate].tolist()]
+    values = [str(value) for value in coords[coordinate].tolist()]
     if "" in values or "nan" in values:
         lacking = ds["system"].values[[value in ("", "nan") for value in values]][0]
         raise QueryError(f"system {lacking!r} has no value of {coordinate!r}; name the systems that have (system)")
@@ -239,7 +239,7 @@ def reduce_groups(result: xr.Dataset, coordinate: str, reductions: Reductions) -
 
     names = list(reductions)
     groups, codes = group_systems(result, coordinate)
-    members = [np.flatnonzero(codes == place) for place in range(len(groups))]
+    members = [np.flatnonzero(codes == group) for group in range(len(groups))]
     variables: dict[str, Any] = {}
     for key, one in result.data_vars.items():
         if "system" not in one.dims:

@@ -175,10 +175,10 @@ def grader_agreement(judgements: Judgements) -> xr.Dataset:
     counts = np.bincount(cell, minlength=pairs * len(BROAD)).reshape(pairs, len(BROAD))
     kappas = [fleiss_kappa(merge_categories(counts, groups)) for groups in SCHEMES.values()]
     variables = {
-        name: ("scheme", np.array([asdict(one)[name] for one in kappas]), {"long_name": about})
+        name: ("scheme", np.array([asdict(kappa)[name] for kappa in kappas]), {"long_name": about})
         for name, about in _ABOUT_KAPPA.items()
     }
-    strength = np.array([one.strength for one in kappas], dtype=str)
+    strength = np.array([kappa.strength for kappa in kappas], dtype=str)
     graders = counts.sum(axis=1)
     graders = graders[graders > 0]
     return xr.Dataset(

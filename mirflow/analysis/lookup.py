@@ -192,7 +192,7 @@ def metric_names(names: Names) -> list[str] | None:
     labels = as_names(names)
     if labels is None or not any("[" in name for name in labels):
         return labels
-    return list(dict.fromkeys(one for name in labels for one in expand(name)))
+    return list(dict.fromkeys(single for name in labels for single in expand(name)))
 
 
 def headline_metric(ds: Scores) -> str | None:
@@ -274,13 +274,13 @@ def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -
 
     `among`: the metrics that are left by what else is asked; None: all.
     """
-    indices = [place for place in find_metrics(ds, name) if among is None or place in among]
+    indices = [index for index in find_metrics(ds, name) if among is None or index in among]
     if len(indices) == 1:
         return indices[0]
     metrics = names_of(ds, "metric")
-    default = [place for place in indices if _MARKS.isdisjoint(metrics[place])]
+    default = [index for index in indices if _MARKS.isdisjoint(metrics[index])]
     if len(default) != 1:
-        some = ", ".join(metrics[place] for place in indices[:_LISTED]) + (", ..." if indices[_LISTED:] else "")
+        some = ", ".join(metrics[index] for index in indices[:_LISTED]) + (", ..." if indices[_LISTED:] else "")
         raise QueryError(f"{name!r} matches {len(indices)} metrics; choose one of: {some}")
     return default[0]
 
@@ -504,7 +504,7 @@ def _is_one_of(value: object, wanted: object) -> bool:
     """True if a stored value is one of those wanted, whichever of them is text."""
     several = wanted if isinstance(wanted, Sequence) and not isinstance(wanted, str) else [wanted]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return (False, float(value), "") in [_number(str(one)) for one in several]
+        return (False, float(value), "") in [_number(str(text)) for text in several]
     return _show(value) in map(_show, several)
 
 

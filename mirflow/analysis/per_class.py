@@ -76,7 +76,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     if OUTCOME in names:
         axis = names.index(OUTCOME)
         place = list(labels.values())[axis]
-        counts = np.take(counts, [place.index(one) for one in COUNTED], axis=1 + axis)
+        counts = np.take(counts, [place.index(outcome) for outcome in COUNTED], axis=1 + axis)
         others = {dim: label for dim, label in labels.items() if dim != OUTCOME}
         return np.moveaxis(counts, 1 + axis, -1), others
     if COUNT in names:
@@ -93,7 +93,7 @@ def tell_outcomes(kind: str, metric: str, counts: Float, labels: Labels) -> tupl
     told = Outcomes.of_confusion(square)
     named = [index for index, name in enumerate(classes) if name != NONE]
     values = np.stack([told.hit, told.false_alarm, told.miss, told.rejection], axis=-1)[:, named]
-    return values, {CLASS: tuple(classes[place] for place in named)}
+    return values, {CLASS: tuple(classes[index] for index in named)}
 
 
 def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) -> tuple[list[str], Float]:
@@ -335,7 +335,7 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     elif words & {"f", "f1", "fscore", "fmeasure", "f1score"}:
         kind = "f_measure"
     else:
-        kind = next((one for one in ("precision", "recall", "accuracy") if one in words), "")
+        kind = next((name_of_kind for name_of_kind in ("precision", "recall", "accuracy") if name_of_kind in words), "")
     mean, meanings = bool(words & _MEANS), []
     for ds, variable, measure in tables if kind and mean != (_MICRO in words) else ():
         dims = measure.metric.dims

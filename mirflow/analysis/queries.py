@@ -171,7 +171,7 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
     groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
     groupings |= {dim: dim for dim in groupings.values()}
     dims = [str(dim) for dim in result["value"].dims if dim not in ("system", "metric")]
-    for dim in (groupings[one] for one in asked if one in groupings):
+    for dim in (groupings[dim] for dim in asked if dim in groupings):
         # Tracks without a value of a coordinate are not a fold.
         lacking, own = without_value(result[dim].values), dim.removeprefix("track_")
         known = result.isel({dim: np.flatnonzero(~lacking)})
@@ -338,7 +338,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
         results.append(aggregate_query(ds, asked, group))
     results += [aggregate_table(select_table(ds, variable, query), query.by, group) for variable in variables]
     if query.across:
-        results = [across(one, query.across, (RUN,) if has_runs(ds) else ()) for one in results]
+        results = [across(result, query.across, (RUN,) if has_runs(ds) else ()) for result in results]
     for index, result in enumerate(results) if grouped or over_runs else ():
         coordinate = MODEL if over_runs else grouped[0]
         result = reduce_groups(result, coordinate, {name: ACROSS[name] for name in words})
@@ -360,7 +360,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
 def only_answer(found: Sequence[xr.Dataset]) -> xr.Dataset:
     """The one result of a query."""
     if len(found) > 1:
-        names = ", ".join(one.attrs["metric"] for one in found if "metric" in one.attrs)
+        names = ", ".join(result.attrs["metric"] for result in found if "metric" in result.attrs)
         raise QueryError(f"each of these metrics has extra dims; query one of them: {names}")
     return found[0]
 
@@ -454,7 +454,7 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     } | kept
     return ResultInMemory(
         {
-            "system": VariableInMemory(("system",), np.array([systems[place] for place in order], dtype=object)),
+            "system": VariableInMemory(("system",), np.array([systems[row] for row in order], dtype=object)),
             **{
                 name: VariableInMemory(("metric",), np.array(one, dtype=object))
                 for name, one in free_names(kept, LONG_NAMES).items()
@@ -482,12 +482,12 @@ def primary_results(
     for name, ds in boards.items():
         columns[name] |= {RUN} if has_runs(ds) else set()
     # What no evaluation has is a mistake, and an error.
-    asked = [*(as_names(query.by) or []), *(one for one in query.across or {} if one == RUN)]
-    wanted = [one for one in asked if any(one in names for names in columns.values())]
+    asked = [*(as_names(query.by) or []), *(dim for dim in query.across or {} if dim == RUN)]
+    wanted = [name for name in asked if any(name in names for names in columns.values())]
     results: list[xr.Dataset] = []
     left_out: dict[str, str] = {}
     for name, ds in boards.items():
-        lacking = [one for one in wanted if one not in columns[name]]
+        lacking = [coordinate for coordinate in wanted if coordinate not in columns[name]]
         if not ds.sizes["metric"]:
             left_out[name] = NO_NUMBER
         elif lacking:
@@ -575,8 +575,8 @@ def lazy_query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     sizes = {f"_{dim}": size for dim, size in like.sizes.items()}
     arrays = xr.apply_ufunc(
         lambda *values: tuple(answer(*values)[name].values for name in outputs),
-        *(xr.Variable(one.dims, one.data) for one in stored),
-        input_core_dims=[one.dims for one in stored],
+        *(xr.Variable(variable.dims, variable.data) for variable in stored),
+        input_core_dims=[variable.dims for variable in stored],
         output_core_dims=[[f"_{dim}" for dim in like[name].dims] for name in outputs],
         dask="parallelized",
         output_dtypes=[like[name].dtype for name in outputs],

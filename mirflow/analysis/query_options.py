@@ -296,7 +296,7 @@ class Query:
 
 
 OPTIONS: Mapping[str, QueryOption] = {
-    one.name: one.metadata["option"] for one in fields(Query) if "option" in one.metadata
+    word.name: word.metadata["option"] for word in fields(Query) if "option" in word.metadata
 }
 """The options by the name of the field, in the order in which help lists them."""
 

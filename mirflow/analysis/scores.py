@@ -94,7 +94,7 @@ def names_of(ds: Scores | Results, name: str, places: Iterable[int] | None = Non
         names = strings("" if entry is None else str(entry) for entry in entries).tolist()
     else:
         names = [str(value) for value in ds[name].values.tolist()]
-    return names if places is None else [names[place] for place in places]
+    return names if places is None else [names[index] for index in places]
 
 
 def coords_of(ds: xr.Dataset, dim: str) -> dict[str, Array]:
@@ -192,7 +192,7 @@ def scores_frame(ds: xr.Dataset) -> pd.DataFrame:
     status, _ = states_of(computed(ds))
     about = {
         "unit": ("metric", names_of(ds, "unit")),
-        "status": (_DIMS[:2], [[Status(one).name for one in own] for own in status.tolist()]),
+        "status": (_DIMS[:2], [[Status(state).name for state in row] for row in status.tolist()]),
         "message": (_DIMS[:2], cell_texts(ds, "message")),
     }
     coords = coords_of(ds, "track")
@@ -223,7 +223,7 @@ def _filled_text(values: Array) -> Array:
     """Text with nothing where xarray filled it with NaN."""
     if values.dtype.kind != "O":
         return values
-    texts = [isinstance(one, str) for one in values.flat]
+    texts = [isinstance(value, str) for value in values.flat]
     if not any(texts) or not all(one != one for one, text in zip(values.flat, texts, strict=True) if not text):
         return values
     return np.where(np.reshape(texts, values.shape), values, "")
@@ -303,7 +303,7 @@ def by_annotator(ds: xr.Dataset) -> xr.Dataset:
     exists = ((weight > 0) | ~np.isnan(score)).any(axis=(0, 3))
     row, annotator = np.nonzero(exists)
     part = ds.drop_vars(tables_of(ds)).drop_vars(ANNOTATOR, errors="ignore").isel(track=row)
-    unscored = ~np.isin(part["status"].values, [int(one) for one in SCORED])
+    unscored = ~np.isin(part["status"].values, [int(state) for state in SCORED])
     score, weight = score[:, row, annotator], weight[:, row, annotator]
     score[unscored] = np.nan
     part = part.assign(score=(_DIMS, score), weight=(_DIMS, weight))

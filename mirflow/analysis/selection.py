@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 def has_score(status: npt.NDArray[np.int8]) -> Bool:
     """Mark the cells of a status with scores."""
     mask: Bool = np.zeros(status.shape, dtype=np.bool_)
-    for one in SCORED:  # `np.isin` would take nine bytes for each cell
-        mask |= status == one
+    for scored in SCORED:  # `np.isin` would take nine bytes for each cell
+        mask |= status == scored
     return mask
 
 
@@ -100,7 +100,7 @@ class CellProblem:
 def find_problems(ds: Scores) -> list[CellProblem]:
     """List the remarks on all cells, system by system."""
     status, messages = states_of(computed(ds))[0], cell_texts(ds, "message")
-    lacking = np.isin(status, [int(one) for one in FAILED | EMPTY])
+    lacking = np.isin(status, [int(state) for state in FAILED | EMPTY])
     listed = np.argwhere(lacking | (messages != ""))
     systems, tracks = names_of(ds, "system"), names_of(ds, "track")
     problems = []
@@ -143,7 +143,7 @@ def without_quotes(ds: xr.Dataset) -> xr.Dataset:
             shown = list_shown(Status(int(status[system, track])), remarks)
             texts[system, track] = write_message(shown)
         found["message"] = (("system", "track"), texts, ds["message"].attrs)
-    systems = dict.fromkeys(one["system"] for one in ds.attrs.get(WARNINGS, ()))
+    systems = dict.fromkeys(caution["system"] for caution in ds.attrs.get(WARNINGS, ()))
     if systems:
         found.attrs[WARNINGS] = [{"text": warn_withheld(name), "system": name} for name in systems]
     return found

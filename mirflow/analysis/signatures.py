@@ -138,7 +138,7 @@ class Signature:
             form, default = FIELDS[key].form, FIELDS[key].default
             if isinstance(value, str) and form and value != default and not re.fullmatch(form, value):
                 raise SignatureError(f"invalid field {key}={value[:80]!r} of a signature: expected {FIELDS[key].words}")
-            if not isinstance(value, str) and any(isinstance(one, str) == FIELDS[key].paired for one in value):
+            if not isinstance(value, str) and any(isinstance(item, str) == FIELDS[key].paired for item in value):
                 expected = "pairs name:value" if FIELDS[key].paired else "names without a colon"
                 raise SignatureError(
                     f"invalid field {key}={_written(value)[:80]!r} of a signature: expected {expected}"
@@ -251,7 +251,7 @@ def _written(value: Value) -> str:
     """A text, names with commas between, or pairs with colons."""
     if isinstance(value, str):
         return quoted(value, safe=_ALONE)
-    return ",".join(quoted(one) if isinstance(one, str) else ":".join(map(quoted, one)) for one in value)
+    return ",".join(quoted(item) if isinstance(item, str) else ":".join(map(quoted, item)) for item in value)
 
 
 def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = False) -> list[Signature]:
@@ -280,7 +280,7 @@ def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = Fa
         n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
         values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
         fields = {"agg": kind, "rev": version, "unit": shown, "n": show_span(values[values >= 0].astype(np.int64))}
-        metrics = tuple(about[place][0] for place in places)
+        metrics = tuple(about[index][0] for index in places)
         signed.append(Signature(str(ds.attrs.get("task") or UNKNOWN), metrics, {**shared, **fields}))
     return signed
 
@@ -312,7 +312,7 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
         "tracks": tuple(as_names(query.tracks) or ()),
         "where": query.where or "",
         "annotator": tuple(as_names(query.annotator) or ()),
-        "over": tuple((dim, how) for dim, _, how in (one.partition("=") for one in over.split("; ")) if dim),
+        "over": tuple((dim, how) for dim, _, how in (text.partition("=") for text in over.split("; ")) if dim),
         "by": tuple(as_names(query.by) or ()),
         "across": tuple((dim, how) for dim, names in across_of(result.attrs).items() for how in names),
         "miss": missing,
@@ -392,5 +392,9 @@ def signature(
     """
     asked = make_query("signature", metric, aggregate, by, **options)
     name, ds = choose_one(evaluations_of(scores), asked.metric, group)
-    signed = [one for result in evaluate_query(ds, asked, name) for one in sign(ds, asked, result, percent=percent)]
+    signed = [
+        signed_group
+        for result in evaluate_query(ds, asked, name)
+        for signed_group in sign(ds, asked, result, percent=percent)
+    ]
     return list(map(str, signed))

@@ -250,7 +250,7 @@ def find_disagreements(
     if task in _CLASSES and not (task == "segment" and by_boundaries):
         disagreements = list(_label_disagreements(held, _CLASSES[task], least, shortest))
     elif task in WINDOWS:
-        disagreements = [one for track in held for one in _event_disagreements(track, WINDOWS[task])]
+        disagreements = [disagreement for track in held for disagreement in _event_disagreements(track, WINDOWS[task])]
     else:
         tasks = ", ".join(sorted({*_CLASSES, *WINDOWS}))
         raise QueryError(
@@ -394,7 +394,7 @@ def _event_disagreements(track: TrackAnnotations, window: float) -> Iterator[Dis
     systems = [_times_of(estimate) for estimate in track.estimates.values()]
     base = min(systems, key=len)
     near = [_nearest(system, base) for system in systems]
-    common = np.all([np.abs(one - base) <= window for one in near], axis=0)
+    common = np.all([np.abs(times_near - base) <= window for times_near in near], axis=0)
     agreed: Float = np.median(np.array(near)[:, common], axis=0) if common.any() else np.zeros(0)
     missing = agreed[np.abs(_nearest(reference, agreed) - agreed) > window]
     alone = np.all([np.abs(_nearest(system, reference) - reference) > window for system in systems], axis=0)

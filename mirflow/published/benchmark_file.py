@@ -182,7 +182,7 @@ class BenchmarkFile:
         if "track" not in Pattern(reference.path).names:
             return None
         matches = map(Pattern(reference.path).match, self.benchmark.data.files)
-        return tuple(sorted({one["track"] for one in matches if one is not None and "track" in one}))
+        return tuple(sorted({match["track"] for match in matches if match is not None and "track" in match}))
 
 
 def load_benchmark(path: str | Path, package: str = "") -> BenchmarkFile:
@@ -302,7 +302,7 @@ def benchmark_files() -> dict[str, tuple[Path, str]]:
 
 
 def _below(place: Path) -> list[Path]:
-    return [place] if place.is_file() else sorted(one for one in place.iterdir() if one.suffix in _SUFFIXES)
+    return [place] if place.is_file() else sorted(path for path in place.iterdir() if path.suffix in _SUFFIXES)
 
 
 def find_benchmark(name: str | Path) -> BenchmarkFile:
@@ -358,7 +358,9 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
         dataset, sources = _mirdata_sources(file, folder, homed=given is not None)
         home = Path(dataset.data_home)
         # With slashes on every system, as in lists of digests.
-        used = {os.path.relpath(path, home).replace(os.sep, "/") for one in sources.values() for path in one.files}
+        used = {
+            os.path.relpath(path, home).replace(os.sep, "/") for source in sources.values() for path in source.files
+        }
         sums = {name: sum for name, sum in dataset.checksums().items() if name in used}
         flaws += _flaws(home, sums, lambda content: hashlib.md5(content, usedforsecurity=False).hexdigest())
     if flaws:
@@ -421,7 +423,9 @@ def digests_of(file: BenchmarkFile, data: str | Path | None = None) -> dict[str,
     if troubles:
         raise PipelineError([Document().problem(("evaluation", *place), why) for place, why in troubles], file.path)
     named = [*evaluation.reference.patch]
-    named += [one.path for one in (evaluation.tracks, evaluation.classes) if one is not None and one.path is not None]
-    paths |= {str(folder / one) for one in named}
+    named += [
+        table.path for table in (evaluation.tracks, evaluation.classes) if table is not None and table.path is not None
+    ]
+    paths |= {str(folder / file_named) for file_named in named}
     names = sorted(os.path.relpath(path, folder).replace(os.sep, "/") for path in paths)
     return {name: digest_of(read_bytes(folder / name, MAX_BYTES, name)) for name in names}

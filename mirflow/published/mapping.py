@@ -143,7 +143,7 @@ def parse_json_table(text: str, path: str, key: Pattern, name: str | Path, left_
         inner = inner.get(part) if isinstance(inner, dict) else None
     if not isinstance(inner, dict):
         raise InvalidAnnotationError(f"no object at rows: {path!r}", path=name)
-    kept = {name: value for name, value in inner.items() if not any(fnmatchcase(name, one) for one in left_out)}
+    kept = {name: value for name, value in inner.items() if not any(fnmatchcase(name, pattern) for pattern in left_out)}
     members = {member: dict(_leaves(value)) for member, value in kept.items()}
     columns = tuple(dict.fromkeys(column for leaves in members.values() for column in leaves))
     rows, after = [], 0

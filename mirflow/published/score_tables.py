@@ -182,7 +182,7 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
     base = Path(absolute(str(path))).parent / mapping.root
     folder = absolute(str(base if root is None else root))
     if table is not None:
-        files = [one for group in mapping.groups for one in group.tables]
+        files = [table for group in mapping.groups for table in group.tables]
         if len(files) != 1:
             why = f"names {len(files)} tables: a file can replace only a single table, a folder the root"
             raise PipelineError([Problem("groups", why)], path)
@@ -218,7 +218,7 @@ def read_tables(
             problems.append(document.problem(("groups", index, "name"), message))
     resolved = [_measures(group, document, ("groups", place), problems) for place, group in enumerate(mapping.groups)]
     found: list[list[Sequence[Match]]] = [
-        [Pattern(one.path).find(folder) for one in group.tables] for group in mapping.groups
+        [Pattern(table.path).find(folder) for table in group.tables] for group in mapping.groups
     ]
     for index, files in enumerate(found):
         for number, one in enumerate(mapping.groups[index].tables):
@@ -231,7 +231,7 @@ def read_tables(
         # Its neighbours may fit the pattern too.
         found = [[[match for match in files if match.path == absolute(str(table))] for files in one] for one in found]
     origin = {IMPORTED: mapping.name, "mapping": document.text, "root": folder}
-    groups = tuple(_scores(*one, origin) for one in zip(mapping.groups, resolved, found, strict=True))
+    groups = tuple(_scores(*group, origin) for group in zip(mapping.groups, resolved, found, strict=True))
     return Published(mapping.name, groups)
 
 
@@ -352,7 +352,7 @@ def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, 
     score, weight = np.full((count, len(names)), np.nan), np.ones((count, len(names)))
     weight[:, [name not in gathered.unweighted for name in names]] = 0.0
     digest = [""] * count
-    rows, columns, places = ({name: at for at, name in enumerate(one)} for one in (systems, tracks, names))
+    rows, columns, places = ({name: at for at, name in enumerate(labels)} for labels in (systems, tracks, names))
     for (system, track), scores in gathered.cells.items():
         cell = rows[system] * len(tracks) + columns[track]
         digest[cell] = ":" + "+".join(gathered.digests[system, track])

@@ -158,7 +158,7 @@ def _section(name: str, ds: xr.Dataset) -> str:
     lost, cells = count_unscored(ds), ds.sizes["system"] * ds.sizes["track"]
     notes = [f"missing ({result.attrs['missing']}): {lost} of {cells} cells without any score"]
     notes += [f"references: {result.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in result.attrs else []
-    notes += [f"warning: {said}" for said in list_cautions(ds.attrs)]
+    notes += [f"warning: {caution}" for caution in list_cautions(ds.attrs)]
     if result.sizes["metric"] < ds.sizes["metric"]:
         notes.append(f"{result.sizes['metric']} of {ds.sizes['metric']} metrics shown")
     if result.sizes["system"] > _SYSTEMS:

@@ -110,7 +110,7 @@ def query(
         from ..reports.summaries import primary_table
 
         results, bare = primary_results(boards, query, ask)
-        signing = [(one, signed(boards[one.attrs.get("group", "")], query, one)) for one in results]
+        signing = [(result, signed(boards[result.attrs.get("group", "")], query, result)) for result in results]
         return Tabulation(
             results,
             lambda width: [
@@ -118,7 +118,9 @@ def query(
                     results,
                     percent=percent,
                     left_out=bare,
-                    signatures=lambda: [one for _, sign_cells in signing for one in sign_cells(percent=percent)],
+                    signatures=lambda: [
+                        signature for _, sign_cells in signing for signature in sign_cells(percent=percent)
+                    ],
                 )
             ],
             lambda: [long_table(*each) for each in signing],
@@ -177,18 +179,18 @@ def _infer(
         first = "significance" if ci is None else "ci"
         raise QueryError(f"'across' gives statistics of statistics, and {first!r} is about tracks: leave one out")
     if ci is not None:
-        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, asked)] if rated else []
+        named = [str(find_measures(ds)[variable]) for variable in rated_variables(ds, asked)] if rated else []
         # Where there is none, or another metric beside it, the query raises the error.
-        each = [replace(asked, metric=one, exact=True) for one in named] or [asked]
+        each = [replace(asked, metric=metric, exact=True) for metric in named] or [asked]
         words: dict[str, Any] = {key: value for key, value in how.items() if value is not None}
-        found = [intervals(ds, one, level=ci, group=name, **words) for one in each]
+        found = [intervals(ds, single, level=ci, group=name, **words) for single in each]
     elif rated or asked.across:
         found = evaluate_query(ds, asked, name)
     else:
         found = [aggregate_query(ds, asked, name)]
     if significance is None:
         return found
-    return [mark_best(ds, asked, one, level=significance, cluster=how["cluster"]) for one in found]
+    return [mark_best(ds, asked, result, level=significance, cluster=how["cluster"]) for result in found]
 
 
 @question(

@@ -141,7 +141,7 @@ def compare(
     result = each_evaluation(boards, query, infer, readable, rows)
     if margin is None:
         return result
-    failures = [one for ds in result for one in tables.noninferiority_sentences(ds, percent=percent)]
+    failures = [sentence for ds in result for sentence in tables.noninferiority_sentences(ds, percent=percent)]
     return Tabulation(result.items, result.tables, lambda: [result.rows()], result.notes, failures)
 
 

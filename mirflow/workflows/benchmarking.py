@@ -92,8 +92,8 @@ def benchmarks() -> Tabulation[BenchmarkFile]:
             warnings.warn(str(error), MirflowWarning, stacklevel=2)
     facts = list(map(_facts, found))
     columns = ("name", "task", "tracks", "headline", "baselines", "data")
-    data = [str(one["data"]) for one in facts]
-    places = [one if one.startswith("mirdata") or one == NOWHERE else "here" for one in data]
+    data = [str(fact["data"]) for fact in facts]
+    places = [text if text.startswith("mirdata") or text == NOWHERE else "here" for text in data]
     short = tuple((*(one[name] for name in columns[:-1]), place) for one, place in zip(facts, places, strict=True))
     away = []
     for file in found:
@@ -104,7 +104,7 @@ def benchmarks() -> Tabulation[BenchmarkFile]:
     return Tabulation(
         found,
         lambda width: [Table(columns, short, notes=tuple(away))],
-        lambda: [Table(tuple(facts[0]), tuple(tuple(one.values()) for one in facts))],
+        lambda: [Table(tuple(facts[0]), tuple(tuple(fact.values()) for fact in facts))],
     )
 
 
@@ -215,9 +215,9 @@ def run_benchmark(
         why = f"{place}: holds other scores than those of {system} on {file.name}; name another store (--store)"
         raise BenchmarkError(why) from None
     scores = read_scores(report.store)[rules.name]
-    lost = [one for one in find_problems(scores) if one.scored == "no" and one.kind == "reason"]
-    absent = sorted(one.track for one in lost if one.status == Status.missing_estimate)
-    others = [one.message for one in lost if one.status != Status.missing_estimate]
+    lost = [problem for problem in find_problems(scores) if problem.scored == "no" and problem.kind == "reason"]
+    absent = sorted(problem.track for problem in lost if problem.status == Status.missing_estimate)
+    others = [problem.message for problem in lost if problem.status != Status.missing_estimate]
     more = f"{len(others) - _SHOWN} more tracks have no score: mirflow problems {report.store}"
     names = f"{counted(len(absent), 'track')} without an estimate: {name_some([*map(repr, absent)])}"
     sentences = [*([names] if absent else []), *others[:_SHOWN], *([more] if len(others) > _SHOWN else [])]
@@ -281,7 +281,11 @@ def _compare(
         rows += [row for row in _of_values(file, baseline) if row.system not in known]
     letters, note = _letters(file, compared, missing)
     rows = [replace(row, letters=letters.get(f"{row.system}{OWN}" if row.own else row.system, "")) for row in rows]
-    below = [*readable_tables(result)[0].notes, *([note] if note else []), *(f"signature: {one}" for one in signed)]
+    below = [
+        *readable_tables(result)[0].notes,
+        *([note] if note else []),
+        *(f"signature: {signature}" for signature in signed),
+    ]
     headline, title = file.metrics[0], f"{file.name}: {file.benchmark.title}"
     sign_of = SIGN_OF[_records(file)[headline].orientation] or 1
 
@@ -334,7 +338,7 @@ def _scores_of(file: BenchmarkFile, root: Path, baseline: Baseline) -> xr.Datase
             )
         return boards[evaluation.name]
     folders, tables = (root, file.path.parent), baseline.tables
-    places = [folder for folder in folders if tables and all(Pattern(one.path).find(folder) for one in tables)]
+    places = [folder for folder in folders if tables and all(Pattern(table.path).find(folder) for table in tables)]
     if not places:
         return None
     named = {"task": evaluation.task, "name": evaluation.name, "convention": evaluation.convention}
@@ -385,7 +389,7 @@ def _records(file: BenchmarkFile) -> dict[str, Any]:
     evaluation = file.benchmark.evaluation
     convention = get_task(evaluation.task).convention(evaluation.convention)
     folder = str(file.path.parent)
-    return {str(one): one.metric for name in file.metrics for one in convention.measures_of(name, folder)}
+    return {str(measure): measure.metric for name in file.metrics for measure in convention.measures_of(name, folder)}
 
 
 def _facts(file: BenchmarkFile) -> dict[str, str | int | None]:
@@ -394,7 +398,7 @@ def _facts(file: BenchmarkFile) -> dict[str, str | int | None]:
     metric = _records(file)[file.metrics[0]]
     aggregate = own.headline.aggregate or metric.standard_aggregate
     place = f"mirdata: {mirdata}" if mirdata is not None else NOWHERE if folder is None else str(folder)
-    systems = {name for one in own.baselines for name in one.values}
+    systems = {name for baseline in own.baselines for name in baseline.values}
     tracks = file.tracks
     return {
         "name": file.name,

@@ -160,9 +160,9 @@ def apply_patch(annotation: AnnotationLike, patch: PatchLike, track: str | None 
     """
     if not isinstance(patch, ReferencePatch):
         patch = parse_patch(patch) if isinstance(patch, Mapping) else read_patch(patch)
-    tracks = [one for one in patch.tracks if track in (None, one.track)]
-    names = list(dict.fromkeys(one.track for one in patch.tracks))
-    if len({(one.track, one.annotator) for one in tracks}) != 1:
+    tracks = [patched for patched in patch.tracks if track in (None, patched.track)]
+    names = list(dict.fromkeys(patched.track for patched in patch.tracks))
+    if len({(patched.track, patched.annotator) for patched in tracks}) != 1:
         why = "names several tracks" if track is None or tracks else f"does not name the track {track!r}"
         raise AnnotationError(f"the patch {why}: choose from {', '.join(names)}")
     own = to_annotation(annotation, patch.task)
@@ -225,7 +225,9 @@ def patch_effects(
     found: list[xr.Dataset] = []
     for plan in planned.plans:
         if plan.patches and group in (None, plan.name):
-            found += _effects(plan, path, metric, {os.path.realpath(one): str(one) for one in patches})
+            found += _effects(
+                plan, path, metric, {os.path.realpath(path_given): str(path_given) for path_given in patches}
+            )
     if not found:
         raise QueryError("no evaluation has a patch; name one in reference.patch, or after the pipeline")
 
@@ -317,11 +319,11 @@ def _scores(plan: EvaluationPlan, store: str | Path) -> xr.Dataset:
 def _of_tracks(plan: EvaluationPlan, places: Sequence[int]) -> EvaluationPlan:
     return replace(
         plan,
-        tracks=tuple(plan.tracks[place] for place in places),
-        references=tuple(plan.references[place] for place in places),
-        estimates=tuple(tuple(row[place] for place in places) for row in plan.estimates),
+        tracks=tuple(plan.tracks[index] for index in places),
+        references=tuple(plan.references[index] for index in places),
+        estimates=tuple(tuple(row[index] for index in places) for row in plan.estimates),
         stamps=plan.stamps[:, list(places)],
-        track_meta={name: tuple(column[place] for place in places) for name, column in plan.track_meta.items()},
+        track_meta={name: tuple(column[index] for index in places) for name, column in plan.track_meta.items()},
     )
 
 
@@ -330,7 +332,7 @@ def _readable(ds: xr.Dataset) -> Table:
     for metric in names_of(ds, "metric"):
         own = ds.sel(metric=metric)
         order = np.argsort(own["rank_after"].values, kind="stable").tolist()
-        for system in (names_of(ds, "system")[place] for place in order):
+        for system in (names_of(ds, "system")[row] for row in order):
             one = {name: float(own[name].sel(system=system)) for name in ds.data_vars}
             ranks = [f"{one[name]:.0f}" if np.isfinite(one[name]) else "" for name in ("rank_before", "rank_after")]
             rank = " -> ".join(dict.fromkeys(ranks)) or None

@@ -110,7 +110,7 @@ def verify(
         If references or estimates cannot be found, or the store cannot be read.
     """
     numbers, notes = _numbers_of(document)
-    signed = [one.signature for one in numbers if one.signature is not None]
+    signed = [number.signature for number in numbers if number.signature is not None]
     given = {"store": store, "pipeline": pipeline, "reference": reference}
     named = [name for name, value in given.items() if value is not None]
     if len(named) != 1:
@@ -151,13 +151,15 @@ def verify(
             checks += again.list(one.signature)
     about = str(document) if Path(document).suffix else "signature"
     notes += [
-        f"{one.task}/{'+'.join(one.metrics)}: the signature names no references (ref): any could have been used"
-        for one in dict.fromkeys(signed)
-        if not one["ref"]
+        f"{signature.task}/{'+'.join(signature.metrics)}: the signature names no references (ref): any could have been "
+        "used"
+        for signature in dict.fromkeys(signed)
+        if not signature["ref"]
     ]
     columns = ("place", "metric", "system", "of", "printed", "computed", "difference", "verdict", "reason", "signature")
     rows = tuple(
-        (*_about(one), one.printed, one.value, one.difference, one.verdict, one.reason, one.signature) for one in checks
+        (*_about(check), check.printed, check.value, check.difference, check.verdict, check.reason, check.signature)
+        for check in checks
     )
     return Tabulation(
         checks,
@@ -206,8 +208,8 @@ def _flaw(signed: Signature) -> str:
         return ""
     try:
         metrics = get_task(signed.task).convention(signed["conv"]).metrics
-        for one in signed.metrics:
-            parse(one, metrics)
+        for metric in signed.metrics:
+            parse(metric, metrics)
         for options in _sides_of(signed).values():
             Estimates.model_validate({"path": "{track}", **options}).reading(signed.task)
     except MirflowError as error:
@@ -271,7 +273,7 @@ def _of_pipeline(
     if not kept:
         return None
     place = Path(path).absolute().parent / model.root if root is None else Path(root).absolute()
-    plugins = [str(place.parent / one) if one.endswith(".py") else one for one in model.plugins]
+    plugins = [str(place.parent / plugin) if plugin.endswith(".py") else plugin for plugin in model.plugins]
     return model.model_copy(update={"evaluations": kept, "root": str(place), "plugins": plugins})
 
 
@@ -291,7 +293,7 @@ def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> 
         values: dict[str, Any] = {"name": f"{task}_{number}", "convention": convention, **sides}
         if grid:
             values["grid"] = float(grid) if grid[0].isdigit() else grid
-        metrics = list(dict.fromkeys(name for one in alike for name in one.metrics))
+        metrics = list(dict.fromkeys(name for signature in alike for name in signature.metrics))
         evaluations.append(Evaluation.model_validate({"task": task, "metrics": metrics, **values}))
     if not evaluations:
         return None
@@ -310,9 +312,9 @@ def _pattern_of(given: str, above: str) -> str:
     folder = Path(given)
     if not folder.is_dir():
         raise QueryError(f"{given}: no such folder; or write a pattern with placeholders such as {above}{{track}}.lab")
-    above = above if any(one.is_dir() for one in folder.iterdir()) else ""
-    files = [one for one in folder.glob("*/*" if above else "*") if one.is_file() and not is_hidden(one.name)]
-    suffixes = {one.suffix for one in files}
+    above = above if any(path.is_dir() for path in folder.iterdir()) else ""
+    files = [path for path in folder.glob("*/*" if above else "*") if path.is_file() and not is_hidden(path.name)]
+    suffixes = {path.suffix for path in files}
     if not files:
         raise QueryError(f"{given}: no files; write a pattern with placeholders such as {above}{{track}}.lab")
     return str(folder.absolute() / f"{above}{{track}}{suffixes.pop() if len(suffixes) == 1 else '.{format}'}")
@@ -325,7 +327,7 @@ def _score(pipeline: Pipeline | None) -> dict[str, xr.Dataset]:
     planned = plan_pipeline(pipeline, open_pack=open_pack)
     with tempfile.TemporaryDirectory() as folder:
         reports = run_plans(planned.plans, Journal(Path(folder)), scheduler=pipeline.execution.scheduler)
-    return {one.plan.name: as_scores(dataset_of(one.content)) for one in reports}
+    return {report.plan.name: as_scores(dataset_of(report.content)) for report in reports}
 
 
 @dataclass(frozen=True)
@@ -390,9 +392,9 @@ class Recomputed:
         verdict = UNKNOWN if self.changed(signed) else DIFFERENT if reason else COMPUTED
         for metric, result in self.results.items():
             values = result["value"].sel(metric=metric) if "metric" in result.dims else result["value"]
-            for place in np.ndindex(values.shape):
-                names = {str(dim): str(values[dim].values[at]) for dim, at in zip(values.dims, place, strict=True)}
-                value = float(values.values[place]) * factor
+            for cell in np.ndindex(values.shape):
+                names = {str(dim): str(values[dim].values[at]) for dim, at in zip(values.dims, cell, strict=True)}
+                value = float(values.values[cell]) * factor
                 about = {"metric": metric, **names}
                 yield NumberCheck("", about, "", value, verdict, reason, str(signed))
 
@@ -459,7 +461,7 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
         except MirflowError as error:
             reasons.append(str(error))
             continue
-        again = [one for result in results for one in sign(ds, query, result)]
+        again = [signature for result in results for signature in sign(ds, query, result)]
         whole = again[0]
         theirs, ours = dict(signed["read"]), dict(whole["read"])
         # How columns of text are laid out does not matter. Earlier versions named only those options that conventions
@@ -476,7 +478,7 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
             for result in results
             for metric in ([str(result.attrs["metric"])] if "metric" in result.attrs else names_of(result, "metric"))
         }
-        versions = {metric: one["rev"] for one in again for metric in one.metrics}
+        versions = {metric: signature["rev"] for signature in again for metric in signature.metrics}
         only = {systems[0]: names_of(ds, "system")[0]} if len(systems) == 1 == ds.sizes["system"] else {}
         found.append(Recomputed(by_metric, whole, versions, only))
     if found:
@@ -518,20 +520,20 @@ def _about(check: NumberCheck) -> tuple[str, str, str, str]:
 
 def _table(about: str, checks: Sequence[NumberCheck], every: bool) -> Table:
     """The numbers that are not equal, or all of them, for people."""
-    counts = Counter(one.verdict for one in checks)
+    counts = Counter(check.verdict for check in checks)
     sizes = ", ".join(f"{counts[name]} {name}" for name in VERDICTS if counts[name])
-    shown = [one for one in checks if every or one.verdict != EQUAL]
+    shown = [check for check in checks if every or check.verdict != EQUAL]
     rows = [
         (
-            *_about(one),
-            one.printed or "-",
-            "-" if math.isnan(one.value) else f"{one.value:.6g}",
-            one.verdict,
-            one.reason,
+            *_about(check),
+            check.printed or "-",
+            "-" if math.isnan(check.value) else f"{check.value:.6g}",
+            check.verdict,
+            check.reason,
         )
-        for one in shown
+        for check in shown
     ]
     columns = ("place", "metric", "system", "of", "printed", "computed", "verdict", "reason")
-    kept = [place for place in range(len(columns)) if any(row[place] for row in rows)]
-    table = Table(tuple(columns[place] for place in kept), tuple(tuple(row[at] for at in kept) for row in rows))
+    kept = [index for index in range(len(columns)) if any(row[index] for row in rows)]
+    table = Table(tuple(columns[index] for index in kept), tuple(tuple(row[at] for at in kept) for row in rows))
     return replace(table, title=f"{about}: {counted(len(checks), 'signed number')}: {sizes}", folds=("reason",))

@@ -266,7 +266,7 @@ class _Comparison:
         found = paired.swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
         for part, limit in zip(tested, found, strict=True):
             own = [place[tuple(pair)] for pair in part.pairs.tolist()]
-            critical[own], spread[own] = (one[:, 0] for one in limit)
+            critical[own], spread[own] = (column[:, 0] for column in limit)
         return critical, spread
 
     def _fill_pairs(self, arrays: dict[str, Array], sample: Sample, two: Int, pairs: Int, *, sizes: bool) -> Bounds:
@@ -362,7 +362,7 @@ def _compare_rates(
         for column in range(columns):
             found = {"difference": values[places[:, 0], column] - values[places[:, 1], column]} if sizes else {}
             paired.fill_pairs(arrays, column, pairs, {**found, "n": number})
-    tested = [one for one in parts if len(one.clusters)]
+    tested = [part for part in parts if len(part.clusters)]
     limits = paired.swap_pairs(arrays, range(columns), tested, swaps, correction, how)
     for one, (rates, places), limit in zip(tested, samples, limits, strict=True) if sizes else ():
         if rates.clusters < how.least:

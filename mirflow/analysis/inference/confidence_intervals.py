@@ -212,7 +212,7 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
         included = np.array([sample.included[system, :, metric] for system, metric in columns])
         for units, places in columns_by_pattern(included):
             own = np.flatnonzero(units)
-            inside = [columns[place] for place in places]
+            inside = [columns[index] for index in places]
             clusters = len(np.unique(sample.cluster[own])) if repeats else len(own)
             if clusters < how.least:
                 continue

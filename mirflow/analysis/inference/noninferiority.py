@@ -98,7 +98,9 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
     about = ("metric", "aggregate", "unit", "orientation", "title")
     coords |= {name: first[name].variable for name in about if name in first.coords}
-    variables = {name: (("system", "metric"), np.stack([one[name].values for one in verdicts])) for name in _NAMES}
+    variables = {
+        name: (("system", "metric"), np.stack([verdict[name].values for verdict in verdicts])) for name in _NAMES
+    }
     attrs = {name: value for name, value in first.attrs.items() if name != "test"}
     attrs |= {"correction": "none"} if first.attrs["method"] == INVERTED else {}
     return xr.Dataset(variables, coords, {**attrs, "margin": margin})
@@ -235,7 +237,7 @@ def _fill(
     for name, values in zip(("difference", "low", "high", "skewness"), bounds, strict=True):
         found[name][rows, metric] = values
     found["n"][rows, metric] = len(units)
-    score, weight = (one[..., [metric]] for one in (part.score, part.weight))
+    score, weight = (array[..., [metric]] for array in (part.score, part.weight))
     value = reduce(score, weight, part.duration, part.kinds[metric], part.included[..., [metric]])[:, 0]
     found["after"][rows, metric], found["before"][rows, metric] = value[local].T
     for row in rows[found["difference"][rows, metric] == 0].tolist():

@@ -156,7 +156,7 @@ def _combine(sample: Sample, kind: str, sign: float) -> tuple[list[int], list[fl
         together.append(float(sign * values[best]))
     if left:
         row = (sample.score[left] * sign).argmax(axis=0)[np.newaxis]
-        rest = [np.take_along_axis(one[left], row, axis=0)[0] for one in (sample.score, sample.weight)]
+        rest = [np.take_along_axis(array[left], row, axis=0)[0] for array in (sample.score, sample.weight)]
         better = rest[0] * sign > score * sign
         score, weight = (np.where(better, *pair) for pair in zip(rest, (score, weight), strict=True))
     return order, together, (score, weight)

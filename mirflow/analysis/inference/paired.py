@@ -50,7 +50,7 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
     >>> significance_groups(different)
     [[0, 1], [1, 2]]
     """
-    ranked = list(range(len(different))) if order is None else [int(one) for one in order]
+    ranked = list(range(len(different))) if order is None else [int(system) for system in order]
     alike = ~np.asarray(different)[np.ix_(ranked, ranked)]
     np.fill_diagonal(alike, True)
     open_pairs = alike.copy()
@@ -98,7 +98,7 @@ def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
 
 def letter_table(groups: Sequence[Sequence[Sequence[int]]], systems: int) -> Array:
     """The letters of each system by each metric: str (systems, metrics)."""
-    columns = [letters(own, systems) for own in groups]
+    columns = [letters(sets, systems) for sets in groups]
     return np.array(columns, dtype=str).reshape(len(columns), systems).T
 
 
@@ -264,7 +264,7 @@ def choose_tests(
             raise QueryError(f"anytime has tests of its own, by confidence sequences: leave out test {test!r}")
         return [SEQUENCE] * len(kinds)
     name = DEFAULT_TEST if test == "auto" else test
-    chosen = ["auto", *(one for one in TESTS if one not in ("runs", SEQUENCE))]
+    chosen = ["auto", *(known for known in TESTS if known not in ("runs", SEQUENCE))]
     if name not in chosen:
         raise UnknownNameError("test", test, chosen)
     if name in _DEFINED:
@@ -407,7 +407,7 @@ def comparison_dataset(
     for metric, orientation in enumerate(names_of(frame, "orientation")):
         lettered = least[metric] <= alpha and not (COMPARED_WITH in along and along[COMPARED_WITH][metric])
         order = ranked(value[:, metric], orientation) if lettered else []
-        defined = [place for place in order if not np.isnan(value[place, metric])]
+        defined = [system for system in order if not np.isnan(value[system, metric])]
         groups.append(significance_groups(significant[..., metric], defined) if defined else [])
     of_systems = {"value": value, "letters": letter_table(groups, len(value)), "least_p_corrected": least}
     return dataset_of({**arrays, "significant": significant, **of_systems}, frame, along, LONG_NAMES, attrs)

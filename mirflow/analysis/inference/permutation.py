@@ -82,7 +82,9 @@ class PooledScores:
             else:
                 count, place = ordered.shape[1], np.arange(ordered.shape[1] - 1)
                 others = place + (place >= np.arange(count)[:, np.newaxis])
-                moved = np.stack([-statistic.of_ordered(one[others], np.full(count, count - 1)) for one in ordered])
+                moved = np.stack(
+                    [-statistic.of_ordered(scores[others], np.full(count, count - 1)) for scores in ordered]
+                )
             back = np.empty_like(moved)
             np.put_along_axis(back, order, moved, axis=1)
             away = differences(first, second)
@@ -380,7 +382,7 @@ class SwappedBlocks:
         scale = np.array([self._totals[row][1] for row in above])
         denominator = np.array([below.index(row) for _, row in systems], dtype=np.int64)
         order = sorted(self._systems)
-        squares = np.array([[self._squares.get((one, two), np.nan) for two in order] for one in order])
+        squares = np.array([[self._squares.get((system, two), np.nan) for two in order] for system in order])
         return SwappedRatios(total, scale, denominator, self._clusters, None, sums, squares)
 
 
@@ -430,7 +432,7 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
     def difference(signs: Float) -> Float:
         found = np.empty((len(signs), *near.shape))
         for part in chunks(len(signs), rates.counts.shape[2] * len(rates.counts)):
-            signed = [signs[part] @ own for own in rates.counts]
+            signed = [signs[part] @ counts for counts in rates.counts]
             for index, (left, right) in enumerate(pairs.tolist()):
                 both, change = (total[left] + total[right]) / 2, (signed[left] - signed[right]) / 2
                 sides = (without_rounding(both + way * change, scale[left] + scale[right]) for way in (1, -1))
@@ -445,7 +447,7 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
     own = np.where(own > near, own, 1.0)
 
     def centred(signs: Float) -> Float:
-        each = np.stack([signs @ one for one in moved])
+        each = np.stack([signs @ row for row in moved])
         return np.asarray(((each[pairs[:, 0]] - each[pairs[:, 1]]) / own[:, np.newaxis]).transpose(1, 0, 2))
 
     observed = np.abs(difference(np.ones((1, rates.clusters)))[0])
@@ -461,15 +463,15 @@ def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = Non
     """
     observed, exact = swaps.observed, how.lists_signs(swaps.clusters)
     extreme, number, square, finite = (np.zeros(swaps.near.shape) for _ in range(4))
-    for found in swaps.chunks(how):
-        np.abs(found, out=found)
+    for swapped in swaps.chunks(how):
+        np.abs(swapped, out=swapped)
         if kept is not None:
-            kept.append(found)
-        extreme += np.count_nonzero(found >= observed - swaps.near, axis=0)
-        bounded = np.isfinite(found)
-        number += len(found) - np.count_nonzero(np.isnan(found), axis=0)
+            kept.append(swapped)
+        extreme += np.count_nonzero(swapped >= observed - swaps.near, axis=0)
+        bounded = np.isfinite(swapped)
+        number += len(swapped) - np.count_nonzero(np.isnan(swapped), axis=0)
         finite += np.count_nonzero(bounded, axis=0)
-        square += (np.where(bounded, found, 0.0) ** 2).sum(axis=0)
+        square += (np.where(bounded, swapped, 0.0) ** 2).sum(axis=0)
     # What was observed is one of the replicates, listed or not (Phipson and Smyth 2010).
     drawn = 0 if exact else 1
     p = divide(extreme + drawn, number + drawn, np.nan)
@@ -494,9 +496,9 @@ def critical_of_each(swaps: Swaps, how: Resampling, alpha: float) -> Float:
     drawn, shape = 0 if how.lists_signs(swaps.clusters) else 1, swaps.near.shape
     most = int(alpha * (1 << max(swaps.clusters - 1, 0) if not drawn else how.replicates + 1)) + 1
     top, number = np.empty((0, *shape)), np.zeros(shape)
-    for found in swaps.chunks(how):
-        number += len(found) - np.count_nonzero(np.isnan(found), axis=0)
-        top = np.concatenate([top, np.where(np.isnan(found), -np.inf, np.abs(found))])
+    for swapped in swaps.chunks(how):
+        number += len(swapped) - np.count_nonzero(np.isnan(swapped), axis=0)
+        top = np.concatenate([top, np.where(np.isnan(swapped), -np.inf, np.abs(swapped))])
         if len(top) > most:
             top = np.partition(top, len(top) - most, axis=0)[-most:]
     top.sort(axis=0)
@@ -539,7 +541,7 @@ def simultaneous(
     defined = ~np.isnan(observed)
     computed: Iterable[Sequence[Float]]
     if len(parts) == 1:
-        computed = ([one] for one in kept or parts[0][0].chunks(how))
+        computed = ([chunk] for chunk in kept or parts[0][0].chunks(how))
     else:
         every_sign = how.signs(clusters, near.size)[0]
         computed = ([swaps.difference(signs[:, own]) for swaps, own in parts] for signs in every_sign)
@@ -547,7 +549,7 @@ def simultaneous(
     p, critical = _by_maxima(_largest_of_all(computed, defined, spread), limits, how, clusters)
     if len(defined) > 1:
         if len(parts) == 1:
-            computed = ([one] for one in parts[0][0].chunks(how, centred=True))
+            computed = ([chunk] for chunk in parts[0][0].chunks(how, centred=True))
         else:
             every_sign = how.signs(clusters, near.size)[0]
             computed = ([swaps.centred(signs[:, own]) for swaps, own in parts if swaps.centred] for signs in every_sign)
@@ -561,7 +563,7 @@ def _largest_of_all(computed: Iterable[Sequence[Float]], known: Bool, spread: Fl
     maxima = []
     for every in computed:
         # By pair: the replicates of each value.
-        found = [column for one in every for column in one.transpose(1, 2, 0)]
+        found = [column for part in every for column in part.transpose(1, 2, 0)]
         largest = np.zeros((known.shape[1], len(every[0])))
         for pair, value in zip(*np.nonzero(known), strict=True):
             # What is undefined is not the largest.
@@ -591,7 +593,7 @@ def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> 
     systems = len(ratios.denominator)
     others = [np.arange(first + 1, systems, dtype=np.int64) for first in range(systems - 1)]
     rows = [np.stack([np.full_like(second, first), second], axis=1) for first, second in enumerate(others)]
-    compared = [ratios.compare(own) for own in rows]
+    compared = [ratios.compare(block) for block in rows]
     square, number, centred = ([np.zeros(len(own)) for own in rows] for _ in range(3))
     for sums in ratios.chunks(how, _WIDTH):
         moved = ratios.moved(sums)

@@ -144,7 +144,7 @@ def intervals_of_runs(
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     groups = members_of(group_tracks(part, as_names(plain.by) or [])[1])
     for flat, members in groups.items():
-        at = tuple(int(one) for one in np.unravel_index(flat, value.shape[2:-1])) if value.ndim > 3 else ()
+        at = tuple(int(index) for index in np.unravel_index(flat, value.shape[2:-1])) if value.ndim > 3 else ()
         sample = sample_of(part, unit, cluster, members if len(members) < part.sizes["track"] else None)
         for place, model in enumerate(models):
             rows = np.flatnonzero(codes == place)

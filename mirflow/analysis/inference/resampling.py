@@ -230,7 +230,7 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
         bias = ndtri(np.clip(half, 0.5 / number, 1 - 0.5 / number))
         # Beyond the pole of the fraction an end would come back from the other side.
         moved = [bias + normal for normal in (ndtri(tail), ndtri(1 - tail))]
-        low, high = (ndtr(bias + one / np.maximum(1 - acceleration * one, _NEAR)) for one in moved)
+        low, high = (ndtr(bias + end / np.maximum(1 - acceleration * end, _NEAR)) for end in moved)
     ends = _quantile(replicates, low), _quantile(replicates, high)
     # By the replicates, not by leaving units out: no single track moves a median that several tracks share.
     first, last = _quantile(replicates, np.zeros(len(value))), _quantile(replicates, np.ones(len(value)))
@@ -456,7 +456,7 @@ class Tag:
         """Tracks of at least each affinity, those that have the tag and all: float64 (replicates, affinities)."""
         drawn = counts[:, self.cluster]
         both = np.where(self.relevant, drawn, 0.0), drawn
-        having, every = (np.cumsum(one, axis=1)[:, self.ends] for one in both)
+        having, every = (np.cumsum(counted, axis=1)[:, self.ends] for counted in both)
         return having, every
 
 

@@ -220,11 +220,11 @@ def _errors(replicates: Replicates, correction: str, how: Resampling) -> tuple[F
     square, cube = ((each[:, np.newaxis] + each) / 2 for each in replicates.shares)
     scale = np.sqrt(1 + square - 2 * cube / square)
     error, largest = np.full((size, size), np.nan), np.zeros(drawn.shape[1])
-    for one in range(size - 1):
-        away = drawn[one] - drawn[one + 1 :]
+    for row in range(size - 1):
+        away = drawn[row] - drawn[row + 1 :]
         away -= away.mean(axis=1, keepdims=True)
         spread = away.std(axis=1, ddof=1)
-        error[one, one + 1 :] = error[one + 1 :, one] = spread / scale[one, one + 1 :]
+        error[row, row + 1 :] = error[row + 1 :, row] = spread / scale[row, row + 1 :]
         np.abs(away, out=away)
         np.divide(away, spread[:, np.newaxis], out=away, where=(spread > 0)[:, np.newaxis])
         if (spread > 0).any():
