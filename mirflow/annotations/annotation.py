@@ -51,9 +51,6 @@ class CodedLabels(Sequence[str]):
             return NotImplemented
         return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
     def __repr__(self) -> str:
         return repr(list(self))
 
@@ -89,6 +86,13 @@ def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
     width = max(map(len, texts), default=0)
     array: Column = np.array(texts, dtype=str if size * width <= _MOST_CHARACTERS else object)
     return array if places is None else array[places]
+
+
+def as_items(values: Sequence[Any]) -> Column:
+    """An array of objects, one for each value, also of lists of equal length."""
+    items = np.empty(len(values), dtype=object)
+    items[:] = list(values)
+    return items
 
 
 Attribute = str | float | int

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float, Int
-from .annotation import Annotation
-from .audio import HeldSignal, signal_column
+from .annotation import Annotation, as_items
+from .audio import HeldSignal
 from .schema import Kind
 
 Values = dict[str, Any]
@@ -142,13 +142,6 @@ def as_column(name: str, value: Any) -> Column:
         cure = "; pass its .numpy()" if callable(getattr(value, "numpy", None)) else ""
         raise InvalidAnnotationError(f"{name} is not an array: {type(value).__name__}{cure}")
     return array
-
-
-def as_items(values: Sequence[Any]) -> Column:
-    """An array of objects, one for each value, also of lists of equal length."""
-    items = np.empty(len(values), dtype=object)
-    items[:] = list(values)
-    return items
 
 
 def is_number_text(text: str) -> bool:
@@ -434,7 +427,7 @@ def _audio(given: Mapping[str, Any]) -> Annotation:
     if labels is not None and len(labels) != len(array):
         raise InvalidAnnotationError(f"columns differ in length: sources has {len(array)}, label {len(labels)}")
     signals = [HeldSignal(source, rate) for source in channels]
-    return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=())
+    return Annotation("audio", {"signal": as_items(signals)}, labels, lines=())
 
 
 _LAYOUTS: Mapping[str, Callable[[Kind, Mapping[str, Any]], Laid]] = {

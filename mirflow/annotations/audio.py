@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from ..errors import AnnotationError
-from ..ragged import Column, Float
+from ..ragged import Float
 
 
 @runtime_checkable
@@ -49,13 +49,6 @@ class HeldSignal:
     def read(self, start: int, stop: int) -> Float:
         """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         return np.asarray(self.amplitude[:, start:stop], dtype=np.float64)
-
-
-def signal_column(signals: Sequence[Signal]) -> Column:
-    """Make a column of signals: an object array (signals,)."""
-    column = np.empty(len(signals), dtype=object)
-    column[:] = list(signals)
-    return column
 
 
 def unlike(signals: Sequence[Signal], names: Sequence[str]) -> str | None:

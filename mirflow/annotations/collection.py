@@ -375,13 +375,19 @@ def size_name(outer: str, dim: str) -> str:
     return "row_size" if outer == "track" else f"{dim}_size"
 
 
-def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
-    """Make ragged rows from named arrays, checking all lengths."""
-    names = [size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
-    missing = [name for name in (*names, *kind.required) if name not in variables]
+def from_dataset(dataset: xr.Dataset) -> Collection:
+    """Convert a dataset of contiguous ragged arrays to a collection, checking all lengths."""
+    name = str(dataset.attrs.get("kind"))
+    if name not in KINDS or "track" not in dataset.coords:
+        raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")
+    kind = KINDS[name]
+    # A variable with the name of its dim, such as tempo, is a coordinate.
+    variables = {str(key): value.values for key, value in dataset.variables.items()}
+    sizes = [size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
+    missing = [key for key in (*sizes, *kind.required) if key not in variables]
     if missing:
-        raise AnnotationError(f"not a collection of kind {kind.name!r}: no variable {', '.join(missing)}")
-    counts = tuple(np.asarray(variables[name], dtype=np.int64) for name in names)
+        raise AnnotationError(f"not a collection of kind {name!r}: no variable {', '.join(missing)}")
+    counts = tuple(np.asarray(variables[size], dtype=np.int64) for size in sizes)
     columns: dict[str, Column] = {}
     for variable in kind.variables:
         if variable.name in variables:
@@ -389,20 +395,11 @@ def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
             columns[variable.name] = np.asarray(variables[variable.name], dtype=dtype)
     labels = tuple(str(label) for label in variables.get(VOCABULARY, ()))
     try:
-        return Ragged(columns, counts, labels, kind.depths)
+        rows = Ragged(columns, counts, labels, kind.depths)
     except ValueError as error:
         message = f"{error}; select tracks with the collection's own sel(), which also selects their values"
         raise AnnotationError(message) from None
-
-
-def from_dataset(dataset: xr.Dataset) -> Collection:
-    """Convert a dataset of contiguous ragged arrays to a collection, checking all lengths."""
-    name = str(dataset.attrs.get("kind"))
-    if name not in KINDS or "track" not in dataset.coords:
-        raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")
-    # A variable with the name of its dim, such as tempo, is a coordinate.
-    rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.variables.items()})
-    known = {*to_variables(KINDS[name], rows)}
+    known = to_variables(kind, rows)
     others = {key: value for key, value in dataset.data_vars.items() if key not in known}
     metadata = {str(key): value.values for key, value in others.items() if value.dims == ("track",)}
     tracks = tuple(str(track) for track in dataset["track"].values)

@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import AnnotationError
 from ..ragged import Column, Float, Int
 from .account import ACCOUNT, read_account, write_account
-from .annotation import DTYPES, Annotation, Attribute, texts_at
-from .audio import Signal, signal_column, unlike
+from .annotation import DTYPES, Annotation, Attribute, as_items, texts_at
+from .audio import Signal, unlike
 from .schema import KINDS
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
         labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
         known = ("kind", RATE, f"{RATE}_units")
         attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in known}
-        return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=(), attrs=attrs)
+        return Annotation("audio", {"signal": as_items(signals)}, labels, lines=(), attrs=attrs)
     kind = KINDS[name]
     sizes = [f"{dim}_size" for dim in kind.dims[1:]]
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]

@@ -15,17 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..annotations.account import Account
-from ..annotations.annotation import Annotation
-from ..annotations.arrays import (
-    as_column,
-    as_items,
-    from_arguments,
-    from_columns,
-    is_nested,
-    is_several,
-    texts,
-    unnested,
-)
+from ..annotations.annotation import Annotation, as_items
+from ..annotations.arrays import as_column, from_arguments, from_columns, is_nested, is_several, texts, unnested
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source

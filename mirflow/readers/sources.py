@@ -14,9 +14,9 @@ from operator import length_hint
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
-from ..annotations.annotation import Annotation, stack_levels
+from ..annotations.annotation import Annotation, as_items, stack_levels
 from ..annotations.arrays import from_arguments, from_columns
-from ..annotations.audio import signal_column, unlike
+from ..annotations.audio import unlike
 from ..annotations.rolls import HOP, frames_of
 from ..annotations.schema import KINDS
 from ..annotations.source import Source
@@ -252,7 +252,7 @@ class FilesSource(Source):
         why = unlike(signals, names)
         if why is not None:
             raise InvalidAnnotationError(why, path=self.path)
-        columns, labels = {"signal": signal_column(signals)}, list(self.parts) or None
+        columns, labels = {"signal": as_items(signals)}, list(self.parts) or None
         return Annotation(self.reading.kind, columns, labels, lines=(), attrs={"source": self.path}, files=names)
 
     def _all(self) -> list[FileSource]:

@@ -127,7 +127,7 @@ class Journal:
             elif (block.evaluation, block.signature) != (evaluation, signature):
                 self.foreign += 1
             else:
-                yield _cells(block)
+                yield _unpacked(block)
 
     def clear(self) -> None:
         """Forget everything."""
@@ -157,7 +157,7 @@ class CellFile:
         with self.path.open("rb") as file:
             while size := int.from_bytes(file.read(8), "little"):
                 block = msgspec.msgpack.decode(file.read(size), type=_Block)
-                yield int(block.evaluation), _cells(block)
+                yield int(block.evaluation), _unpacked(block)
 
 
 _DTYPES = {"status": "int8", "repairs": "int32", "stamp": "int64", "index": "int64"}
@@ -183,7 +183,8 @@ def read_content(path: Path) -> GroupContent:
         kept = None
     if kept is None:
         raise StoreError(f"{path}: cannot be read: the scores are damaged")
-    return GroupContent(kept.cells.evaluation, kept.systems, kept.tracks, _cells(kept.cells), *kept.coords, kept.attrs)
+    names, cells = (kept.cells.evaluation, kept.systems, kept.tracks), _unpacked(kept.cells)
+    return GroupContent(*names, cells, *kept.coords, kept.attrs)
 
 
 def _block(evaluation: str, signature: str, cells: Cells) -> _Block:
@@ -201,11 +202,10 @@ def _packed(name: str, value: Any) -> Any:
         dtype = _DTYPES.get(name, "float64")
         plain = np.ascontiguousarray(value, dtype=np.dtype(dtype).newbyteorder("<"))
         return _Array(dtype, value.shape, plain.tobytes())
+    if isinstance(value, Sparse):
+        return _Sparse(*(_packed(field.name, getattr(value, field.name)) for field in fields(value)))
     if name == "extras":
-        return {
-            key: _Sparse(*(_packed(field.name, getattr(sparse, field.name)) for field in fields(sparse)))
-            for key, sparse in value.items()
-        }
+        return {key: _packed("", sparse) for key, sparse in value.items()}
     if isinstance(value, tuple) and name not in ("dims", "coords"):
         # Stray bytes of file names become escapes, as in the store.
         return tuple(t if t.isascii() else t.encode("utf-8", "backslashreplace").decode("utf-8") for t in value)
@@ -224,18 +224,14 @@ def _payload(path: Path, magic: bytes) -> bytes | None:
     return payload if len(data) >= head and data[:head] == magic + checksum else None
 
 
-def _cells(block: _Block) -> Cells:
-    return Cells(*map(_unpacked, msgspec.structs.astuple(block)[2:]))
-
-
 def _unpacked(value: Any) -> Any:
+    """What was packed: the cells of a block, and in it results and arrays."""
+    if isinstance(value, _Block):
+        return Cells(*map(_unpacked, msgspec.structs.astuple(value)[2:]))
+    if isinstance(value, _Sparse):
+        return Sparse(*map(_unpacked, msgspec.structs.astuple(value)))
     if isinstance(value, _Array):
         values = np.frombuffer(value.data, dtype=np.dtype(value.dtype).newbyteorder("<"))
         # A buffer of bytes is read-only; the copy is the caller's.
         return values.reshape(value.shape).astype(value.dtype)
-    if isinstance(value, dict):
-        return {
-            key: Sparse(*map(_unpacked, msgspec.structs.astuple(one))) if isinstance(one, _Sparse) else one
-            for key, one in value.items()
-        }
-    return value
+    return {key: _unpacked(item) for key, item in value.items()} if isinstance(value, dict) else value

@@ -64,39 +64,37 @@ def open_groups(path: str | Path) -> dict[str, GroupContent]:
 def read_store(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
     """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile. Errors are
     those of :func:`read_group`."""
+    from .repositories import open_version
+    from .zarr_io import SERVER_REMEDY, open_root, open_url
+
     address = parse_address(path)
-    if address is not None and address.is_plain:
-        from .zarr_io import SERVER_REMEDY, open_url
-
-        with reading(as_given(path), SERVER_REMEDY):
-            return read(_checked(open_url(path), as_given(path)))
+    name, folder = path if address is None else as_given(path), None
+    remedy = "remove it and run the pipeline again"
     if address is not None:
-        from .repositories import open_version
-
-        with reading(as_given(path), "go back to an earlier version, which `mirflow history` lists"):
-            return read(_checked(open_version(path), as_given(path)))
-    from .zarr_io import open_root
-
+        remedy = SERVER_REMEDY if address.is_plain else "go back to an earlier version, which `mirflow history` lists"
     while True:
-        folder = resolve(path)
+        if address is None:
+            folder = resolve(path)
         try:
-            with reading(path):
-                return read(_checked(open_root(folder), path))
+            with reading(name, remedy):
+                if folder is not None:
+                    root = open_root(folder)
+                else:
+                    root = open_url(path) if address is not None and address.is_plain else open_version(path)
+                version = root.attrs.get(FORMAT_KEY)
+                if version is None:
+                    packed = "a pack of annotations: `mirflow check` says what is in it"
+                    what = packed if "mirflow_pack" in root.attrs else "Zarr, but not a result store of mirflow"
+                    raise StoreError(f"{name}: is {what}; `mirflow run` makes result stores")
+                if version != FORMAT:
+                    raise StoreError(
+                        f"{name}: has format {version}, this mirflow reads format {FORMAT}; upgrade mirflow"
+                    )
+                check_attributes(root.attrs.asdict())
+                return read(root)
         except StoreError:
-            if folder.exists():
+            if folder is None or folder.exists():
                 raise
-
-
-def _checked(root: zarr.Group, path: str | Path) -> zarr.Group:
-    version = root.attrs.get(FORMAT_KEY)
-    if version is None:
-        packed = "a pack of annotations: `mirflow check` says what is in it"
-        what = packed if "mirflow_pack" in root.attrs else "Zarr, but not a result store of mirflow"
-        raise StoreError(f"{path}: is {what}; `mirflow run` makes result stores")
-    if version != FORMAT:
-        raise StoreError(f"{path}: has format {version}, this mirflow reads format {FORMAT}; upgrade mirflow")
-    check_attributes(root.attrs.asdict())
-    return root
 
 
 def read_scores(path: str | Path) -> dict[str, xr.Dataset]:

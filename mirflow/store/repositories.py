@@ -408,7 +408,7 @@ class RepositoryWriter:
 
     def contents(self) -> dict[str, GroupContent]:
         """Present contents of all evaluations, by name, whose results are read when they are needed."""
-        return dict(self._groups)
+        return self._groups
 
     def publish(
         self, contents: Iterable[GroupContent], attrs: Mapping[str, Any] | None = None, created: str | None = None
@@ -425,7 +425,7 @@ class RepositoryWriter:
         for _ in range(_ATTEMPTS):
             with self._alone():
                 commit = _ask(self._address, partial(self._commit, contents, about, stamp))
-            before = dict(self._groups)
+            before = self._groups
             _ask(self._address, self._read_tip)
             if commit:
                 self.journal.clear()

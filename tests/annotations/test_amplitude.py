@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.audio import HeldSignal, Signal, signal_column
+from mirflow.annotations.annotation import Annotation, as_items
+from mirflow.annotations.audio import HeldSignal, Signal
 from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.errors import AnnotationError
 from mirflow.ragged import Float
@@ -39,7 +39,7 @@ class Watched:
 def watched() -> tuple[Annotation, list[tuple[int, int]]]:
     log: list[tuple[int, int]] = []
     signals: list[Signal] = [Watched(one, log) for one in WHOLE]
-    return Annotation("audio", {"signal": signal_column(signals)}, ["bass", "drums", "voice"]), log
+    return Annotation("audio", {"signal": as_items(signals)}, ["bass", "drums", "voice"]), log
 
 
 def test_a_dataset_of_sound_reads_what_is_looked_at() -> None:
@@ -123,9 +123,9 @@ def test_what_is_no_sound(dataset: xr.Dataset, message: str) -> None:
 def test_sources_that_are_unlike_make_no_array() -> None:
     signals = [HeldSignal(np.zeros((1, 5)), 8000.0), HeldSignal(np.zeros((1, 6)), 8000.0)]
     with pytest.raises(AnnotationError, match="bass has 5 samples, voice has 6 samples"):
-        to_dataset(Annotation("audio", {"signal": signal_column(signals)}, ["bass", "voice"]))
+        to_dataset(Annotation("audio", {"signal": as_items(signals)}, ["bass", "voice"]))
     with pytest.raises(AnnotationError, match="has no sources"):
-        to_dataset(Annotation("audio", {"signal": signal_column([])}))
+        to_dataset(Annotation("audio", {"signal": as_items([])}))
 
 
 def test_load_reads_headers_only(tmp_path: Path) -> None:
