@@ -14,7 +14,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -178,17 +177,15 @@ def installed(group: str) -> Iterable[EntryPoint]:
     for folder in sys.path:
         with suppress(OSError):
             folders.append((folder, Path(folder).stat().st_mtime_ns))
-    return _entry_points(group, tuple(folders))
+    key = group, tuple(folders)
+    if key not in _scanned:  # only if the folders on `sys.path` have changed
+        from importlib.metadata import entry_points
+
+        _scanned[key] = entry_points(group=group)
+    return _scanned[key]
 
 
-@lru_cache(maxsize=16)
-def _entry_points(group: str, folders: tuple[tuple[str, int], ...]) -> EntryPoints:
-    """Scan all packages again only if the folders on `sys.path` have changed."""
-    from importlib.metadata import entry_points
-
-    return entry_points(group=group)
-
-
+_scanned: dict[tuple[str, tuple[tuple[str, int], ...]], EntryPoints] = {}
 _declared: dict[str, dict[str, Any]] = {group: {} for group in (TASKS, READERS, COMMANDS, DOCUMENTS, BENCHMARKS)}
 
 

@@ -18,7 +18,7 @@ from ..metrics.base import Grid, get_task
 from ..metrics.measures import Measure
 from ..pipeline.plan import Reference
 from ..ragged import Bool, Float
-from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Correction, LowPair, fitting
+from .transformations import ESTIMATE, PERIODIC, REFERENCE, TRANSFORMATIONS, Correction, LowPair
 
 ALL = "*"
 """Stands for all tracks, or all systems."""
@@ -320,7 +320,10 @@ def _confirm(
 def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
     """Find the causes of some cells: of one change, of two, and of another track at last."""
     judge = board.judge
-    usual = [one for one in fitting(judge.task, cells[0].pair.kind) if one.name != "other_track"] if cells else []
+    if not cells:
+        return
+    fitting = [one for one in TRANSFORMATIONS.values() if one.fits(judge.task, cells[0].pair.kind)]
+    usual = [transformation for transformation in fitting if transformation.name != "other_track"]
     tried: list[list[tuple[Correction, ...]]] = [
         [(change,) for one in usual for change in one.search(cell.pair)] for cell in cells
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeAlias
@@ -531,8 +531,3 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
 def _distances(pair: LowPair) -> Iterator[Correction]:
     """Scores are distances, of which the smallest is the best."""
     yield Correction("order", ESTIMATE, float("nan"), "")
-
-
-def fitting(task: str, kind: str) -> Sequence[Transformation]:
-    """The transformations that make sense for a task."""
-    return [one for one in TRANSFORMATIONS.values() if one.fits(task, kind)]

@@ -268,10 +268,16 @@ def open_version(path: str | Path) -> zarr.Group:
 
 def _root(session: icechunk.Session, address: Address) -> zarr.Group | None:
     """The root group of a version; None if nothing was committed yet."""
-    from .zarr_io import open_session
+    import zarr
+
+    from .zarr_io import SessionStore
 
     demand = None if address.kind == "icechunk" else partial(_demand_answer, address)
-    return open_session(session.store, str(address), lambda: _asking(address), demand, _LOOK_AFTER)
+    store = SessionStore(session.store, str(address), partial(_asking, address), demand, _LOOK_AFTER)
+    try:
+        return zarr.open_group(store, mode="r")
+    except FileNotFoundError:
+        return None
 
 
 @dataclass(frozen=True)

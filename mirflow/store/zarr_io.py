@@ -131,7 +131,9 @@ class GenerationStore(LocalStore):
 
 
 class SessionStore(WrapperStore[Any]):
-    """A version of a repository, read only, whose errors name the address."""
+    """A version of a repository, read only, whose errors name the address. `store`, `address`: of a session, and where
+    its repository is. `asking`: makes a context that gives errors a form. `demand_answer`: raises an error if the
+    service is silent; it is called when a value does not come within so many `seconds`."""
 
     def __init__(
         self,
@@ -166,22 +168,6 @@ class SessionStore(WrapperStore[Any]):
         elif (array := self._arrays.of_chunk(key)) and (what := self._arrays.flaw(array, data, byte_range)):
             raise DamagedError(self.address, f"a chunk of {array!r} is {what}", self.remedy)
         return value
-
-
-def open_session(
-    store: Any,
-    address: str,
-    asking: Callable[[], AbstractContextManager[None]],
-    demand_answer: Callable[[], None] | None = None,
-    seconds: float = 0.0,
-) -> zarr.Group | None:
-    """The root group of a version of a repository, to be read, if it has one. `store`, `address`: of a session, and
-    where its repository is. `asking`: makes a context that gives errors a form. `demand_answer`: raises an error if the
-    service is silent; it is called when a value does not come within so many `seconds`."""
-    try:
-        return zarr.open_group(SessionStore(store, address, asking, demand_answer, seconds), mode="r")
-    except FileNotFoundError:
-        return None
 
 
 def _demand_file(root: Path, key: str) -> None:
