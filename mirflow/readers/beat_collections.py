@@ -7,6 +7,7 @@ collection in which others have positions, those times are beats of which nothin
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from typing import TypeVar
@@ -43,7 +44,23 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
         if not isinstance(source, FileSource | TableSource | SelectedSource) or source.reading.selection is not None:
             continue
         if isinstance(source, FileSource):
-            held = _has_positions(source)
+            # Whether the first row has a position; None for other formats and files that cannot be read.
+            held: bool | None = None
+            reading, format = source.reading, source.reading.format_of(source.path)
+            if reading.kind != "events" or format not in FORMATS or FORMATS[format].parser or format == "jams":
+                continue
+            with suppress(AnnotationError, OSError):
+                with open_file(source.path, source.name) as file:
+                    data = file.read(_HEAD) or b""
+                data = data[: data.rfind(b"\n")] if len(data) == _HEAD else data
+                text = decode(data, source.path, reading.delimited.encoding)
+                lines = text.split("\n")
+                start = first_row(lines, reading.delimited.comment)
+                if start < len(lines):
+                    separator = find_separator(text, format, reading.delimited)
+                    layout = find_layout(lines[start], start + 1, reading, separator, source.path)
+                    column, header = layout.places.get("label", -1), layout.header
+                    held = column >= 0 and (header is not None or column < len(layout.split(lines[start])))
         else:
             try:
                 every = replace(source, reading=replace(source.reading, select="all"))
@@ -55,25 +72,3 @@ def without_positions(sources: Iterable[tuple[_Place, Source]]) -> dict[_Place, 
         if held is False:
             bare[place] = replace(source, reading=replace(source.reading, select="downbeat"))
     return bare if some else {}
-
-
-def _has_positions(source: FileSource) -> bool | None:
-    """Whether the first row of a file has a position; None for other formats and files that cannot be read."""
-    reading, format = source.reading, source.reading.format_of(source.path)
-    if reading.kind != "events" or format not in FORMATS or FORMATS[format].parser or format == "jams":
-        return None
-    try:
-        with open_file(source.path, source.name) as file:
-            data = file.read(_HEAD) or b""
-        data = data[: data.rfind(b"\n")] if len(data) == _HEAD else data
-        text = decode(data, source.path, reading.delimited.encoding)
-        lines = text.split("\n")
-        start = first_row(lines, reading.delimited.comment)
-        if start == len(lines):
-            return None
-        separator = find_separator(text, format, reading.delimited)
-        layout = find_layout(lines[start], start + 1, reading, separator, source.path)
-        place = layout.places.get("label", -1)
-        return place >= 0 and (layout.header is not None or place < len(layout.split(lines[start])))
-    except (AnnotationError, OSError):
-        return None
