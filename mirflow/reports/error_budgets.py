@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -26,7 +26,7 @@ from ..evaluation.sides import TracksLike, holds_tracks, task_of
 from ..metrics.base import Convention, get_task
 from ..metrics.edits import KIND, OF
 from ..metrics.measures import Measure
-from ..pipeline.plan import EvaluationPlan, Stale
+from ..pipeline.plan import EvaluationFiles, EvaluationPlan, Stale
 from ..progress import Progress, progress_of
 from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
 from ..store.format import DECLARED_METRICS, PATCHES, kept_settings, metric_coords, nested_attrs
@@ -246,25 +246,13 @@ def _split_stored(
     if lost:
         raise QueryError(f"{name}: the pipeline no longer has {lost[0]!r}; run it again")
     rows, columns = [plan.systems.index(one) for one in systems], [plan.tracks.index(one) for one in tracks]
-    again = EvaluationPlan(
-        name=name,
-        task=plan.task,
-        convention=plan.convention,
-        systems=tuple(systems),
-        tracks=tuple(tracks),
-        references=tuple(plan.references[column] for column in columns),
-        estimates=tuple(tuple(plan.estimates[row][column] for column in columns) for row in rows),
-        classes=plan.classes,
-        plugins=plan.plugins,
-        grid=attrs.get("grid", "union"),
-        measures=measures,
-        combine=attrs.get("combine", ""),
-        track_meta={},
-        system_meta={},
-        stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
-        signatures={},
-        patches=plan.patches,
-    )
+    own: dict[str, Any] = {one.name: getattr(plan, one.name) for one in fields(EvaluationFiles)}
+    own |= {"name": name, "systems": tuple(systems), "tracks": tuple(tracks)}
+    own["references"] = tuple(plan.references[column] for column in columns)
+    own["estimates"] = tuple(tuple(plan.estimates[row][column] for column in columns) for row in rows)
+    own |= {"grid": attrs.get("grid", "union"), "measures": measures, "combine": attrs.get("combine", "")}
+    own |= {"track_meta": {}, "system_meta": {}, "signatures": {}}
+    again = EvaluationPlan(**own, stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64))
     found = _split_plan(again, progress, guarded)
     before, now = cell_texts(ds, "digest"), cell_texts(found, "digest")
     changed = int(((before != now) & (before != "") & (before != ":")).sum())

@@ -55,13 +55,25 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
     systems = sorted(wins, key=lambda name: -wins[name])
     if len(evaluations) < 2 or all(sum((own.name, name) in cells for own in evaluations) < 2 for name in systems):
         return []
-    shades = {own.name: _shades_of(own.standings) for own in evaluations}
+    # The class of each cell with a value, and its difference to the best one: NaN without one.
+    shades: dict[tuple[str, str], tuple[str, float]] = {}
+    for own in evaluations:
+        known, best = [row for row in own.standings.rows if not math.isnan(row.value)], _best_of(own.standings)
+        leader = next((row for row in known if row.value == best), None)
+        gaps = [math.nan if leader is None else row.value - leader.value for row in known]
+        widest = max((abs(gap) for gap in gaps if math.isfinite(gap)), default=0.0)
+        for row, gap in zip(known, gaps, strict=True):
+            step = math.ceil(SHADES * abs(gap) / widest - 1e-9) if widest and math.isfinite(gap) else 0
+            step = SHADES if widest and math.isinf(gap) else step
+            apart = leader is None or (row.letters and leader.letters and not set(row.letters) & set(leader.letters))
+            kinds = [f"worse{step}" if step else "", "" if apart or not gap else "unsure"]
+            shades[own.name, row.system] = " ".join(filter(None, kinds)), gap
 
     def cell(own: ScoredEvaluation, system: str) -> Node:
         row = cells.get((own.name, system))
         if row is None or math.isnan(row.value):
             return node("td", "", kind="number")
-        board, (kind, gap) = own.standings, shades[own.name][system]
+        board, (kind, gap) = own.standings, shades[own.name, system]
         best = row.value == _best_of(board)
         number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not board.unit else {}
         value = node("data", board.show(row.value), kind="strong" if best else "", **number)
@@ -104,21 +116,3 @@ def _head(own: ScoredEvaluation, scope: str, **facts: str) -> Node:
     name = node("a", own.name, href=own.address)
     kind, title = "number" if scope == "col" else "", f"{own.name}: {own.about}"
     return node("th", name, node("small", own.about), scope=scope, kind=kind, title=title, **facts)
-
-
-def _shades_of(board: Standings) -> dict[str, tuple[str, float]]:
-    """Of each system with a value the class of its cell, and its difference to the best one: NaN without one."""
-    known, best = [row for row in board.rows if not math.isnan(row.value)], _best_of(board)
-    leader = next((row for row in known if row.value == best), None)
-    if leader is None:
-        return {row.system: ("", math.nan) for row in known}
-    gaps = {row.system: row.value - leader.value for row in known}
-    widest = max((abs(gap) for gap in gaps.values() if math.isfinite(gap)), default=0.0)
-    found = {}
-    for row in known:
-        gap = gaps[row.system]
-        step = 0 if not widest else SHADES if math.isinf(gap) else math.ceil(SHADES * abs(gap) / widest - 1e-9)
-        apart = row.letters and leader.letters and not set(row.letters) & set(leader.letters)
-        kinds = [f"worse{step}" if step and gap == gap else "", "" if apart or not gap else "unsure"]
-        found[row.system] = " ".join(filter(None, kinds)), gap
-    return found

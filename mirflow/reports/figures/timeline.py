@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -335,9 +335,13 @@ def _draw(
     numbers = max((len(row.scores) for row in rows), default=0)
     width = (page.inches - 1.2) * 72 - _NUMBER * max(numbers, 1)
     lanes = Lanes(ax, first, last, width, pitches, _names(read), chords, room)
-    for at, lane in enumerate(rows):
+    every = [*rows, *under]
+    for at, lane in enumerate(every):
         if isinstance(lane.annotation, str):
             ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
+            continue
+        if at >= len(rows):
+            draw(replace(lanes, names=_names([lane.annotation]), chords=False, bottom=BOTTOM), lane.annotation, at)
             continue
         if has_octaves:
             draw_octaves(lanes, at)
@@ -350,13 +354,6 @@ def _draw(
             draw(lanes, lane.annotation, at, colours)
         if lane.evidence is not None:
             draw_verdicts(lanes, lane.annotation.kind, lane.evidence, at)
-    for at, lane in enumerate(under, len(rows)):
-        if isinstance(lane.annotation, str):
-            ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
-        else:
-            own = Lanes(ax, first, last, width, pitches, _names([lane.annotation]), chords=False)
-            draw(own, lane.annotation, at)
-    every = [*rows, *under]
     ax.set_yticks(range(len(every)), [label(lane.name) for lane in every], fontsize=6.5)
     _write_numbers(ax, rows, heads)
     is_below = _add_legend(page, lanes, rows)
