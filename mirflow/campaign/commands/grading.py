@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ...annotations.collection import Collection
     from ...reports.tables import Entry, Table
-    from ..grading.assignment import By
     from ..grading.judgement_tables import GraderJudgement, GradingEvent, Known, Unjudged
 
 _FILE = LocalPath(exists=True, dir_okay=False)
@@ -132,13 +131,7 @@ def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, 
 @click.option("--seed", help="Secret for the ids. Default: a new one, kept in the key.")
 @_force
 def pool_command(
-    lists: tuple[str, ...],
-    queries: Path,
-    output: Path,
-    top: int,
-    force: bool,
-    options: Mapping[str, Any],
-    **settings: Any,
+    lists: tuple[str, ...], output: Path, force: bool, options: Mapping[str, Any], **settings: Any
 ) -> None:
     """Pool the first candidates of all systems for each query under ids that do not reveal the systems.
 
@@ -150,7 +143,7 @@ def pool_command(
     from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
     from ..grading.query_draw import read_names, read_pieces, read_queries
 
-    pieces, same, key = settings["pieces"], settings["same"], settings["key"]
+    pieces, same, key, queries, top = (settings[name] for name in ("pieces", "same", "key", "queries", "top"))
     if same and pieces is None:
         raise click.UsageError(f"--same {same[0]} needs --pieces, a table with this column")
     _refuse_existing(output, key or key_path(output), force=force)
@@ -205,17 +198,7 @@ def clip_command(recordings: tuple[Path, ...], output: Path, seconds: float, to:
     "--seed", type=click.IntRange(0, _SEED), help="Seed for the orders. Default: a new one, stored in the table."
 )
 @_force
-def assign_command(
-    pool: Path,
-    output: Path,
-    graders: str,
-    per_pair: int,
-    by: By,
-    repeats: float,
-    minutes: float,
-    seed: int | None,
-    force: bool,
-) -> None:
+def assign_command(pool: Path, output: Path, graders: str, seed: int | None, force: bool, **options: Any) -> None:
     """Assign graders to the pairs of POOL, least judged first, and print the workload.
 
     Whenever grading stops, the numbers of judgements of two pairs differ by at most one if graders keep pace. The pages
@@ -231,7 +214,8 @@ def assign_command(
     else:
         names = read_names(graders)
     seed = _new_seed() if seed is None else seed
-    plan = assign(read_pairs(pool), names, per_pair, by=by, repeats=repeats, seed=seed)
+    by, repeats, minutes = options["by"], options["repeats"], options["minutes"]
+    plan = assign(read_pairs(pool), names, options["per_pair"], by=by, repeats=repeats, seed=seed)
     write_plan(plan, output, minutes)
     work = summarise(plan, minutes)
     rows: list[tuple[str, Entry]] = []

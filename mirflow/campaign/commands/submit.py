@@ -192,8 +192,6 @@ class Client:
             raise ServerError(f"{self.url}: {reason}", error.code) from None
         except ValueError:
             raise ServerError(f"{target}: the response is not JSON; is this a mirflow server?") from None
-        except ssl.SSLCertVerificationError as error:
-            raise ServerError(f"{self.url}: its certificate is not valid: {error.verify_message}") from None
         except (URLError, HTTPException, OSError) as error:
             reason = getattr(error, "reason", None) or error
             if isinstance(reason, ssl.SSLCertVerificationError):

@@ -414,10 +414,28 @@ def group_candidates(
     undecided = []
     values, levels = _by_query(collection, by)
     for query, judged in values.items():
-        terms = level, by, test, differs_from, above
-        grouped = _group(query, judged, levels.get(query, {}), *terms)
-        candidates += grouped
-        relevant = [candidate.candidate for candidate in grouped if candidate.group]
+        numbers = {name: np.array([*scores.values()]) for name, scores in judged.items()}
+        median = {name: float(np.median(scores)) for name, scores in numbers.items()}
+        # Sums of equal judgements may differ by rounding.
+        places = {name: (-round(median[name], 9), -round(float(scores.mean()), 9)) for name, scores in numbers.items()}
+        order = sorted(judged, key=lambda name: (places[name], name))
+        level_of = {name: float(np.median(of_name)) for name, of_name in levels.get(query, {}).items()}
+        worth = {name: level_of.get(name, math.inf if by == "rank" else median[name]) for name in order}
+        relevant = [name for name in order if worth[name] > above]
+        groups: list[list[str]] = []
+        for name in relevant:
+            before = groups[-1] if groups else []
+            before = before[-1:] if differs_from == "previous" else before
+            differ = (_p_value(test, judged[other], judged[name]) <= level for other in before)
+            if not groups or (any(differ) if differs_from == "any" else all(differ)):
+                groups.append([name])
+            else:
+                groups[-1].append(name)
+        group_of = {name: number for number, group in enumerate(groups, 1) for name in group}
+        for name in (*relevant, *(other for other in order if other not in group_of)):
+            number = group_of.get(name, 0)
+            grade = len(groups) - number + 1 if number else 0
+            candidates.append(GroupedCandidate(query, name, number, grade, median[name], len(numbers[name])))
         most = sorted((len(judged[name]) for name in relevant), reverse=True)[:2]
         if len(most) > 1:
             first, second = most
@@ -426,42 +444,6 @@ def group_candidates(
             if least > level:
                 undecided.append(query)
     return GroundTruth(tuple(candidates), tuple(undecided))
-
-
-def _group(
-    query: str,
-    judged: _ByGrader,
-    levels: Mapping[str, Sequence[float]],
-    level: float,
-    by: By,
-    test: Test,
-    differs_from: From,
-    above: float,
-) -> list[GroupedCandidate]:
-    numbers = {name: np.array([*values.values()]) for name, values in judged.items()}
-    median = {name: float(np.median(values)) for name, values in numbers.items()}
-    # Sums of equal judgements may differ by rounding.
-    places = {name: (-round(median[name], 9), -round(float(values.mean()), 9)) for name, values in numbers.items()}
-    order = sorted(judged, key=lambda name: (places[name], name))
-    level_of = {name: float(np.median(values)) for name, values in levels.items()}
-    worth = {name: level_of.get(name, math.inf if by == "rank" else median[name]) for name in order}
-    relevant = [name for name in order if worth[name] > above]
-    groups: list[list[str]] = []
-    for name in relevant:
-        before = groups[-1] if groups else []
-        before = before[-1:] if differs_from == "previous" else before
-        differ = (_p_value(test, judged[first], judged[name]) <= level for first in before)
-        if not groups or (any(differ) if differs_from == "any" else all(differ)):
-            groups.append([name])
-        else:
-            groups[-1].append(name)
-    group_of = {name: number for number, group in enumerate(groups, 1) for name in group}
-    candidates = []
-    for name in (*relevant, *(other for other in order if other not in group_of)):
-        group = group_of.get(name, 0)
-        grade = len(groups) - group + 1 if group else 0
-        candidates.append(GroupedCandidate(query, name, group, grade, median[name], len(numbers[name])))
-    return candidates
 
 
 _ByGrader = dict[str, dict[str, float]]  # judgements of a query by candidate and grader

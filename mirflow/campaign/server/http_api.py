@@ -212,13 +212,14 @@ def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any
     stores = []
     for name in seen.views.names(None) if seen.tokens is None else seen.tokens:
         try:
-            stores.append(seen.ask(name, partial(_describe_store, service)))
+            stores.append(seen.ask(name, partial(_store, service)))
         except StoreError:
             continue  # removed meanwhile, or damaged: list the other stores
     return {"title": service.title, "mirflow": version("mirflow"), "stores": stores}
 
 
-def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
+def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Describe a store, as in the list of stores if nothing was asked."""
     at = quote(snapshot.name, safe="")
     pinned = quote(f"{snapshot.name}@{snapshot.token}", safe="@")
     # Chunks of a store contain all systems, so partial views have no Zarr address.
@@ -237,13 +238,11 @@ def _describe_store(service: Service, snapshot: Snapshot) -> dict[str, Any]:
     answer |= {"versions": attrs.get("versions", {}), "evaluations": evaluations}
     answer["self"] = f"{service.prefix}{BASE}/stores/{at}"
     zarr = {"zarr": f"{stores}/{at}.zarr", "zarr_of_generation": f"{stores}/{pinned}.zarr"}
-    return {**answer, **{name: address if has_zarr else None for name, address in zarr.items()}}
-
-
-def _store(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:
-    by_track = service.disclosure(snapshot.name).by_track
-    pipeline = str(snapshot.nodes[""].get("attributes", {}).get("pipeline", "")) if by_track else ""
-    return {**_describe_store(service, snapshot), "pipeline": without_folders(pipeline)}
+    answer |= {name: address if has_zarr else None for name, address in zarr.items()}
+    if asked is None:
+        return answer
+    pipeline = str(attrs.get("pipeline", "")) if service.disclosure(snapshot.name).by_track else ""
+    return {**answer, "pipeline": without_folders(pipeline)}
 
 
 def _evaluation(service: Service, snapshot: Snapshot, asked: Mapping[str, Any]) -> Any:

@@ -51,27 +51,27 @@ _REPORT_BYTES = 32_000_000  # size of the cached numbers and timelines of report
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the pages of results."""
     pages: dict[str, Callable[..., Content]] = {
-        "front": _front,
+        "front": Visit.front,
         "all": lambda visit: visit.render("all.html", stores=visit.views.all_contents(visit.viewer)),
-        "search": _search,
-        "feed": _feed,
-        "archive": lambda visit: visit.render("archive.html", **_years(visit), here="archive"),
-        "archive_json": lambda visit: Content(_years(visit)["page"].tabulation().to_json().encode(), _JSON),
-        "store": _report,
+        "search": Visit.search,
+        "feed": Visit.feed,
+        "archive": lambda visit: visit.render("archive.html", **visit.years(), here="archive"),
+        "archive_json": lambda visit: Content(visit.years()["page"].tabulation().to_json().encode(), _JSON),
+        "store": Visit.report_page,
         "/stores/{store}/report/contents.json": lambda visit, store: Content(visit.report(store).contents(), _JSON),
-        "/stores/{store}/report/tracks/{track}.json": _report_track,
+        "/stores/{store}/report/tracks/{track}.json": Visit.report_track,
         "store_json": lambda visit, store: Content(to_json(visit.of(store).board).encode(), _JSON),
         "evaluation_json": lambda visit, store, evaluation: Content(
             to_json(visit.of(store).board_of(evaluation)).encode(), _JSON
         ),
-        "evaluation": _evaluation,
+        "evaluation": Visit.evaluation,
         "system": lambda visit, store, evaluation, system: visit.render(
             "system.html", page=page_contents.system(visit.of(store), evaluation, system)
         ),
         "tracks": lambda visit, store, evaluation: visit.render(
             "tracks.html", page=page_contents.tracks(visit.of(store), evaluation)
         ),
-        "track": _track,
+        "track": Visit.track,
     }
 
     def report_block(request: Request) -> Response:
@@ -89,8 +89,8 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     return [
         *(_route(views, path, make) for path, make in pages.items()),
         GuardedRoute("/stores/{store}/report/blocks/{address:path}", report_block, role=None),
-        _picture_route(views, "track_picture", _track_picture),
-        _picture_route(views, "standings_picture", _standings_picture),
+        _picture_route(views, "track_picture", Visit.track_picture),
+        _picture_route(views, "standings_picture", Visit.standings_picture),
         GuardedRoute("/static/{digest}/{name}", report_asset, role=None),
         GuardedRoute("audio", listen, role=None),
         GuardedRoute("peaks", waveform, role=None),
@@ -110,7 +110,7 @@ def _route(views: Views, path: str, make: Callable[..., Content]) -> GuardedRout
         parts, viewer = request.path_params, request.state.viewer
         store: str | None = parts.get("store")
         content = partial(make, Visit(views, service, request, viewer), **parts)
-        query = None if make is _report_track else ""  # the others ignore the query
+        query = None if make is Visit.report_track else ""  # the others ignore the query
 
         def state() -> str:
             # Recordings are the organiser's files and may be added at any time.
@@ -162,15 +162,99 @@ class Visit:
         text = pages_of(self.service, viewer).render(template, viewer=reader, **context)
         return Content(text.encode(), _HTML)
 
+    def front(self) -> Content:
+        """Show the front page."""
+        views, viewer = self.views, self.viewer
+        stores = views.all_contents(viewer)
+        # The history of submissions covers the changes of splits.
+        changes = [change for change in changes_of(self.service) if change.store not in views.splits]
+        news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda item: item.time, reverse=True)
+        page = front(stores, news[:NEWS], own=views.own(viewer), splits=views.splits)
+        return self.render("front.html", page=page, here="front", grading=views.grading(viewer))
 
-def _front(visit: Visit) -> Content:
-    views, viewer = visit.views, visit.viewer
-    stores = views.all_contents(viewer)
-    # The history of submissions covers the changes of splits.
-    changes = [change for change in changes_of(visit.service) if change.store not in views.splits]
-    news = sorted([*views.history(viewer), *news_of(changes, stores)], key=lambda item: item.time, reverse=True)
-    page = front(stores, news[:NEWS], own=views.own(viewer), splits=views.splits)
-    return visit.render("front.html", page=page, here="front", grading=views.grading(viewer))
+    def search(self) -> Content:
+        """Return the index of the search."""
+        index = SearchIndex()
+        for contents in self.views.all_contents(self.viewer):
+            index.add(entries_of(contents, self.service.links))
+        return Content(index.script().encode(), "text/javascript; charset=utf-8")
+
+    def feed(self) -> Content:
+        """Return the feed of changes."""
+        service = self.service
+        links, base = service.links, service.origin
+        changes = [*changes_of(service), *self.views.final_rankings()]
+        changes.sort(key=lambda change: change.time, reverse=True)
+        identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
+
+        def address(change: Change) -> str:
+            return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
+
+        ends = {"home": base + links.url("front"), "own": base + links.url("feed")}
+        text = to_atom(changes, address, title=service.title, identifier=identifier, **ends)
+        return Content(text.encode(), "application/atom+xml")
+
+    def years(self) -> dict[str, Any]:
+        """Return the years of a table, or of the systems that the viewer sees (`page`), and what is `present`: pages of
+        evaluations.
+        """
+        stores = self.views.all_contents(self.viewer)
+        present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
+        if self.service.archive is not None:
+            return {"page": self.service.read_years(), "present": present}
+        entries = [entry for store in stores for entry in years_of(store.name, store.board)]
+        if not entries:
+            raise QueryError("no system has a year")
+        return {"page": join_years(entries), "present": present}
+
+    def report_page(self, store: str) -> Content:
+        """Return the report of a store, which loads its data on demand; for a hidden split the released part."""
+        if store in self.views.hidden:
+            return self.render("front.html", page=front([self.of(store)], own=self.views.own(self.viewer)), grading=())
+        address = self.service.links.url
+        assets = {name: f"{self.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
+        links = [(self.service.title, address("front"))]
+        named = self.views.ask(store, self.viewer, lambda snapshot: [*ranked(snapshot.boards)])
+        links += [(name, address("evaluation", store=store, evaluation=name)) for name in named]
+        return Content(self.report(store).shell(assets, links=links).encode(), _HTML)
+
+    def report_track(self, store: str, track: str) -> Content:
+        """Return a track over time for the report of a store."""
+        id = self.service.recordings.of_track(store, track, self.viewer) if store in self.views.splits else None
+        audio, peaks = (
+            ("", "") if id is None else (self.service.links.url(page, audio=id) for page in ("audio", "peaks"))
+        )
+        metric = self.request.query_params.get("metric", "")
+        timeline = self.report(store).timeline(track, metric=metric, audio=audio, peaks=peaks)
+        if timeline is None:
+            raise UnknownNameError("track", track, ())
+        return Content(timeline, _JSON)
+
+    def track_picture(self, store: str, evaluation: str, track: str) -> Picture:
+        """Find the picture of a track."""
+        report = self.report(store)
+        if not report.has_picture(evaluation, track):
+            raise UnknownNameError("track", track, ())
+        root, _ = _annotations_of(self.service, store)
+        return f"{(store, report.generation, root, evaluation, track)}", partial(report.picture, evaluation, track)
+
+    def standings_picture(self, store: str, evaluation: str) -> Picture:
+        """Find the picture of the standings of an evaluation."""
+        page = page_contents.evaluation(self.of(store), evaluation)
+        return f"{page.heading} {page.standings}", partial(draw_standings, page.standings, page.heading)
+
+    def evaluation(self, store: str, evaluation: str) -> Content:
+        """Show the table of an evaluation."""
+        page = page_contents.evaluation(self.of(store), evaluation, self.views.own(self.viewer).get(store, ()))
+        return self.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
+
+    def track(self, store: str, evaluation: str, track: str) -> Content:
+        """Show the scores of all systems on a track."""
+        page = page_contents.track(self.of(store), evaluation, track)
+        report = self.report(store)
+        pictured = report.has_picture(evaluation, track)
+        seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
+        return self.render("track.html", page=page, has_picture=pictured, seconds=seconds)
 
 
 def changes_of(service: Service) -> list[Change]:
@@ -211,52 +295,6 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
     return snapshot.once("changes", find)
 
 
-def _search(visit: Visit) -> Content:
-    index = SearchIndex()
-    for contents in visit.views.all_contents(visit.viewer):
-        index.add(entries_of(contents, visit.service.links))
-    return Content(index.script().encode(), "text/javascript; charset=utf-8")
-
-
-def _feed(visit: Visit) -> Content:
-    service = visit.service
-    links, base = service.links, service.origin
-    changes = [*changes_of(service), *visit.views.final_rankings()]
-    changes.sort(key=lambda change: change.time, reverse=True)
-    identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
-
-    def address(change: Change) -> str:
-        return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
-
-    ends = {"home": base + links.url("front"), "own": base + links.url("feed")}
-    text = to_atom(changes, address, title=service.title, identifier=identifier, **ends)
-    return Content(text.encode(), "application/atom+xml")
-
-
-def _years(visit: Visit) -> dict[str, Any]:
-    """Return the years of a table, or of the systems that the viewer sees (`page`); and the evaluations with a page."""
-    stores = visit.views.all_contents(visit.viewer)
-    present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
-    if visit.service.archive is not None:
-        return {"page": visit.service.read_years(), "present": present}
-    entries = [entry for store in stores for entry in years_of(store.name, store.board)]
-    if not entries:
-        raise QueryError("no system has a year")
-    return {"page": join_years(entries), "present": present}
-
-
-def _report(visit: Visit, store: str) -> Content:
-    """Return the report of a store, which loads its data on demand; for a hidden split the released part."""
-    if store in visit.views.hidden:
-        return visit.render("front.html", page=front([visit.of(store)], own=visit.views.own(visit.viewer)), grading=())
-    address = visit.service.links.url
-    assets = {name: f"{visit.service.prefix}/static/{asset_digest(name)}/{name}" for name in live.ASSETS}
-    links = [(visit.service.title, address("front"))]
-    named = visit.views.ask(store, visit.viewer, lambda snapshot: [*ranked(snapshot.boards)])
-    links += [(name, address("evaluation", store=store, evaluation=name)) for name in named]
-    return Content(visit.report(store).shell(assets, links=links).encode(), _HTML)
-
-
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:
     """Return the report of a snapshot; timelines are drawn if the server can read the annotations."""
     name = snapshot.name
@@ -279,16 +317,6 @@ def _annotations_of(service: Service, store: str) -> tuple[Path | None, bool]:
     if campaign is not None and store in campaign.splits:
         return service.root / campaign.splits[store].root, True
     return service.roots.get(store), False
-
-
-def _report_track(visit: Visit, store: str, track: str) -> Content:
-    id = visit.service.recordings.of_track(store, track, visit.viewer) if store in visit.views.splits else None
-    audio, peaks = ("", "") if id is None else (visit.service.links.url(page, audio=id) for page in ("audio", "peaks"))
-    metric = visit.request.query_params.get("metric", "")
-    timeline = visit.report(store).timeline(track, metric=metric, audio=audio, peaks=peaks)
-    if timeline is None:
-        raise UnknownNameError("track", track, ())
-    return Content(timeline, _JSON)
 
 
 Picture = tuple[str, Callable[[], bytes | None]]  # what a picture depends on, and a function that draws it
@@ -317,19 +345,6 @@ def _picture_route(views: Views, page: str, find: Callable[..., Picture]) -> Gua
     return GuardedRoute(page, endpoint, role=None, rate="query")
 
 
-def _track_picture(visit: Visit, store: str, evaluation: str, track: str) -> Picture:
-    report = visit.report(store)
-    if not report.has_picture(evaluation, track):
-        raise UnknownNameError("track", track, ())
-    root, _ = _annotations_of(visit.service, store)
-    return f"{(store, report.generation, root, evaluation, track)}", partial(report.picture, evaluation, track)
-
-
-def _standings_picture(visit: Visit, store: str, evaluation: str) -> Picture:
-    page = page_contents.evaluation(visit.of(store), evaluation)
-    return f"{page.heading} {page.standings}", partial(draw_standings, page.standings, page.heading)
-
-
 @cache
 def asset_digest(name: str) -> str:
     """Return the digest in the address of a script or style sheet of the report."""
@@ -342,19 +357,6 @@ def report_asset(request: Request) -> Response:
     if name not in live.ASSETS or request.path_params["digest"] != asset_digest(name):
         raise HTTPException(404)
     return Response(live.asset(name), media_type=f"{live.ASSETS[name]}; charset=utf-8", headers=_FOR_GOOD)
-
-
-def _evaluation(visit: Visit, store: str, evaluation: str) -> Content:
-    page = page_contents.evaluation(visit.of(store), evaluation, visit.views.own(visit.viewer).get(store, ()))
-    return visit.render("evaluation.html", page=page, has_picture=has_chart(page.standings))
-
-
-def _track(visit: Visit, store: str, evaluation: str, track: str) -> Content:
-    page = page_contents.track(visit.of(store), evaluation, track)
-    report = visit.report(store)
-    pictured = report.has_picture(evaluation, track)
-    seconds = None if page.worst is None else report.worst_second(evaluation, track, page.worst)
-    return visit.render("track.html", page=page, has_picture=pictured, seconds=seconds)
 
 
 def listen(request: Request) -> Response:

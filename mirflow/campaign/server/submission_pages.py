@@ -420,9 +420,9 @@ def _describe(
         split, now = campaign.splits.get(result.split), service.clock()
         scores = []
         for row in result.scores:
-            shown, named = show_score(row, split, now), _columns(row, ("evaluation", "metric"))
-            values = {**_columns(shown, ("value", "low", "high")), **_columns(row, ("tracks", "headline"))}
-            scores.append({**named, **values, "kept_back": shown.kept_back, "rules": row.rules})
+            score, named = show_score(row, split, now), _columns(row, ("evaluation", "metric"))
+            values = {**_columns(score, ("value", "low", "high")), **_columns(row, ("tracks", "headline"))}
+            scores.append({**named, **values, "kept_back": score.kept_back, "rules": row.rules})
         comparisons, least = [], least_units(DEFAULT_LEVEL)
         for verdict in result.verdicts:
             # The outcome reveals something about the other submission's score.
@@ -435,30 +435,17 @@ def _describe(
                 named = {**_columns(verdict, ("evaluation", "metric", "relation")), "other": verdict.other.name}
                 values = _columns(verdict, ("outcome", "difference", "low", "high", "p", "tracks"))
                 comparisons.append({**named, **values, "words": words})
-        described.append(
-            {
-                "split": result.split,
-                "hidden": result.hidden,
-                "decimals": decimals_of(split, now),
-                "comparison_decimals": decimals_of(split, submission.received),
-                "scores": scores,
-                "comparisons": comparisons,
-            }
-        )
-    return {
-        **_summary(submission, viewer),
-        "reason": submission.reason if mine else "",
-        **_columns(submission, _ABOUT),
-        "digest": submission.digest or submission.sent_digest,
-        **_columns(submission, ("files", "rules", "mirflow")),
-        "embargo": "" if until is None else show_moment(until),
-        "may_change": mine,
-        "same_as": "" if twin is None else twin.name,
-        "progress": _status(session, submission),
-        "counts": {"error": submission.errors, "warning": submission.warnings, "note": submission.notes},
-        "findings": [_columns(row, ("path", "line", "severity", "rule", "message")) for row in findings],
-        "results": described,
-    }
+        decimals = {"decimals": decimals_of(split, now), "comparison_decimals": decimals_of(split, submission.received)}
+        of_split = {"split": result.split, "hidden": result.hidden, **decimals}
+        described.append({**of_split, "scores": scores, "comparisons": comparisons})
+    counts = {"error": submission.errors, "warning": submission.warnings, "note": submission.notes}
+    answer = {**_summary(submission, viewer), "reason": submission.reason if mine else ""}
+    answer |= {**_columns(submission, _ABOUT), "digest": submission.digest or submission.sent_digest}
+    answer |= {**_columns(submission, ("files", "rules", "mirflow"))}
+    answer |= {"embargo": "" if until is None else show_moment(until), "may_change": mine}
+    answer |= {"same_as": "" if twin is None else twin.name, "progress": _status(session, submission), "counts": counts}
+    listed = [_columns(row, ("path", "line", "severity", "rule", "message")) for row in findings]
+    return {**answer, "findings": listed, "results": described}
 
 
 def _columns(row: object, names: Sequence[str]) -> dict[str, Any]:

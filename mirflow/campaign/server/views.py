@@ -391,23 +391,16 @@ def _ranked(
     ranks = page_contents.ranks_of(gains)
     published = None if not final or split.final is None else split.final.published.astimezone(dt.UTC)
     none_of_tests = (None,) * 6
-    fixed: dict[str, Any] = {"grid": "", "missing": "zero", "undefined": "keep", "comparison": ""}
-    return RankedEvaluation(
-        name=name,
-        task=task,
-        convention=convention or "mir_eval",
-        created=max(row.date for row in rows).isoformat(timespec="seconds"),
-        final=UNSET if published is None else published.isoformat(timespec="seconds"),
-        tracks=max(row.tracks for row in rows),
-        headline=headline,
-        level=DEFAULT_LEVEL if final else None,
-        **fixed,
-        metrics=[*metrics.values()],
-        systems=[
-            RankedSystem(system, ranks.get(system), *none_of_tests, "", {**about[system]}, scores[system])
-            for system in sorted(scores, key=lambda name: ranks.get(name, len(scores) + 1))
-        ],
-    )
+    systems = [
+        RankedSystem(system, ranks.get(system), *none_of_tests, "", {**about[system]}, scores[system])
+        for system in sorted(scores, key=lambda name: ranks.get(name, len(scores) + 1))
+    ]
+    rules: dict[str, Any] = {"task": task, "convention": convention or "mir_eval", "headline": headline, "grid": ""}
+    rules |= {"missing": "zero", "undefined": "keep", "comparison": "", "level": DEFAULT_LEVEL if final else None}
+    rules |= {"final": UNSET if published is None else published.isoformat(timespec="seconds")}
+    created, tracks = max(row.date for row in rows).isoformat(timespec="seconds"), max(row.tracks for row in rows)
+    rules["metrics"] = [*metrics.values()]
+    return RankedEvaluation(name=name, created=created, tracks=tracks, systems=systems, **rules)
 
 
 def _record_of(task: str, convention: str, metric: str) -> Metric | None:

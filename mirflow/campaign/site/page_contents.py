@@ -73,8 +73,8 @@ def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Simple
         verdict = rows[other if system.rank == 1 and other else name].relation
         gap, low, high = (end if math.isfinite(end) else None for end in ends)
         beside = {"leader": other, "difference": gap, "low": low, "high": high, "verdict": verdict}
-        own = {"rank": system.rank, "systems": len(ranked.systems), "value": system.scores[headline.name].value}
-        gaps[name] = SimpleNamespace(evaluation=ranked.name, metric=headline, **own, **beside)
+        standing = {"rank": system.rank, "systems": len(ranked.systems), "value": system.scores[headline.name].value}
+        gaps[name] = SimpleNamespace(evaluation=ranked.name, metric=headline, **standing, **beside)
     return gaps
 
 

@@ -18,7 +18,7 @@ from mirflow.campaign.server.submissions.worker import Worker
 
 from ...groups import random_group, write_store
 from .accounts import Browser, Clock
-from .campaigns import CAMPAIGN, SECRET, member, submit, write_campaign
+from .campaigns import CAMPAIGN, SECRET, member, submit, work_off, write_campaign
 from .rounds import make_campaign, tone
 
 TRACKS = 12
@@ -113,11 +113,11 @@ def send_all(service: Service) -> None:
     with Confinement(["chord"]) as confinement:
         worker = Worker(service)
         worker.jobs.confinement = confinement
-        worker.work_off()
+        work_off(worker)
         sender = member(service, SENDER)
         with service.database.write() as session:
             withdraw(session.scalars(select(Submission).where(Submission.name == "fir")).one(), sender, service.clock())
-        worker.work_off()
+        work_off(worker)
     for name in ("box", "bay", "fig", "sloe"):
         send(name, SENDER)
     with service.database.write() as session:

@@ -167,3 +167,12 @@ def worker_of(service: Service, confinement: Confinement, name: str = "") -> Wor
     worker = Worker(service, name)
     worker.jobs.confinement = confinement
     return worker
+
+
+def work_off(worker: Worker) -> int:
+    """Do all pending work; returns the number of steps."""
+    worker.prepare()
+    steps = 0
+    while worker.step():
+        steps += 1
+    return steps

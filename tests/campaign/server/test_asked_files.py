@@ -9,7 +9,7 @@ import pytest
 from mirflow.campaign.server.submissions.checking import asked_files, keep_places
 
 from .accounts import Browser, program
-from .campaigns import CAMPAIGN, open_campaign, worker_of
+from .campaigns import CAMPAIGN, open_campaign, work_off, worker_of
 
 UNTOLD = CAMPAIGN.replace("    tracks: tracks.csv\n", "")
 
@@ -21,7 +21,7 @@ def test_a_worker_lists_the_tracks_before_anything_is_sent(tmp_path, confinement
     form = ada.get("/submissions/new").text
     assert "named <code>{track}.lab</code>." in form
     assert "listed here once a worker has read" in form
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     form = ada.get("/submissions/new").text
     assert "such as <code>dev0.lab</code>" in form
     assert "6 files" in form

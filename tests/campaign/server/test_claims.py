@@ -17,7 +17,7 @@ from mirflow.campaign.server.submissions.submission_tables import Released, Scor
 from mirflow.campaign.server.submissions.worker import Publication
 from mirflow.store.read import read_scores
 
-from .campaigns import estimates, member, open_campaign, scores, state, submit, worker_of
+from .campaigns import estimates, member, open_campaign, scores, state, submit, work_off, worker_of
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def files_of(service: Service, id: str) -> list[Path]:
 def test_a_submission_that_is_withdrawn_before_its_check_ends_as_withdrawn(service, confinement):
     id, other = (submit(service, name, estimates()) for name in ("oak", "elm"))
     withdraw_now(service, id)
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert (state(service, id).state, files_of(service, id)) == ("withdrawn", [])
     assert state(service, other).state == "scored"
     assert "withdrawn" in [line["action"] for line in service.audit.read()]
@@ -52,7 +52,7 @@ def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdr
     worker.step()
     assert (state(service, id).state, len(files_of(service, id))) == ("accepted", 1)
     withdraw_now(service, id)
-    worker.work_off()
+    work_off(worker)
     assert (state(service, id).state, files_of(service, id), scores(service, id, "dev")) == ("withdrawn", [], {})
     assert (state(service, other).state, len(files_of(service, other))) == ("scored", 1)
 
@@ -75,7 +75,7 @@ def test_a_submission_can_be_withdrawn_until_its_scores_are_released(
 
     monkeypatch.setattr(part, step, withdraw_first)
     monkeypatch.setattr(Claims, "_abandoned", abandoned)
-    worker.work_off()
+    work_off(worker)
     assert (state(service, id).state, len(files_of(service, id))) == (end, end == "scored")
     assert bool(scores(service, id, "dev")) == (end == "scored")
 
@@ -102,14 +102,14 @@ def test_claims_of_a_worker_that_is_gone_are_taken_back(service, confinement):
     gone = worker_of(service, confinement, "elsewhere:1:x")
     assert gone.claims.take() is not None
     worker = worker_of(service, confinement)
-    worker.work_off()
+    work_off(worker)
     # The first is still the other worker's: it may be checked for long, and its scores are released first.
     assert [state(service, id).state for id in ids] == ["checking", "computed"]
     assert scores(service, ids[1], "dev") == {}
     with service.database.read() as session:
         assert queue_place(session, state(service, ids[1])) == 1
     service.clock.advance(seconds=31)
-    worker.work_off()
+    work_off(worker)
     assert [state(service, id).state for id in ids] == ["scored", "scored"]
 
 
@@ -133,7 +133,7 @@ def test_several_workers_score_at_once_and_release_in_order(tmp_path, confinemen
     def compute(self: Jobs, row: Submission, name: str) -> str:
         if self is first.jobs and row.name == "a":
             # While the first is being scored, the second worker scores all that comes after it.
-            second.work_off()
+            work_off(second)
             assert [state(service, id).state for id in ids] == ["scoring", "computed", "computed"]
             assert [bool(scores(service, id, "test")) for id in ids] == [False] * 3
         return real(self, row, name)
@@ -142,7 +142,7 @@ def test_several_workers_score_at_once_and_release_in_order(tmp_path, confinemen
     for _ in ids:
         assert first.step()  # the checks
     first.step()
-    second.work_off()
+    work_off(second)
     assert [state(service, id).state for id in ids] == ["scored"] * 3
     with service.database.read() as session:
         released = session.execute(select(Released.submission_id, Released.improved).where(Released.headline)).all()
@@ -157,7 +157,7 @@ def test_scores_that_a_backup_lacks_are_computed_again(service, confinement, tmp
     while state(service, id).state != "computed":
         assert worker.step()
     shutil.rmtree(service.folder_of("submissions") / id)
-    worker.work_off()
+    work_off(worker)
     assert state(service, id).state == "scored"
 
 
@@ -171,10 +171,10 @@ def test_a_killed_worker_scores_once(service, confinement, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("mirflow.campaign.server.submissions.worker.release", killed)
         with pytest.raises(KeyboardInterrupt):
-            worker.work_off()
+            work_off(worker)
     assert state(service, id).state == "releasing"
     assert read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
-    worker.work_off()
+    work_off(worker)
     assert state(service, id).state == "scored"
     assert read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["system"].values.tolist() == ["oak"]
     with service.database.read() as session:

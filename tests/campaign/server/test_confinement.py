@@ -37,7 +37,7 @@ from mirflow.errors import MirflowError
 from mirflow.store.read import read_scores
 
 from ...waiting import until
-from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, worker_of, write_campaign
+from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, work_off, worker_of, write_campaign
 
 PACKAGE = str(Path(mirflow.__file__).parents[1])
 ATTACKS = str(Path(__file__).with_name("attacks.py"))
@@ -369,7 +369,7 @@ def test_what_scores_sees_references_and_readings_alone(tmp_path, confinement, m
         path.symlink_to(elsewhere / path.name)
     for name in ("elm", "oak"):
         id = submit(service, name, estimates())
-        worker_of(service, confinement).work_off()
+        work_off(worker_of(service, confinement))
         assert state(service, id).state == "scored", state(service, id).reason
     ds = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     assert ds["message"].values.ravel().tolist() == [""] * 12
@@ -380,7 +380,7 @@ def test_what_scores_sees_references_and_readings_alone(tmp_path, confinement, m
 def test_every_scheduler_of_this_host_scores_within_the_confines(tmp_path, confinement, scheduler):
     service = open_campaign(tmp_path, CAMPAIGN.replace("scheduler: serial", f"scheduler: {scheduler}, block: 1"))
     id = submit(service, "oak", estimates(wrong=2))
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert state(service, id).state == "scored", state(service, id).reason
 
 

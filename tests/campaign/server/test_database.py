@@ -31,7 +31,7 @@ from mirflow.campaign.server.submissions.submission_tables import Submission, Wo
 from mirflow.campaign.server.submissions.worker import Worker
 
 from .accounts import BEGIN
-from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit
+from .campaigns import CAMPAIGN, estimates, open_campaign, state, submit, work_off
 from .databases import VARIABLE, new_database, postgres, program, stored
 from .rounds import make_campaign
 
@@ -346,7 +346,7 @@ def test_backups_of_postgresql_are_its_own(server, tmp_path, monkeypatch):
     restored = open_service([path])
     worker = Worker(restored)
     with worker.jobs.confinement:
-        worker.work_off()
+        work_off(worker)
     assert state(restored, id).state == "scored"
     assert state(service, id).state == "received"
 

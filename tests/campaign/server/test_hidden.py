@@ -28,7 +28,19 @@ from mirflow.store.read import content_of, read_scores
 
 from .accounts import Browser, account, program
 from .addresses import addresses
-from .campaigns import CAMPAIGN, SECRET, TRACKS, estimates, member, open_campaign, scores, state, submit, worker_of
+from .campaigns import (
+    CAMPAIGN,
+    SECRET,
+    TRACKS,
+    estimates,
+    member,
+    open_campaign,
+    scores,
+    state,
+    submit,
+    work_off,
+    worker_of,
+)
 
 ROLES: tuple[Role | None, ...] = (None, "reader", "submitter", "organiser")
 
@@ -37,7 +49,7 @@ pytestmark = pytest.mark.slow
 
 
 def work(service: Service, confinement: Confinement) -> None:
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
 
 
 def test_released_scores_are_rounded_and_have_no_interval(tmp_path, confinement):
@@ -250,7 +262,7 @@ def test_a_failure_on_a_hidden_split_has_fixed_words(tmp_path, confinement, monk
     worker = Worker(service)
     worker.jobs.confinement = confinement
     fail_scoring(monkeypatch, confinement, JobRefusedError(f"test0.lab: not like the reference's {SECRET}"))
-    worker.work_off()
+    work_off(worker)
     found = state(service, id)
     assert found.state == "failed"
     assert found.reason == "it could not be scored on test; the organiser finds the reason in the log"
@@ -263,7 +275,7 @@ def test_a_name_under_which_something_was_scored_is_not_given_again(tmp_path, co
     worker = Worker(service)
     fail_scoring(monkeypatch, confinement, JobRefusedError("no"), "test")
     worker.jobs.confinement = confinement
-    worker.work_off()
+    work_off(worker)
     assert state(service, id).state == "failed"
     with pytest.raises(SubmissionError, match="there is already a submission 'oak'"):
         submit(service, "oak", estimates(wrong=3))

@@ -34,7 +34,7 @@ from mirflow.errors import MirflowError, PipelineError
 from ...commands import invoke, refused
 from ...waiting import until
 from .accounts import BASE, Browser, Clock, program
-from .campaigns import CAMPAIGN, estimates, open_campaign, submit, worker_of, write_bare_campaign
+from .campaigns import CAMPAIGN, estimates, open_campaign, submit, work_off, worker_of, write_bare_campaign
 from .databases import stored, with_database
 from .processes import Server
 from .receivers import SECRET, Hook, Post
@@ -130,7 +130,7 @@ def test_the_webhook_hears_of_all_submissions_and_of_no_score(tmp_path, hook, co
     )
     good = submit(service, "oak", estimates(), splits=["dev", "test"])
     bad = submit(service, "elm", {"dev0.lab": "0 10 H:moll\n"}, splits=["dev"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     with hook.running():
         assert send_all(service) == 3
     assert [(one["type"], one["data"]["submission"]) for one in hook.got] == [
@@ -185,7 +185,7 @@ def test_mail_goes_to_the_sender_of_a_submission_who_left_an_address(tmp_path, p
     leave_address(service)
     mine = submit(service, "oak", estimates(), splits=["dev"])
     submit(service, "elm", estimates(), who="bob", splits=["dev"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     with post.running():
         assert send_all(service) == 2
     assert [to for to, _ in post.got] == [[ADDRESS]] * 2
@@ -415,7 +415,7 @@ def test_scoring_does_not_wait_for_a_webhook(tmp_path, hook, confinement):
     with hook.running(), sending(service):
         worker.prepare()
         until(lambda: (worker.step(), hook.keys)[1])  # a request is held
-        worker.work_off()
+        work_off(worker)
         assert [row.event for row in rows(service)] == ["accepted", "scored"]
         assert [row.sent for row in rows(service)] == [None, None]
         hook.may_answer.set()

@@ -13,7 +13,7 @@ from mirflow.campaign.server.service import Service, open_service
 from mirflow.campaign.server.submissions.submission_tables import Released
 
 from .accounts import Browser, program
-from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, work_off, worker_of
 from .databases import stored
 
 FORM = "/submissions/new"
@@ -30,7 +30,7 @@ def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(service
     worker = worker_of(service, confinement)
     cheat = submit(service, "cheat", estimates(), splits=["dev", "test"], who="eve")
     honest = submit(service, "honest", estimates(wrong=3), splits=["dev", "test"], who="bob")
-    worker.work_off()
+    work_off(worker)
     nobody, gil, eve = Browser(service), Browser(service, "gil", "organiser"), Browser(service, "eve", "submitter")
     boards = ("/", "/stores/dev/chord/", "/stores/test/chord/", "/feed.xml", "/stores/test.json", "/submissions/")
     assert all("cheat" in nobody.get(board).text for board in boards)
@@ -38,7 +38,7 @@ def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(service
     assert gil.submit(f"{address}disqualify", reason=" ").status_code == 400
     assert eve.submit(f"{address}disqualify", reason=REASON).status_code == 403
     assert gil.submit(f"{address}disqualify", reason=REASON).status_code == 303
-    worker.work_off()
+    work_off(worker)
     for board in boards:
         assert "cheat" not in nobody.get(board).text, board
     assert nobody.get(address).status_code == 404
@@ -65,7 +65,7 @@ def test_a_disqualified_system_is_off_all_boards_and_kept_for_the_record(service
 def test_one_that_waits_is_never_scored(service, confinement):
     id = submit(service, "cheat", estimates(), who="eve")
     Browser(service, "gil", "organiser").submit(f"/submissions/{id}/disqualify", reason=REASON)
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert (state(service, id).state, state(service, id).disqualified) == ("withdrawn", REASON)
 
 
@@ -97,10 +97,10 @@ def test_an_embargo_holds_public_systems_until_its_time(tmp_path, confinement):
     oak = submit(service, "oak", estimates(wrong=1), who="bob", visibility="public")
     ids = {name: submit(service, name, estimates(), who="ada", visibility="private") for name in ("elm", "ash")}
     worker = worker_of(service, confinement)
-    worker.work_off()
+    work_off(worker)
     ada = Browser(service, "ada", "submitter")
     assert ada.submit(f"/submissions/{ids['elm']}/visibility", visibility="public").status_code == 303
-    worker.work_off()
+    work_off(worker)
     for address in ("/submissions/", "/", f"/submissions/{oak}/", f"/submissions/{ids['elm']}/"):
         assert "oak" not in nobody.get(address).text
         assert "elm" not in nobody.get(address).text
@@ -109,10 +109,10 @@ def test_an_embargo_holds_public_systems_until_its_time(tmp_path, confinement):
     assert "private until then and public afterwards" in bob.get(f"/submissions/{oak}/").text
     assert program(service, "bob").get(f"/submissions/{oak}/").json()["held"] is True
     service.clock.advance(days=9, hours=23, minutes=59)
-    worker.work_off()
+    work_off(worker)
     assert state(service, oak).visibility == "private"
     service.clock.advance(minutes=1)
-    worker.work_off()
+    work_off(worker)
     assert {name: state(service, id).visibility for name, id in ids.items()} == {"elm": "public", "ash": "private"}
     assert "oak" in nobody.get("/stores/dev/chord/").text
     assert "elm" in nobody.get("/stores/dev/chord/").text
@@ -125,7 +125,7 @@ def test_mended_references_are_one_change_of_the_file(tmp_path, confinement):
     service = open_campaign(tmp_path)
     id = submit(service, "oak", estimates(), splits=["dev"])
     worker = worker_of(service, confinement)
-    worker.work_off()
+    work_off(worker)
     before = scores(service, id, "dev")["majmin"].value
     shutil.copytree(tmp_path / "dev/reference", tmp_path / "dev/mended")
     shutil.copytree(tmp_path / "test/reference", tmp_path / "test/mended")
@@ -136,7 +136,7 @@ def test_mended_references_are_one_change_of_the_file(tmp_path, confinement):
     again = open_service([file])
     again.clock = service.clock
     worker = worker_of(again, confinement)
-    worker.work_off()
+    work_off(worker)
     rows = stored(again.database, select(Released).where(Released.metric == "majmin").order_by(Released.id))
     assert [(row.evaluation, row.rules) for row in rows] == [("chord", "2027-01"), ("chord_mended", "2027-02")]
     assert rows[0].value == before == 1.0

@@ -19,7 +19,7 @@ from mirflow.campaign.server.views import Views
 from mirflow.store.read import read_scores, read_store
 
 from .accounts import BASE, Browser
-from .campaigns import estimates, member, open_campaign, submit, worker_of
+from .campaigns import estimates, member, open_campaign, submit, work_off, worker_of
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def service(tmp_path: Path) -> Service:
 def test_what_is_public_is_copied_and_nothing_else(service, confinement):
     worker, copy = worker_of(service, confinement), service.folder_of("public") / "dev.zarr"
     ids = [submit(service, name, estimates(), visibility=seen) for name, seen in (("a", "public"), ("b", "private"))]
-    worker.work_off()
+    work_off(worker)
     ds = read_scores(copy)["chord"]
     assert ds["system"].values.tolist() == ["a"]
     assert ds["submitted"].values.tolist() == ["2027-01-01"]
@@ -44,14 +44,14 @@ def test_what_is_public_is_copied_and_nothing_else(service, confinement):
             set_visibility(service.campaign, row, viewer, "public", service.clock())
             if row.name == "a":
                 withdraw(row, viewer, service.clock())
-    assert worker.work_off() == 1
+    assert work_off(worker) == 1
     ds = read_scores(copy)["chord"]
     assert ds["system"].values.tolist() == ["a", "b"]
     assert ds["withdrawn"].values.tolist() == ["2027-01-01", ""]
-    assert worker.work_off() == 0
+    assert work_off(worker) == 0
     generation = copy.resolve()
     submit(service, "c", estimates(wrong=1), visibility="private")
-    worker.work_off()
+    work_off(worker)
     assert copy.resolve() == generation  # nothing that readers see has changed
 
 
@@ -62,7 +62,7 @@ def test_no_copy_and_no_view_names_the_folder_of_the_campaign(tmp_path, confinem
     service = open_campaign(folder)
     submit(service, "oak", estimates())
     submit(service, "elm", estimates(wrong=1), visibility="private")
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     held = [path.read_text() for path in (service.folder_of("public") / "dev.zarr").resolve().rglob("zarr.json")]
     held.append(Views(service).ask("dev", member(service), lambda seen: json.dumps(seen.nodes)))
     assert len(held) > 1
@@ -75,7 +75,7 @@ def test_no_copy_and_no_view_names_the_folder_of_the_campaign(tmp_path, confinem
 def test_what_was_sent_is_parsed_in_confined_processes_alone(service, confinement):
     for name, wrong in (("oak", 2), ("elm", 0)):
         submit(service, name, estimates(wrong=wrong))
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     client, address = Browser(service), "/stores/dev/report/tracks/dev0.json"
     before = client.get(address).json()
     assert [place for _, one in before["evaluations"] for place in one["estimates"]] == [1, 2]
@@ -90,7 +90,7 @@ def test_what_was_sent_is_parsed_in_confined_processes_alone(service, confinemen
     for one in ("oak", "elm"):
         rescored = [row.name for row in released_again(service, one)]
         assert rescored == [one]
-    worker_of(again, confinement).work_off()
+    work_off(worker_of(again, confinement))
     assert read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["score"].values.tolist() == scores.tolist()
 
 
@@ -110,7 +110,7 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service, confi
     worker, client = worker_of(service, confinement), Browser(service)
     submit(service, "oak", estimates(wrong=2))
     id = submit(service, "elm", estimates())
-    worker.work_off()
+    work_off(worker)
     token = client.get("/api/v1/stores/dev", headers={"Accept": "application/json"}).json()["generation"]
     pinned, viewer = f"/stores/dev@{token}.zarr/chord/zarr.json", member(service)
     assert client.get(pinned).status_code == 200
@@ -120,7 +120,7 @@ def test_what_is_no_longer_public_is_in_no_generation_of_the_copy(service, confi
     with service.database.write() as session:
         row = session.scalars(select(Submission).where(Submission.id == id)).one()
         set_visibility(service.campaign, row, viewer, "private", service.clock())
-    worker.work_off()
+    work_off(worker)
     assert client.get(pinned).status_code == 410
     assert len([*(service.folder_of("public") / ".dev.zarr.d").glob("generation-*")]) == 1
     assert "elm" not in client.get("/feed.xml").text
@@ -152,7 +152,7 @@ def test_the_feed_keeps_what_earlier_publications_changed(service, confinement):
     seen: dict[str, str] = {}
     for number, name in enumerate(("oak", "elm", "ash", "fir")):
         ids[name] = submit(service, name, estimates(wrong=number), visibility="public")
-        worker.work_off()
+        work_off(worker)
         assert seen.items() <= entries().items(), "an entry stays what it was"
         seen = entries()
         assert len(seen) == number + 1
@@ -163,7 +163,7 @@ def test_the_feed_keeps_what_earlier_publications_changed(service, confinement):
         with service.database.write() as session:
             row = session.scalars(select(Submission).where(Submission.id == ids[name])).one()
             change(row, viewer=viewer, now=service.clock())
-        worker.work_off()
+        work_off(worker)
         assert name not in " ".join(entries().values())
         assert name not in json.dumps(
             read_store(service.folder_of("public") / "dev.zarr", lambda root: root.attrs["changes"])
@@ -179,14 +179,14 @@ def test_what_a_publication_changed_is_not_guessed_if_the_generation_before_is_g
         submit(service, name, estimates(wrong=number), visibility="public")
         if name == "ash":
             shutil.rmtree(service.folder_of("public") / ".dev.zarr.d" / "generation-000001")
-        worker.work_off()
+        work_off(worker)
     (first,) = read_store(copy, lambda root: root.attrs["changes"])
     assert "leads: oak" in json.dumps(first)
 
 
 def test_messages_of_what_is_public_name_no_folder_of_the_server(service, confinement):
     submit(service, "a", estimates() | {"dev0.lab": ""}, visibility="public")
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     messages = read_scores(service.folder_of("public") / "dev.zarr")["chord"]["message"].values.ravel().tolist()
     told = [one for one in messages if one]
     assert told

@@ -42,7 +42,7 @@ from mirflow.store.write import StoreWriter
 
 from ...waiting import PATIENCE, until
 from .accounts import Browser
-from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, worker_of
+from .campaigns import CAMPAIGN, estimates, member, open_campaign, scores, state, submit, work_off, worker_of
 from .databases import stored
 from .processes import free_port
 
@@ -54,7 +54,7 @@ def service(tmp_path: Path) -> Service:
 
 def test_a_submission_is_scored_by_the_usual_run(service, confinement, tmp_path):
     id = submit(service, "oak", estimates(wrong=2))
-    assert worker_of(service, confinement).work_off() > 0
+    assert work_off(worker_of(service, confinement)) > 0
     found = state(service, id)
     assert (found.state, found.files, found.rules, found.mirflow) == ("scored", 12, "2027-01", mirflow.__version__)
     assert len(found.digest) == 64
@@ -81,7 +81,7 @@ def test_the_progress_of_a_submission_ends_with_it(service, confinement):
     with service.database.write() as session:
         number = session.scalars(select(Submission.number).where(Submission.id == id)).one()
         session.add(SubmissionProgress(submission_id=number, stage="check", done=1, total=2, updated=service.clock()))
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert stored(service.database, select(SubmissionProgress)) == []
 
 
@@ -93,7 +93,7 @@ def test_a_submission_may_have_files_for_some_of_the_evaluations(tmp_path, confi
     )
     service = open_campaign(tmp_path, text)
     id = submit(service, "oak", estimates())
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert state(service, id).state == "scored", state(service, id).reason
     assert set(read_scores(service.folder_of("stores") / "dev.zarr")) == {"chord"}
 
@@ -106,7 +106,7 @@ def test_scoring_tells_how_many_of_the_tracks_are_scored(service, confinement, m
 
     monkeypatch.setattr(confinement, "run", watched)
     submit(service, "oak", estimates(splits=["dev"]), splits=["dev"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert told[0] == {"progress": 0, "total": 6}
     assert all(message["progress"] <= message["total"] == 6 for message in told)
 
@@ -122,7 +122,7 @@ def test_findings_name_causes_by_public_references_alone(tmp_path, confinement):
             (tmp_path / split / "reference" / f"{split}{number}.lab").write_text(text)
     files = {f"{split}{number}.lab": late for split in ("dev", "test") for number in range(3)}
     id = submit(service, "oak", files, splits=["dev", "test"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     with service.database.read() as session:
         found = [one for one in findings_of(session, state(service, id)) if one.rule == "cause"]
     (cause,) = [one.message for one in found]
@@ -133,7 +133,7 @@ def test_results_with_more_dims_are_joined_as_a_run_writes_them(tmp_path, confin
     service = open_campaign(tmp_path, CAMPAIGN.replace("root]", "root, confusion]"))
     for name, wrong in (("oak", 2), ("elm", 0)):
         submit(service, name, estimates(wrong=wrong))
-        worker_of(service, confinement).work_off()
+        work_off(worker_of(service, confinement))
         for path in (service.folder_of("systems") / name).glob("dev*.lab"):
             (tmp_path / "same" / name).mkdir(parents=True, exist_ok=True)
             shutil.copy(path, tmp_path / "same" / name)
@@ -155,7 +155,7 @@ def test_other_readers_do_not_see_where_the_references_of_a_public_copy_are(tmp_
     text = CAMPAIGN.replace("reference/{track}.lab", f"{tmp_path}/dev/reference/{{track}}.lab")
     service = open_campaign(tmp_path, text)
     submit(service, "oak", estimates(), splits=["dev"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     kept = mirflow.open_store(service.folder_of("public") / "dev.zarr")["chord"].attrs["pipeline"]
     assert "root: .\n" in kept
     assert "reference: '{track}.lab'\n" in kept
@@ -174,13 +174,13 @@ def test_a_submission_is_written_once_and_linked_after_that(tmp_path, confinemen
 
     for name, sent in (("oak", estimates()), ("elm", {**estimates(), "dev1.lab": ""})):
         submit(service, name, sent, splits=["dev"])
-        worker_of(service, confinement).work_off()
+        work_off(worker_of(service, confinement))
     before = {(store, name): files(store, name) for store in stores for name in ("oak", "elm")}
     assert before[stores[0], "oak"] == before[stores[1], "oak"]
     messages = [mirflow.open_store(store)["chord"].message.sel(system="elm").values.tolist() for store in stores]
     assert messages[0] != messages[1], "the folders of this host are left out of the copy"
     submit(service, "fir", estimates(wrong=1), splits=["dev"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert before == {(store, name): files(store, name) for store, name in before}
     assert files(stores[0], "fir") == files(stores[1], "fir")
 
@@ -191,7 +191,7 @@ def test_metrics_of_ones_own_lie_beside_the_campaign_file(tmp_path, confinement)
         "def labels(reference, labels, estimate, others):\n    return len(others)\n"
     )
     id = submit(service, "oak", estimates(wrong=2))
-    assert worker_of(service, confinement).work_off() > 0
+    assert work_off(worker_of(service, confinement)) > 0
     assert state(service, id).state == "scored"
     copy = service.folder_of("public") / "dev.zarr"
     chord = mirflow.open_store(copy)["chord"].to_dataset()
@@ -241,7 +241,7 @@ class TestTasksAndReadersOfOnesOwn:
         with worker.jobs.confinement:
             good = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
             bad = submit(service, "elm", {"t0.ticks": "500 1000", "t1.ticks": "now"})
-            worker.work_off()
+            work_off(worker)
         assert (state(service, good).state, scores(service, good, "dev")["missing"].value) == ("scored", 0.25)
         assert state(service, bad).state == "refused"
         copy = service.folder_of("public") / "dev.zarr"
@@ -256,13 +256,13 @@ class TestTasksAndReadersOfOnesOwn:
         path.with_name("ticks.py").write_text(TAPS + "1 / 0\n")
         id = submit(service, "oak", {"t0.ticks": "500 1000", "t1.ticks": "500"})
         with worker.jobs.confinement, pytest.raises(SystemTroubleError, match=r"ZeroDivisionError.*ticks\.py:11"):
-            worker.work_off()
+            work_off(worker)
         assert (state(service, id).state, state(service, id).tries) == ("received", 0)
 
 
 def test_tracks_of_other_splits_are_not_in_a_store(service, confinement):
     submit(service, "oak", estimates())
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     tracks = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]["track"].values.tolist()
     assert tracks == [f"dev{number}" for number in range(6)]
 
@@ -271,20 +271,20 @@ def test_files_of_another_split_are_not_counted(tmp_path, confinement, caplog):
     service = open_campaign(tmp_path, CAMPAIGN.replace("    tracks: tracks.csv\n", ""))
     caplog.set_level("INFO", "mirflow.worker")
     submit(service, "oak", estimates(), splits=["dev"])
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert "dev: tracks scored: {'chord': 6}" in caplog.text
 
 
 @pytest.mark.slow
 def test_one_submission_never_computes_another_again(service, confinement, caplog):
     submit(service, "oak", estimates())
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     before = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     # Even where its files are gone: nothing of it is read.
     shutil.rmtree(service.folder_of("systems") / "oak")
     caplog.set_level("INFO", "mirflow.worker")
     submit(service, "elm", estimates(wrong=3, splits=["dev"]))
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert "dev: tracks scored: {'chord': 6}" in caplog.text
     after = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     assert after["system"].values.tolist() == ["oak", "elm"]
@@ -295,7 +295,7 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service, confinemen
     files = {**estimates(), "dev3.lab": "0 10 C\n10 20 H:moll\n", "dev4.lab": "", "more/other.lab": "0 10 C\n"}
     del files["more/other.lab"]
     id = submit(service, "oak", {**files, "unknown.lab": "0 10 C\n"})
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     found = state(service, id)
     assert (found.state, found.errors) == ("refused", 1)
     assert "correct the files" in found.reason
@@ -310,7 +310,7 @@ def test_what_cannot_be_scored_is_refused_with_file_and_line(service, confinemen
     assert list(service.folder_of("submissions").iterdir()) == []
     # The name is free, and the mended one is taken.
     again = submit(service, "oak", estimates())
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert state(service, again).state == "scored"
 
 
@@ -320,7 +320,7 @@ def test_missing_tracks_are_named_and_count_as_zero(service, confinement):
     whole = submit(service, "whole", files)
     del files["dev0.lab"]
     id = submit(service, "part", files)
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     with service.database.read() as session:
         (finding,) = findings_of(session, state(service, id))
     assert finding.message == "1 of 6 tracks of dev (chord) have no estimate: dev0; they count as zero"
@@ -331,7 +331,7 @@ def test_missing_tracks_are_named_and_count_as_zero(service, confinement):
 def test_files_of_no_track_are_refused_before_anything_is_scored(service, confinement):
     files = {name.title(): text for name, text in estimates(splits=["dev"]).items()}
     id = submit(service, "Capitals", {name.replace(".Lab", ".lab"): text for name, text in files.items()})
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert state(service, id).state == "refused"
     with service.database.read() as session:
         found = findings_of(session, state(service, id))
@@ -372,7 +372,7 @@ def test_one_account_does_not_fill_the_queue(service, monkeypatch):
 def test_refused_submissions_do_not_count(service, confinement):
     for number in range(4):
         submit(service, f"bad{number}", {"dev0.lab": "0 10 H:moll\n"}, splits=["test"])
-        worker_of(service, confinement).work_off()
+        work_off(worker_of(service, confinement))
     submit(service, "good", estimates(), splits=["test"])
 
 
@@ -393,7 +393,7 @@ def test_a_submission_is_compared_with_earlier_ones_and_the_leader(service, conf
     submit(service, "oak", estimates(wrong=6))
     id = submit(service, "oak-2", estimates())
     submit(service, "secret", estimates(), who="eve", visibility="private")
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     with service.database.read() as session:
         found = session.scalars(select(Verdict).where(Verdict.submission_id == state(service, id).number)).all()
         told = {one.relation: (one.other.name, one.outcome) for one in found}
@@ -419,16 +419,16 @@ def test_only_who_sent_a_submission_changes_it(service):
 def test_new_rules_are_new_columns_and_old_scores_stay(service, confinement, tmp_path):
     service = open_campaign(tmp_path / "new")
     id = submit(service, "oak", estimates(wrong=1))
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     before = read_scores(service.folder_of("stores") / "dev.zarr")["chord"].load()
     assert service.path is not None
     path = service.path
     path.write_text(path.read_text().replace("[majmin, root]", "[majmin, root, sevenths]"))
     with pytest.raises(MirflowError, match=r"the version of the rules is still '2027-01'"):
-        worker_of(open_service([path]), confinement).work_off()
+        work_off(worker_of(open_service([path]), confinement))
     path.write_text(path.read_text().replace("2027-01", "2027-02"))
     again = open_service([path])
-    worker_of(again, confinement).work_off()
+    work_off(worker_of(again, confinement))
     after = read_scores(service.folder_of("stores") / "dev.zarr")["chord"]
     assert after["metric"].values.tolist() == ["majmin", "root", "sevenths"]
     np.testing.assert_array_equal(after.score.sel(metric=["majmin", "root"]).values, before.score.values)
@@ -456,7 +456,7 @@ def test_an_edited_campaign_stops_the_worker_until_it_is_put_back(service, confi
     assert state(service, id).state == "accepted"
     assert not (service.folder_of("stores") / "dev.zarr").exists()
     service.path.write_text(text)
-    worker.work_off()
+    work_off(worker)
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
 
@@ -469,7 +469,7 @@ def test_scores_that_are_gone_before_their_release_are_computed_again(service, c
     shutil.rmtree(service.folder_of("submissions") / id / "scoring" / "dev")
     with pytest.raises(SystemTroubleError, match="no scores of 'oak' are kept here"):
         worker.step()
-    worker.work_off()
+    work_off(worker)
     assert state(service, id).state == "scored"
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
@@ -481,7 +481,7 @@ def test_a_job_uses_the_campaign_that_the_worker_started_with(service, confineme
     service.path.write_text(service.path.read_text().replace("[majmin, root]", "[majmin]"))
     # As if it were edited after the worker's look.
     monkeypatch.setattr("mirflow.campaign.server.submissions.worker.demand_unedited", lambda **_: None)
-    worker.work_off()
+    work_off(worker)
     assert set(scores(service, id, "dev")) == {"majmin", "root"}
 
 
@@ -489,16 +489,16 @@ def test_a_job_uses_the_campaign_that_the_worker_started_with(service, confineme
 def test_changed_references_stop_the_worker_until_they_are_back(service, confinement, tmp_path):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates())
-    worker.work_off()
+    work_off(worker)
     reference = tmp_path / "dev" / "reference" / "dev0.lab"
     text = reference.read_text()
     reference.write_text("0 30 D\n")
     id = submit(service, "elm", estimates())
     with pytest.raises(SystemTroubleError, match="the reference of track 'dev0' differs from the one used"):
-        worker.work_off()
+        work_off(worker)
     assert state(service, id).state == "computed"
     reference.write_text(text)
-    worker.work_off()
+    work_off(worker)
     assert state(service, id).state == "scored"
 
 
@@ -506,15 +506,15 @@ def test_changed_references_stop_the_worker_until_they_are_back(service, confine
 def test_a_reference_that_is_gone_stops_the_worker_until_it_is_back(service, confinement, tmp_path):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates())
-    worker.work_off()
+    work_off(worker)
     reference, aside = tmp_path / "dev" / "reference" / "dev0.lab", tmp_path / "dev0.lab"
     reference.rename(aside)
     id = submit(service, "elm", estimates())
     with pytest.raises(SystemTroubleError, match=r"track 'dev0', used for earlier submissions, is missing"):
-        worker.work_off()
+        work_off(worker)
     assert state(service, id).state == "computed"
     aside.rename(reference)
-    worker.work_off()
+    work_off(worker)
     assert state(service, id).state == "scored"
 
 
@@ -525,7 +525,7 @@ def test_a_cluster_that_does_not_answer_is_waited_for(confinement, tmp_path):
     worker = worker_of(service, confinement)
     id = submit(service, "oak", estimates())
     with pytest.raises(SystemTroubleError, match=f"no dask scheduler answers at {address}"):
-        worker.work_off()
+        work_off(worker)
     assert (state(service, id).state, state(service, id).tries) == ("accepted", 0)
 
 
@@ -697,7 +697,7 @@ def test_a_worker_ends_its_process_of_jobs_when_it_ends(service, monkeypatch):
 def test_a_copy_that_another_worker_writes_is_waited_for(service, confinement):
     submit(service, "oak", estimates())
     worker = worker_of(service, confinement)
-    worker.work_off()
+    work_off(worker)
     copy = service.folder_of("public") / "dev.zarr"
     task = {
         **worker.jobs.scoring, "split": "dev", "public": {"oak": {}},
@@ -734,7 +734,7 @@ def test_a_submission_that_breaks_the_check_is_refused_in_the_end(service, monke
 
     monkeypatch.setattr(worker.jobs.confinement, "run", broken)
     with worker.jobs.confinement:
-        worker.work_off()
+        work_off(worker)
     assert (state(service, id).state, state(service, other).state) == ("refused", "scored")
 
 
@@ -783,7 +783,7 @@ def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(ser
     gone, odd, good = (submit(service, name, estimates()) for name in ("gone", "odd", "good"))
     shutil.rmtree(service.folder_of("submissions") / gone)
     (service.folder_of("submissions") / odd / "received" / "000000").unlink()
-    worker_of(service, confinement).work_off()
+    work_off(worker_of(service, confinement))
     assert [state(service, id).state for id in (gone, odd, good)] == ["refused", "refused", "scored"]
 
 
@@ -791,9 +791,9 @@ def test_an_upload_that_is_gone_or_cannot_be_written_does_not_stop_the_queue(ser
 def test_a_track_that_changed_leads_to_the_second_from_which_it_did(service, confinement):
     worker = worker_of(service, confinement)
     submit(service, "oak", estimates(wrong=2), visibility="private")
-    worker.work_off()
+    work_off(worker)
     id = submit(service, "elm", estimates(), visibility="public")
-    worker.work_off()
+    work_off(worker)
     ada = Browser(service, "ada", "submitter")
     page = ada.get(f"/submissions/{id}/").text
     links = re.findall(r'href="(/submissions/\w+/changes/[^"]*)"', page)

@@ -115,8 +115,8 @@ class GraderPages:
         of_query["seconds"] = find_duration(query)
         saved = max((row.saved for row in assigned if row.saved is not None), default=None)
         done: dict[str, Any] = {"done": sum(candidate["done"] for candidate in shown), "mine": mine, "saved": saved}
-        place: dict[str, Any] = {"number": number, "last": max(pages), "grader": f"{participation.code:x}"}
-        return self._render(request, opened, "grade.html", candidates=shown, **place, **of_query, **done)
+        numbers: dict[str, Any] = {"number": number, "last": max(pages), "grader": f"{participation.code:x}"}
+        return self._render(request, opened, "grade.html", candidates=shown, **numbers, **of_query, **done)
 
     def agree(self, request: Request) -> Response:
         """Record the consent, and assign the first judgements."""

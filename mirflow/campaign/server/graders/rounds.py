@@ -214,15 +214,9 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
                 anchor = read_values({"broad": broad, "fine": fine})
             except GradingError as error:
                 raise InvalidAnnotationError(str(error), path=table.name, line=line) from None
-            yield StoredPair(
-                query=query,
-                candidate=f"training {piece}",
-                query_piece=query,
-                piece=piece,
-                training=True,
-                anchor_broad=anchor["broad"],
-                anchor_fine=anchor["fine"],
-            )
+            anchors = {f"anchor_{name}": judgement for name, judgement in anchor.items()}
+            names = {"query": query, "candidate": f"training {piece}", "query_piece": query, "piece": piece}
+            yield StoredPair(**names, **anchors, training=True)
     candidates, queries = root / config.candidates, set(read_queries(root / config.queries))
     key = find_key(config, root)
     returned = read_key(key).returned

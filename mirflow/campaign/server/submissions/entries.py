@@ -195,21 +195,10 @@ def enter(
     team = team_of(session.get_one(User, user))
     visibility = _visibility(visibility, team) if visibility else usual_visibility(campaign, team)
     held = visibility == "public" and campaign.embargo(chosen, now) is not None
-    submission = Submission(
-        id=id,
-        user_id=user,
-        team=team,
-        name=name,
-        key=name.casefold(),
-        splits=",".join(chosen),
-        visibility="private" if held else visibility,
-        held=held,
-        runtime=seconds,
-        received=now,
-        rules=campaign.rules,
-        mirflow=version("mirflow"),
-        **{**sent, **about},
-    )
+    named = {"id": id, "user_id": user, "team": team, "name": name, "key": name.casefold()}
+    terms = {"splits": ",".join(chosen), "visibility": "private" if held else visibility, "held": held}
+    versions = {"rules": campaign.rules, "mirflow": version("mirflow"), "received": now, "runtime": seconds}
+    submission = Submission(**named, **terms, **versions, **{**sent, **about})
     session.add(submission)
     session.flush()
     return submission

@@ -125,18 +125,11 @@ def release(
             # Counts of reference contents would reveal them, and no system can be better by them.
             if session.scalar(earlier) is not None or (split.hidden and value["orientation"] == "none"):
                 continue
-            row = Released(
-                submission_id=submission.number,
-                split=name,
-                evaluation=evaluation,
-                metric=value["metric"],
-                rules=rules,
-                # The number of tracks on which a metric is defined depends on the references.
-                tracks=value["asked"] if split.hidden else value["tracks"],
-                lower_is_better=value["orientation"] == "lower",
-                headline=index == 0,
-                date=now,
-            )
+            where = {"submission_id": submission.number, "split": name, "evaluation": evaluation, "rules": rules}
+            # The number of tracks on which a metric is defined depends on the references.
+            tracks, lower = value["asked" if split.hidden else "tracks"], value["orientation"] == "lower"
+            of_metric = {"metric": value["metric"], "lower_is_better": lower, "headline": index == 0}
+            row = Released(**where, **of_metric, tracks=tracks, date=now)
             exact = value["value"], value["low"], value["high"]
             if not split.hidden:
                 row.value, row.low, row.high = exact
@@ -145,8 +138,8 @@ def release(
                 # Private and withdrawn submissions count: the team knows their scores and could otherwise exploit them.
                 same = Released.split == name, Released.evaluation == evaluation, Released.metric == row.metric
                 of_team = select(Released.value).join(Submission).where(Submission.team == submission.team, *same)
-                known = [score for score in session.scalars(of_team) if score is not None]
-                best = (min if row.lower_is_better else max)(known, default=None)
+                released = [score for score in session.scalars(of_team) if score is not None]
+                best = (min if row.lower_is_better else max)(released, default=None)
                 row.value = climb(value["value"], best, split, lower_is_better=row.lower_is_better)
                 row.improved = row.value is not None
             session.add(row)
@@ -216,23 +209,17 @@ def judge(
             kept_back = split.hidden and session.scalar(improved) is False
             if kept_back or session.scalar(judged) is not None:
                 continue
-            row = Verdict(
-                submission_id=submission.number,
-                other_id=number,
-                relation=relation,
-                split=name,
-                evaluation=evaluation,
-                metric=compared["metric"],
-                outcome=compared["outcome"],
-                tracks=compared["asked"] if split.hidden else compared["tracks"],
-            )
+            both = {"submission_id": submission.number, "other_id": number, "relation": relation}
+            where = {"split": name, "evaluation": evaluation, "metric": compared["metric"]}
+            tracks = compared["asked" if split.hidden else "tracks"]
+            row = Verdict(**both, **where, outcome=compared["outcome"], tracks=tracks)
             if split.hidden:
-                both = [
+                mine, theirs = (
                     session.scalar(select(Released.value).where(*_same(Released, of, *what[1:])))
                     for of in (submission.number, number)
-                ]
-                if both[0] is not None and both[1] is not None:
-                    row.difference = float(f"{both[0] - both[1]:.12g}")
+                )
+                if mine is not None and theirs is not None:
+                    row.difference = float(f"{mine - theirs:.12g}")
             else:
                 row.difference, row.low, row.high, row.p = (compared[key] for key in ("difference", "low", "high", "p"))
             session.add(row)

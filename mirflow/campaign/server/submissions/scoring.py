@@ -138,11 +138,11 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     Returns: ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
     campaign, system = Campaign.of(task["campaign"]), str(task["system"])
-    kept = Path(task["scratch"], task["split"])
-    places = {evaluation.name: kept / f"{evaluation.name}.scores" for evaluation in campaign.evaluations}
+    folder = Path(task["scratch"], task["split"])
+    places = {evaluation.name: folder / f"{evaluation.name}.scores" for evaluation in campaign.evaluations}
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
     if not new:  # they were removed: the worker computes them again
-        raise StoreError(f"{kept}: no scores of {system!r} are kept here")
+        raise StoreError(f"{folder}: no scores of {system!r} are kept here")
     for name, content in new.items():
         if (content.name, content.systems) != (name, (system,)):
             raise StoreError(f"{places[name]}: contains scores of {content.name} and {', '.join(content.systems)}")

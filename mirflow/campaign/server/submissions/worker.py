@@ -90,14 +90,6 @@ class Worker:
             self.jobs.confinement.close()
             _LOG.info("worker %s has ended", self.claims.name)
 
-    def work_off(self) -> int:
-        """Do all pending work; returns the number of steps."""
-        self.prepare()
-        steps = 0
-        while self.step():
-            steps += 1
-        return steps
-
     def prepare(self) -> None:
         """Record the evaluations of the campaign's rules, and remove leftovers of a killed server."""
         now = self.service.clock()
