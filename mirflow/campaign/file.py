@@ -585,14 +585,9 @@ def pipeline_of(
         if evaluations is None or evaluation.name in evaluations:
             scored = with_estimates(values, f"{place}/{system}/{reading_name(split, evaluation.name)}")
             written.append({**scored, **listed, "on_error": "record"})
-    return {
-        "name": split,
-        "root": str(root),
-        **({"plugins": campaign.plugins} if campaign.plugins else {}),
-        "evaluations": written,
-        "store": f"{split}.zarr",
-        "execution": campaign.execution.model_dump(),
-    }
+    head = {"name": split, "root": str(root), **({"plugins": campaign.plugins} if campaign.plugins else {})}
+    execution = campaign.execution.model_dump()
+    return {**head, "evaluations": written, "store": f"{split}.zarr", "execution": execution}
 
 
 def reference_tracks(

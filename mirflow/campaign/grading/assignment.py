@@ -289,20 +289,11 @@ def summarise(plan: Plan, minutes: float = 1.0, limit: float = LIMIT) -> SimpleN
     queries = [len({pair.query for pair in listed}) for listed in pairs.values()]
     counts = queries, [*map(len, pairs.values())]
     extents = [(min(numbers), sum(numbers) / len(numbers), max(numbers)) for numbers in counts]
-    return SimpleNamespace(
-        queries=len({pair.query for pair in unique}),
-        pairs=len(unique),
-        graders=len(plan.graders),
-        graders_per_pair=plan.graders_per_pair,
-        judgements=sum(map(len, pairs.values())),
-        repeats=sum(row.repeat for _, row in plan.given),
-        queries_per_grader=extents[0],
-        pairs_per_grader=extents[1],
-        hours=len(plan.given) * minutes / 60,
-        most_hours=most / 60,
-        feasible=most <= limit,
-        limit=limit,
-    )
+    made = {"judgements": sum(map(len, pairs.values())), "repeats": sum(row.repeat for _, row in plan.given)}
+    sizes = {"queries": len({pair.query for pair in unique}), "pairs": len(unique), "graders": len(plan.graders)}
+    each = {"graders_per_pair": plan.graders_per_pair, "queries_per_grader": extents[0], "pairs_per_grader": extents[1]}
+    hours = {"hours": len(plan.given) * minutes / 60, "most_hours": most / 60, "feasible": most <= limit}
+    return SimpleNamespace(**sizes, **made, **each, **hours, limit=limit)
 
 
 def tabulate_work(work: SimpleNamespace) -> list[tuple[str, int | str]]:

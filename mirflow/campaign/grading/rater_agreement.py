@@ -280,19 +280,13 @@ def progress(
     rows = latest(judgements)
     made = Counter(row.pair for row in rows if row.counts and not row.repeat)
     pairs = list(pairs)
-    counts = Counter(made[pair] for pair in pairs)
+    by_count = dict(sorted(Counter(made[pair] for pair in pairs).items()))
     wanted, judged = len(pairs) * graders_per_pair, sum(min(made[pair], graders_per_pair) for pair in pairs)
-    return SimpleNamespace(
-        pairs=len(pairs),
-        graders=len({row.grader for row in rows if row.counts}),
-        wanted=wanted,
-        judged=judged,
-        share=judged / wanted if wanted else 1.0,
-        by_count=dict(sorted(counts.items())),
-        cannot_hear=sum(row.cannot_hear for row in rows),
-        known=sum(row.known for row in rows),
-        repeats=sum(row.repeat and row.counts for row in rows),
-    )
+    share, graders = judged / wanted if wanted else 1.0, len({row.grader for row in rows if row.counts})
+    flags = {"cannot_hear": sum(row.cannot_hear for row in rows), "known": sum(row.known for row in rows)}
+    flags["repeats"] = sum(row.repeat and row.counts for row in rows)
+    numbers = {"pairs": len(pairs), "graders": graders, "wanted": wanted, "judged": judged}
+    return SimpleNamespace(**numbers, share=share, by_count=by_count, **flags)
 
 
 # Weights of the categories, as in PSum, Greater0 and Greater1; judgements with weight NaN are left out.

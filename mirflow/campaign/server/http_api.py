@@ -398,25 +398,15 @@ def openapi(title: str, root: str = "") -> dict[str, Any]:
         inside = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
         rows = {"type": "array", "items": {"type": "object"}} if operation.formats == _TABLES else {"type": "object"}
         content = {_MEDIA[style]: {"schema": rows if style == "json" else {}} for style in operation.formats}
-        paths[BASE + operation.path] = {
-            "get": {
-                "summary": operation.summary,
-                "operationId": operation.name,
-                "parameters": [*inside, *map(_describe, operation.parameters, operation.parameters.values())],
-                "responses": {"200": {"description": "The answer.", "content": content}, "default": problem},
-            }
-        }
+        described = [*inside, *map(_describe, operation.parameters, operation.parameters.values())]
+        responses = {"200": {"description": "The answer.", "content": content}, "default": problem}
+        get = {"summary": operation.summary, "operationId": operation.name, "parameters": described}
+        paths[BASE + operation.path] = {"get": {**get, "responses": responses}}
     ranked = paths[f"{BASE}{_OF_STORE}/leaderboard"]["get"]["responses"]["200"]["content"][_MEDIA["json"]]
     ranked["schema"] = {"$id": "mirflow-leaderboard", **json_schema()}
-    schemas = {"Problem": _PROBLEM_SCHEMA}
     info = {"title": title, "version": version("mirflow"), "description": "Results of a mirflow server, read only."}
-    return {
-        "openapi": "3.1.0",
-        "info": info,
-        "servers": [{"url": root or "/"}],
-        "paths": paths,
-        "components": {"schemas": schemas},
-    }
+    description = {"openapi": "3.1.0", "info": info, "servers": [{"url": root or "/"}], "paths": paths}
+    return {**description, "components": {"schemas": {"Problem": _PROBLEM_SCHEMA}}}
 
 
 _PROBLEM = "#/components/schemas/Problem"

@@ -149,13 +149,10 @@ class GraderPages:
                 judging.record(session, assigned, change, now)
                 page_of = [row for row in participation.assignments if row.page == assigned.page]
                 done = sum(is_done(row, opened.config.listen) for row in page_of)
-                answer = {
-                    "saved": now.isoformat(timespec="seconds"),
-                    "text": f"saved {now:%H:%M}",
-                    "state": {name: getattr(assigned, name) for name in judging.FIELDS},
-                    "ask": question(assigned, opened, participation),
-                    "progress": {"done": done, "total": len(page_of)},
-                }
+                state = {name: getattr(assigned, name) for name in judging.FIELDS}
+                ask, at = question(assigned, opened, participation), now.isoformat(timespec="seconds")
+                answer = {"saved": at, "text": f"saved {now:%H:%M}", "state": state, "ask": ask}
+                answer["progress"] = {"done": done, "total": len(page_of)}
         except JudgementError as error:
             return error_answer(request, 400, str(error))
         return JSONResponse(answer, headers={"Cache-Control": "no-store"})
@@ -304,16 +301,10 @@ def _shown(row: StoredAssignment, opened: OpenRound, participation: Participatio
         hint = "cannot be heard"
     elif (row.broad is not None or row.fine is not None) and not judging.is_heard(row, listen):
         hint = f"counts when you have listened for {math.ceil(listen - (row.heard or 0))} s more"
-    return {
-        **{name: getattr(row, name) for name in ("id", "broad", "fine", "unplayable", "known", "heard")},
-        "letter": letter(row.place),
-        "done": is_done(row, listen),
-        "hint": hint,
-        "ask": question(row, opened, participation),
-        "anchor": anchor,
-        "gain": gain,
-        "seconds": find_duration(opened.recording(pair.piece)),
-    }
+    columns = {name: getattr(row, name) for name in ("id", "broad", "fine", "unplayable", "known", "heard")}
+    words = {"letter": letter(row.place), "hint": hint, "ask": question(row, opened, participation), "anchor": anchor}
+    seconds = find_duration(opened.recording(pair.piece))
+    return {**columns, **words, "done": is_done(row, listen), "gain": gain, "seconds": seconds}
 
 
 def question(row: StoredAssignment, opened: OpenRound, participation: Participation) -> str:

@@ -7,7 +7,7 @@ import json
 import math
 import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -54,7 +54,6 @@ MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
 STEPS = ("pieces", "draw", "pool", "assign", "open")  # of a plan, by forms
 _STEP = ADDRESSES["plan_step"]
 _FORM_BYTES = 2**20
-_UPLOAD = {"form": False, "rate": "upload"}  # settings of routes that receive files
 _SHOWN_GRADERS = 200
 _closing = Lock()
 
@@ -75,23 +74,19 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
         return closing
 
     table = Limits(size=TABLE_BYTES, files=2, seconds=campaign.limits.seconds)
-    steps: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
-        **{name: (partial(made.perform, name), {}) for name in STEPS},
-        **{
-            f"upload-{name}": (partial(made.upload, name, limits), {**_UPLOAD, "body": limits.size + _FORM_BYTES})
-            for name, limits in (("pieces", table), ("lists", campaign.limits))
-        },
-        "discard": (made.discard, {}),
-    }
+    step, upload = partial(guarded, methods=["POST"]), partial(guarded, methods=["POST"], form=False, rate="upload")
     return [
         guarded("new_round", made.new),
         guarded("new_round", made.begin, methods=["POST"]),
         guarded("plan", made.show, rate="query"),
         guarded("plan_file", made.file),
+        *(step(_STEP.replace("{step}", name), partial(made.perform, name)) for name in STEPS),
         *(
-            guarded(_STEP.replace("{step}", name), endpoint, methods=["POST"], **settings)
-            for name, (endpoint, settings) in steps.items()
+            upload(_STEP.replace("{step}", f"upload-{name}"), endpoint, body=limits.size + _FORM_BYTES)
+            for name, limits in (("pieces", table), ("lists", campaign.limits))
+            for endpoint in [partial(made.upload, name, limits)]
         ),
+        step(_STEP.replace("{step}", "discard"), made.discard),
         *closing,
     ]
 
@@ -487,30 +482,19 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
                 schemes.append({"scheme": scheme, "tau": _value(ranked["tau"]), "systems": systems})
     row = session.get_one(Round, opened.id)
     everybody = session.scalars(select(Participation).where(Participation.round_id == opened.id)).all()
-    quantities = {
-        "pairs": made.pairs,
-        "graders of a pair": opened.config.graders_per_pair,
-        "judgements that are needed": made.wanted,
-        "judgements that are made": made.judged,
-        "hidden repeats": made.repeats,
-        "could not be heard": made.cannot_hear,
-        "of known pieces": made.known,
-        "asked and not judged yet": sum(not row.counts and not row.cannot_hear for row in judged),
-        "graders who agreed": len(everybody),
-        "graders who withdrew": sum(grader.withdrawn is not None for grader in everybody),
-        "graders who had all deleted": row.deleted,
-        "pieces without a recording": len(opened.missing),
-        "closed": None if row.closed is None else row.closed.isoformat(timespec="seconds"),
-    }
-    return {
-        "quantities": quantities,
-        "forecast": forecast(counting, made.wanted - made.judged, now, opened.config.closes),
-        "counts": [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()],
-        "agreement": _agreement(judged),
-        "boxes": boxes,
-        "graders": _graders(session, opened, judged),
-        "schemes": schemes,
-    }
+    unjudged = sum(not row.counts and not row.cannot_hear for row in judged)
+    withdrawn = sum(grader.withdrawn is not None for grader in everybody)
+    numbers = {"pairs": made.pairs, "graders of a pair": opened.config.graders_per_pair}
+    numbers |= {"judgements that are needed": made.wanted, "judgements that are made": made.judged}
+    numbers |= {"hidden repeats": made.repeats, "could not be heard": made.cannot_hear, "of known pieces": made.known}
+    numbers |= {"asked and not judged yet": unjudged, "graders who agreed": len(everybody)}
+    numbers |= {"graders who withdrew": withdrawn, "graders who had all deleted": row.deleted}
+    numbers |= {"pieces without a recording": len(opened.missing)}
+    quantities = {**numbers, "closed": None if row.closed is None else row.closed.isoformat(timespec="seconds")}
+    end = forecast(counting, made.wanted - made.judged, now, opened.config.closes)
+    counts = [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()]
+    overview = {"quantities": quantities, "forecast": end, "counts": counts, "agreement": _agreement(judged)}
+    return {**overview, "boxes": boxes, "graders": _graders(session, opened, judged), "schemes": schemes}
 
 
 def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:

@@ -419,19 +419,15 @@ def look_over_plan(plan: RoundPlan) -> dict[str, Any]:
         missing = sorted(piece for piece in pieces if not find_recording(plan.root, audio, piece).is_file())
     except MirflowError as error:
         troubles["audio"] = plan.message_of(error)
-    return {
-        "pieces": 0 if collection is None else len(collection.names),
-        "columns": [] if collection is None else [name for name in collection.table.columns if name != collection.key],
-        "file": "" if collection is None else collection.table.notes.get("file", PIECES),
-        "queries": read(QUERIES, _summarise_queries, None),
-        "drawn": drawn,
-        "traits": read(QUERIES, lambda path: [*query_draw.read_table(path).columns[1:]], none),
-        "systems": sorted({path.partition("/")[0].partition(".")[0] for path in sent_lists(plan)}),
-        "pool": None if key is None else summarise_pool(key, top),
-        "short": [] if key is None else key.short(top),
-        "missing": missing,
-        "work": work,
-        "shares": shares,
-        "per_pair": 1 if assigned is None else assigned[0].graders_per_pair,
-        "troubles": troubles,
-    }
+    summary: dict[str, Any] = {"pieces": 0, "columns": [], "file": "", "pool": None, "short": [], "missing": missing}
+    if collection is not None:
+        columns = [name for name in collection.table.columns if name != collection.key]
+        file = collection.table.notes.get("file", PIECES)
+        summary |= {"pieces": len(collection.names), "columns": columns, "file": file}
+    if key is not None:
+        summary |= {"pool": summarise_pool(key, top), "short": key.short(top)}
+    summary |= {"queries": read(QUERIES, _summarise_queries, None), "drawn": drawn}
+    summary["traits"] = read(QUERIES, lambda path: [*query_draw.read_table(path).columns[1:]], none)
+    summary["systems"] = sorted({path.partition("/")[0].partition(".")[0] for path in sent_lists(plan)})
+    per_pair = 1 if assigned is None else assigned[0].graders_per_pair
+    return {**summary, "work": work, "shares": shares, "per_pair": per_pair, "troubles": troubles}
