@@ -60,12 +60,7 @@ class Recordings:
     """
 
     def __init__(
-        self,
-        campaign: Campaign | None,
-        root: Path,
-        secret: bytes,
-        private: Path | None = None,
-        withheld: Collection[str] = (),
+        self, campaign: Campaign | None, root: Path, secret: bytes, private: Path | None, withheld: Collection[str] = ()
     ) -> None:
         self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
         self._clock = time.monotonic

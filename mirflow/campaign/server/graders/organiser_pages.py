@@ -52,7 +52,6 @@ TABLE_BYTES = 10 * 10**6  # size limit of an uploaded table of pieces
 CLOSED = "closed"  # subfolder of the campaign for the tables of rounds closed on the pages
 MOST_TOP, MOST_NUMBER, MOST_SEED = 1000, 100_000, 2**63
 STEPS = ("pieces", "draw", "pool", "assign", "open")  # of a plan, by forms
-_STEP = ADDRESSES["plan_step"]
 _FORM_BYTES = 2**20
 _SHOWN_GRADERS = 200
 _closing = Lock()
@@ -74,19 +73,19 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
         return closing
 
     table = Limits(size=TABLE_BYTES, files=2, seconds=campaign.limits.seconds)
-    step, upload = partial(guarded, methods=["POST"]), partial(guarded, methods=["POST"], form=False, rate="upload")
+    address, step = partial(ADDRESSES["plan_step"].replace, "{step}"), partial(guarded, methods=["POST"])
+    upload = partial(step, form=False, rate="upload")
     return [
         guarded("new_round", made.new),
         guarded("new_round", made.begin, methods=["POST"]),
         guarded("plan", made.show, rate="query"),
         guarded("plan_file", made.file),
-        *(step(_STEP.replace("{step}", name), partial(made.perform, name)) for name in STEPS),
+        *(step(address(name), partial(made.perform, name)) for name in STEPS),
         *(
-            upload(_STEP.replace("{step}", f"upload-{name}"), endpoint, body=limits.size + _FORM_BYTES)
+            upload(address(f"upload-{name}"), partial(made.upload, name, limits), body=limits.size + _FORM_BYTES)
             for name, limits in (("pieces", table), ("lists", campaign.limits))
-            for endpoint in [partial(made.upload, name, limits)]
         ),
-        step(_STEP.replace("{step}", "discard"), made.discard),
+        step(address("discard"), made.discard),
         *closing,
     ]
 
