@@ -154,7 +154,7 @@ def _beside(plan: RoundPlan) -> Iterator[Path]:
         shutil.rmtree(place, ignore_errors=True)
 
 
-def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> query_draw.PieceTable:
+def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> None:
     """Store a table of pieces in the plan, and remove queries drawn before.
 
     `name` is that of the file as sent, and `column` has the names of the pieces (empty: piece, track, ...).
@@ -174,7 +174,6 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> que
         plan.forget(QUERIES, POOL, PLAN)
         notes = {"file": base, "names": pieces.key}
         query_draw.write_table(plan.folder / PIECES, pieces.table.columns, pieces.table.rows, notes)
-    return read_collection(plan)
 
 
 def read_collection(plan: RoundPlan) -> query_draw.PieceTable:
@@ -187,7 +186,7 @@ def read_collection(plan: RoundPlan) -> query_draw.PieceTable:
 
 def draw_queries(
     plan: RoundPlan, number: int | Mapping[str, int], by: str = "", where: str = "", seed: int | None = None
-) -> list[str]:
+) -> None:
     """Draw the queries of a plan, and remove candidates pooled before.
 
     `number` is that of all queries, or of those for each value of the column `by`; a mapping has it for each value.
@@ -201,11 +200,10 @@ def draw_queries(
         notes = query_draw.drawing_notes(collection.table.notes.get("file", PIECES), seed, each, by, where)
         query_draw.write_queries(collection, queries, plan.folder / QUERIES, notes)
         plan.forget(POOL, PLAN)
-    return queries
 
 
-def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> int:
-    """Unpack lists of systems, replacing earlier ones; returns the number of files.
+def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path]]) -> None:
+    """Unpack lists of systems, replacing earlier ones.
 
     `sent` has names and paths: of a single archive, or of files.
     """
@@ -213,15 +211,14 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
         files = [(name, str(path)) for name, path in sent]
         limits = service.demand_campaign()[0].limits.model_dump()
         task = {"sent": files, "out": str(place), "limits": limits, "suffixes": LIST_SUFFIXES}
-        answer = _run(service, "lists", task, place, sorted({str(path.parent) for _, path in sent}))
-        refused = [f"{name}: {why}" for name, why in answer["refused"]]
+        folders = sorted({str(path.parent) for _, path in sent})
+        refused = [f"{name}: {why}" for name, why in _run(service, "lists", task, place, folders)["refused"]]
         if refused:
             more = f"; and {counted(len(refused) - _SHOWN, 'other file')}" if len(refused) > _SHOWN else ""
             raise PlanError("; ".join(refused[:_SHOWN]) + more)
         plan.forget(LISTS)
         place.rename(plan.folder / LISTS)
         (plan.folder / LISTS).chmod(0o700)
-    return int(answer["files"])
 
 
 def _run(service: Service, job: str, task: Mapping[str, Any], place: Path, readable: Sequence[str]) -> dict[str, Any]:

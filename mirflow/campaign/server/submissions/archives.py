@@ -305,7 +305,7 @@ def _open_regular(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
 
 def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     """Unpack lists of systems. `task`: ``sent`` (names and paths), ``out`` (an empty folder), ``limits`` and allowed
-    ``suffixes``. Returns: ``files`` (their number) and ``refused`` (rows of names and reasons).
+    ``suffixes``. Returns: what was ``refused`` (rows of names and reasons).
     """
     sent = [(name, Path(path)) for name, path in task["sent"]]
 
@@ -322,8 +322,7 @@ def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     except ArchiveError as error:
         name = clean_text(sent[0][0]) if len(sent) == 1 else "the upload"
         raise GradingError(f"{name} {error.message}") from None
-    refused = [[clean_text(path), clean_text(why)] for path, why in unpacked.refused]
-    return {"files": len(unpacked.files), "refused": refused}
+    return {"refused": [[clean_text(path), clean_text(why)] for path, why in unpacked.refused]}
 
 
 def pool_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:

@@ -155,19 +155,6 @@ def claim(session: Session, service: Service, channel: Channel, now: dt.datetime
     return None
 
 
-def mark_failed(row: Notification, error: str, now: dt.datetime, *, final: bool = False) -> bool:
-    """Record a failed attempt, and schedule the next one. `final`: whether another attempt would fail in the same way.
-    Returns: whether delivery is abandoned.
-    """
-    if row.sent is not None:
-        return False
-    row.error = error[:500]
-    row.due = now + min(LONGEST_WAIT, FIRST_WAIT * int(4 ** min(row.tries - 1, 10)))
-    if final or now - row.date >= GIVEN_UP:
-        row.lost = now
-    return row.lost is not None
-
-
 def _waiting(channel: Channel) -> tuple[ColumnElement[bool], ...]:
     return Notification.channel == channel, Notification.sent.is_(None), Notification.lost.is_(None)
 
@@ -383,7 +370,13 @@ class Sender:
                     row.sent, row.error = now, ""
                 session.execute(delete(Notification).where(Notification.date < now - KEPT))
                 return True
-            lost = row is not None and mark_failed(row, str(refusal), now, final=refusal.final)
+            lost = False
+            if row is not None and row.sent is None:
+                wait = min(LONGEST_WAIT, FIRST_WAIT * int(4 ** min(row.tries - 1, 10)))
+                row.error, row.due = str(refusal)[:500], now + wait
+                if refusal.final or now - row.date >= GIVEN_UP:
+                    row.lost = now
+                lost = row.lost is not None
         what = "is given up" if lost else "is tried again"
         _LOG.warning("notification %s (%s of %s) %s: %s", key, message.type, message.submission, what, refusal)
         return True
