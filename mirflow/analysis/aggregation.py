@@ -183,12 +183,8 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
         singles = list(dict.fromkeys(lookup.find_single(ds, name, places) for name in named))
         if len(singles) < len(places):
             metrics = names_of(ds, "metric")
-            several = [
-                metric
-                for metric in singles
-                if len({*lookup.find_metrics(ds, metrics[metric])}.intersection(places)) > 1
-            ]
-            words = ", ".join(lookup.spell_out(ds, metric) for metric in several)
+            several = [row for row in singles if len({*lookup.find_metrics(ds, metrics[row])}.intersection(places)) > 1]
+            words = ", ".join(lookup.spell_out(ds, row) for row in several)
             ds = ds.assign_attrs({"default": words} if several else {})
         places = singles
     if asked.over and (query.sort in (None, *ORDERS) or not lookup.split_names(stored, query.sort)[1]):

@@ -158,11 +158,6 @@ class TableSelection:
         return ", ".join(f"{dim}={how}" for dim, how in over.items())
 
     @property
-    def side(self) -> int:
-        """The axis, counted after that of the tracks, along which relevance and affinity lie."""
-        return list(self.table.dims[2:]).index(SIDE)
-
-    @property
     def inner(self) -> Labels:
         """The dims that are left within the tracks, with their labels."""
         return {dim: names for dim, names in labels_of(self.table).items() if dim not in self.over}
@@ -234,6 +229,7 @@ class TableSelection:
                     total[group] += np.where(there[inside], values[inside], 0.0).sum(axis=0)
                 number[group] += there[inside].sum(axis=0)
         if keeps:
+            side = [*self.inner, SIDE].index(SIDE)
             own, entries = (np.concatenate(parts) for parts in zip(*kept, strict=True))
             for group in range(groups):
                 values = entries[own == group]
@@ -243,11 +239,11 @@ class TableSelection:
                     total[group] = STATISTICS[self.kind].of_ordered(ordered, number[group])
                 elif self.classes:
                     # The decisions of all tags are one order, in which each track counts once.
-                    flat = np.moveaxis(values, 1 + self.side, -1).reshape(-1, 1, 2)
+                    flat = np.moveaxis(values, 1 + side, -1).reshape(-1, 1, 2)
                     total[group] = order(self.kind, flat, 2)[0][0]
                     number[group] = (~np.isnan(values).all(axis=(1, 2))).sum()
                 else:
-                    total[group], number[group] = order(self.kind, values, 1 + self.side)
+                    total[group], number[group] = order(self.kind, values, 1 + side)
             return total, number
         divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
         return total / np.where(number > 0, divisor, np.nan), number
@@ -335,7 +331,7 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     elif words & {"f", "f1", "fscore", "fmeasure", "f1score"}:
         kind = "f_measure"
     else:
-        kind = next((name_of_kind for name_of_kind in ("precision", "recall", "accuracy") if name_of_kind in words), "")
+        kind = next((name for name in ("precision", "recall", "accuracy") if name in words), "")
     mean, meanings = bool(words & _MEANS), []
     for ds, variable, measure in tables if kind and mean != (_MICRO in words) else ():
         dims = measure.metric.dims

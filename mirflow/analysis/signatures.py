@@ -392,9 +392,5 @@ def signature(
     """
     asked = make_query("signature", metric, aggregate, by, **options)
     name, ds = choose_one(evaluations_of(scores), asked.metric, group)
-    signed = [
-        signed_group
-        for result in evaluate_query(ds, asked, name)
-        for signed_group in sign(ds, asked, result, percent=percent)
-    ]
-    return list(map(str, signed))
+    results = evaluate_query(ds, asked, name)
+    return [str(signed) for result in results for signed in sign(ds, asked, result, percent=percent)]

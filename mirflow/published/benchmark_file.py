@@ -358,9 +358,8 @@ def demand_data(file: BenchmarkFile, given: str | Path | None = None) -> Path:
         dataset, sources = _mirdata_sources(file, folder, homed=given is not None)
         home = Path(dataset.data_home)
         # With slashes on every system, as in lists of digests.
-        used = {
-            os.path.relpath(path, home).replace(os.sep, "/") for source in sources.values() for path in source.files
-        }
+        files = (path for source in sources.values() for path in source.files)
+        used = {os.path.relpath(path, home).replace(os.sep, "/") for path in files}
         sums = {name: sum for name, sum in dataset.checksums().items() if name in used}
         flaws += _flaws(home, sums, lambda content: hashlib.md5(content, usedforsecurity=False).hexdigest())
     if flaws:
@@ -424,8 +423,8 @@ def digests_of(file: BenchmarkFile, data: str | Path | None = None) -> dict[str,
         raise PipelineError([Document().problem(("evaluation", *place), why) for place, why in troubles], file.path)
     named = [*evaluation.reference.patch]
     named += [
-        table.path for table in (evaluation.tracks, evaluation.classes) if table is not None and table.path is not None
+        side.path for side in (evaluation.tracks, evaluation.classes) if side is not None and side.path is not None
     ]
-    paths |= {str(folder / file_named) for file_named in named}
+    paths |= {str(folder / path) for path in named}
     names = sorted(os.path.relpath(path, folder).replace(os.sep, "/") for path in paths)
     return {name: digest_of(read_bytes(folder / name, MAX_BYTES, name)) for name in names}

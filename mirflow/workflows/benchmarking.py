@@ -281,11 +281,7 @@ def _compare(
         rows += [row for row in _of_values(file, baseline) if row.system not in known]
     letters, note = _letters(file, compared, missing)
     rows = [replace(row, letters=letters.get(f"{row.system}{OWN}" if row.own else row.system, "")) for row in rows]
-    below = [
-        *readable_tables(result)[0].notes,
-        *([note] if note else []),
-        *(f"signature: {signature}" for signature in signed),
-    ]
+    below = [*readable_tables(result)[0].notes, *([note] if note else []), *(f"signature: {text}" for text in signed)]
     headline, title = file.metrics[0], f"{file.name}: {file.benchmark.title}"
     sign_of = SIGN_OF[_records(file)[headline].orientation] or 1
 

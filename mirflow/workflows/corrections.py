@@ -225,9 +225,7 @@ def patch_effects(
     found: list[xr.Dataset] = []
     for plan in planned.plans:
         if plan.patches and group in (None, plan.name):
-            found += _effects(
-                plan, path, metric, {os.path.realpath(path_given): str(path_given) for path_given in patches}
-            )
+            found += _effects(plan, path, metric, {os.path.realpath(patch): str(patch) for patch in patches})
     if not found:
         raise QueryError("no evaluation has a patch; name one in reference.patch, or after the pipeline")
 

@@ -14,7 +14,7 @@ from ...metrics.aggregates import CLASS_AGGREGATES, STATISTICS
 from ...ragged import Bool, Float
 from ..aggregation import add_variables, aggregate_in_blocks, reduce, select_scores
 from ..lookup import show_parameters
-from ..per_class import MEAN, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
+from ..per_class import MEAN, SIDE, TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
 from ..query_options import AUTO, DEFAULT_LEVEL, NORMAL, Query, as_names
 from ..scores import coords_of, group_tracks, members_of
@@ -187,7 +187,8 @@ def _of_rates(
             else:
                 finish = partial(finish_values, dims=list(selection.labels), asked=asked)
                 together = bool(selection.classes)
-                drawn = Orders.of(own, selection.side, cluster_codes, selection.kind, finish, together=together)
+                side = list(selection.inner).index(SIDE)
+                drawn = Orders.of(own, side, cluster_codes, selection.kind, finish, together=together)
             if drawn.clusters >= how.least:
                 ends = value[row, place], accelerations(drawn.left_out())
                 low[row, place], high[row, place] = bounds(draw(drawn, len(ends[0]), how), *ends, how)

@@ -98,9 +98,7 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
     about = ("metric", "aggregate", "unit", "orientation", "title")
     coords |= {name: first[name].variable for name in about if name in first.coords}
-    variables = {
-        name: (("system", "metric"), np.stack([verdict[name].values for verdict in verdicts])) for name in _NAMES
-    }
+    variables = {name: (("system", "metric"), np.stack([each[name].values for each in verdicts])) for name in _NAMES}
     attrs = {name: value for name, value in first.attrs.items() if name != "test"}
     attrs |= {"correction": "none"} if first.attrs["method"] == INVERTED else {}
     return xr.Dataset(variables, coords, {**attrs, "margin": margin})

@@ -82,9 +82,7 @@ class PooledScores:
             else:
                 count, place = ordered.shape[1], np.arange(ordered.shape[1] - 1)
                 others = place + (place >= np.arange(count)[:, np.newaxis])
-                moved = np.stack(
-                    [-statistic.of_ordered(scores[others], np.full(count, count - 1)) for scores in ordered]
-                )
+                moved = np.stack([-statistic.of_ordered(row[others], np.full(count, count - 1)) for row in ordered])
             back = np.empty_like(moved)
             np.put_along_axis(back, order, moved, axis=1)
             away = differences(first, second)
