@@ -1,6 +1,6 @@
 /** Logging out deletes unsaved changes in the browser, after confirmation. */
 
-import { forget, isWaiting } from "./grade-queue.js";
+import { kept, keysBelow } from "./grade-queue.js";
 
 for (const form of document.querySelectorAll('form[action$="/logout"]')) {
   const rounds = new URL("grading/", form.action).pathname;
@@ -8,9 +8,10 @@ for (const form of document.querySelectorAll('form[action$="/logout"]')) {
   said.setAttribute("role", "status");
   form.append(said);
   form.addEventListener("submit", (event) => {
-    if (isWaiting(rounds) && !said.textContent) {
+    const waiting = keysBelow(rounds);
+    if (waiting.length && !said.textContent) {
       event.preventDefault();
       said.textContent = "Some judgements are not saved yet: open Grade to save them, or log out once more and lose them.";
-    } else forget(rounds);
+    } else for (const key of waiting) kept.removeItem(key);
   });
 }

@@ -1,40 +1,30 @@
 /** Recordings that graders listen to: one plays at a time, and all are equally loud. */
 
 let context = null;
-const channel = "BroadcastChannel" in window ? new BroadcastChannel("mirflow-grading-sound") : null;
+const channel = new BroadcastChannel("mirflow-grading-sound");
 
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
+
+export function make(tag, values, ...children) {
+  const node = Object.assign(document.createElement(tag), values);
+  node.append(...children);
+  return node;
+}
 
 /** A recording with a button, a slider for the position and the time; made of a box with an `audio` element and, as data, the gain from 0 to 1. */
 export class Player {
   constructor(box, log) {
     const { gain = 1, name, seconds = NaN } = box.dataset;
     // Nothing is loaded before it is played: the server knows the length.
-    Object.assign(this, { box, log, name, gain: Number(gain), seconds: Number(seconds), audio: box.querySelector("audio") });
-    this.make();
-  }
-
-  whole = false;
-  connected = false;
-  timer = 0;
-  /** Whether the server could not be reached, as opposed to a problem of the recording. */
-  away = false;
-  onheard = () => {};
-  onreach = () => {};
-
-  make() {
-    const { audio, name } = this;
+    const audio = box.querySelector("audio");
+    Object.assign(this, { box, log, name, audio, gain: Number(gain), seconds: Number(seconds) });
     audio.controls = false;
-    const made = (tag, label, values) => {
-      const node = Object.assign(document.createElement(tag), values);
-      if (label) node.setAttribute("aria-label", label);
-      return node;
-    };
-    this.button = made("button", "", { type: "button", className: "play", onclick: () => this.toggle() });
-    this.position = made("input", `Position in ${name}`, { type: "range", min: "0", max: "100", step: "0.1", value: "0", oninput: () => this.seek(Number(this.position.value)) });
-    this.time = made("span", "", { className: "time" });
-    const parts = ["First", "Middle", "Last"].map((part, number) => made("button", `${part} third of ${name}`,
-      { type: "button", className: "part", textContent: `${number + 1}/3`, onclick: () => this.playPart(number) }));
+    this.button = make("button", { type: "button", className: "play", onclick: () => this.toggle() });
+    this.position = make("input", { type: "range", min: "0", max: "100", step: "0.1", value: "0", ariaLabel: `Position in ${name}`,
+      oninput: () => this.seek(Number(this.position.value)) });
+    this.time = make("span", { className: "time" });
+    const parts = ["First", "Middle", "Last"].map((part, number) => make("button", { type: "button", className: "part",
+      ariaLabel: `${part} third of ${name}`, textContent: `${number + 1}/3`, onclick: () => this.playPart(number) }));
     this.box.append(this.button, this.position, this.time, ...parts);
     for (const kind of ["play", "pause", "ended", "timeupdate", "durationchange"]) audio.addEventListener(kind, () => this.show());
     audio.addEventListener("error", () => this.fail());
@@ -47,6 +37,14 @@ export class Player {
     });
     this.show();
   }
+
+  whole = false;
+  connected = false;
+  timer = 0;
+  /** Whether the server could not be reached, as opposed to a problem of the recording. */
+  away = false;
+  onheard = () => {};
+  onreach = () => {};
 
   /** Distinguish an unplayable recording from an unavailable server, which cause the same error. */
   async fail() {
@@ -89,20 +87,24 @@ export class Player {
   }
 
   toggle() {
-    if (this.playing) this.pause();
+    if (this.playing) this.audio.pause();
     else this.play();
   }
 
   play() {
     if (this.away) this.retry();
-    for (const other of players) if (other !== this) other.pause();
-    channel?.postMessage("playing");
-    this.connect();
+    for (const other of players) if (other !== this) other.audio.pause();
+    channel.postMessage("playing");
+    if (!this.connected && this.gain !== 1) {
+      // The sound goes through a gain node.
+      this.connected = true;
+      context ??= new AudioContext();
+      context.resume();
+      const gain = context.createGain();
+      gain.gain.value = this.gain;
+      context.createMediaElementSource(this.audio).connect(gain).connect(context.destination);
+    }
     this.audio.play().catch(() => this.show());
-  }
-
-  pause() {
-    if (this.playing) this.audio.pause();
   }
 
   seek(seconds) {
@@ -116,21 +118,6 @@ export class Player {
     if (Number.isFinite(this.audio.duration)) go();
     else this.audio.addEventListener("durationchange", go, { once: true });
     if (!this.playing) this.play();
-  }
-
-  /** Route the sound through a gain node; without Web Audio, use the element's volume. */
-  connect() {
-    if (this.connected || this.gain === 1) return;
-    this.connected = true;
-    if (!("AudioContext" in window)) {
-      this.audio.volume = this.gain;
-      return;
-    }
-    context ??= new AudioContext();
-    context.resume();
-    const gain = context.createGain();
-    gain.gain.value = this.gain;
-    context.createMediaElementSource(this.audio).connect(gain).connect(context.destination);
   }
 
   show() {
@@ -150,7 +137,7 @@ export class Player {
 
 const players = [];
 window.addEventListener("online", () => players.forEach((player) => player.retry()));
-if (channel) channel.onmessage = () => players.forEach((player) => player.pause());
+channel.onmessage = () => players.forEach((player) => player.audio.pause());
 
 export function makePlayers(root, log) {
   for (const box of root.querySelectorAll("[data-player]")) players.push(new Player(box, log));

@@ -1,4 +1,4 @@
-/** Changes on their way to the server: kept in the browser until saved, sent in order, and retried. */
+/** What a grader does on its way to the server: changes, kept in the browser until saved, sent in order, and retried; other actions, which may be lost. */
 
 const PREFIX = "mirflow-grading:";
 /** Where this browser keeps what is to outlive the page. */
@@ -13,28 +13,19 @@ function storage() {
     localStorage.removeItem(`${PREFIX}try`);
     return localStorage;
   } catch {
-    const memory = Object.create({
+    return Object.create({
       getItem(key) { return this[key] ?? null; },
       setItem(key, text) { this[key] = text; },
       removeItem(key) { delete this[key]; },
     });
-    return memory;
   }
 }
 
 /** Keys for all rounds and graders of a server; other servers on this host have other paths. */
-const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
+export const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
 
-export function forget(folder) {
-  for (const key of keysBelow(folder)) kept.removeItem(key);
-}
-
-export const isWaiting = (folder) => keysBelow(folder).length > 0;
-
-/** A name for this window that no other has; there may be no `crypto.randomUUID` without TLS. */
-export function newClient() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+const post = (address, csrf, body, options) => fetch(address, { method: "POST", body: JSON.stringify(body),
+  headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRF-Token": csrf }, ...options });
 
 /** Changes are `assignment`, `client`, `number`, `values` and `heard`, in seconds; a listener has `saved`, `waiting`, `taken` and `refused`. */
 export class Queue {
@@ -47,12 +38,12 @@ export class Queue {
   }
 
   get prefix() {
-    return `${PREFIX}${new URL(this.address, document.baseURI).pathname}:${this.owner}:`;
+    return `${new URL(this.address, document.baseURI).pathname}:${this.owner}:`;
   }
 
   /** Keys of unsaved changes, oldest first, including those of closed windows. */
   get keys() {
-    return Object.keys(kept).filter((key) => key.startsWith(this.prefix)).sort();
+    return keysBelow(this.prefix).sort();
   }
 
   get changes() {
@@ -79,7 +70,7 @@ export class Queue {
       if (same) this.drop(last);
     }
     const order = `${String(Date.now()).padStart(15, "0")}:${this.client}:${String(number).padStart(8, "0")}`;
-    const key = this.prefix + order;
+    const key = PREFIX + this.prefix + order;
     kept.setItem(key, JSON.stringify({ assignment, client: this.client, number, values, heard }));
     this.own.set(key, assignment);
     this.send();
@@ -119,23 +110,12 @@ export class Queue {
   async post(change) {
     let answer;
     try {
-      answer = await fetch(this.address, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRF-Token": this.csrf },
-        body: JSON.stringify(change),
-        signal: AbortSignal.timeout(PATIENCE),
-      });
+      answer = await post(this.address, this.csrf, change, { signal: AbortSignal.timeout(PATIENCE) });
+      if (answer.ok) this.listener.saved(change, await answer.json());
     } catch {
       return this.later("no connection");
     }
-    if (answer.ok) {
-      try {
-        this.listener.saved(change, await answer.json());
-      } catch {
-        return this.later("no connection");
-      }
-      return true;
-    }
+    if (answer.ok) return true;
     const why = (await answer.json().catch(() => ({}))).error ?? "";
     if (answer.status === 401) return this.later("you are logged out: open your personal link in another window");
     if (answer.status === 429 || answer.status >= 500) return this.later("the server is busy");
@@ -157,5 +137,50 @@ export class Queue {
       this.send();
     }, seconds * 1000);
     return false;
+  }
+}
+
+/** Actions that wait at most, milliseconds between two messages, and actions of one. */
+const [MOST, EVERY, BATCH] = [400, 8_000, 50];
+
+/** A grader's actions other than judging, sent from time to time. */
+export class Events {
+  constructor(where) {
+    Object.assign(this, where);
+    this.kept = [];
+    this.number = 0;
+    this.add("came");
+    window.setInterval(() => this.flush(), EVERY);
+    document.addEventListener("visibilitychange", () => {
+      this.add(document.hidden ? "went" : "came");
+      if (document.hidden) this.flush();
+    });
+    window.addEventListener("pagehide", () => {
+      if (!document.hidden) this.add("went");
+      this.flush();
+    });
+  }
+
+  add(kind, assignment = null, position = null) {
+    const last = this.kept.at(-1);
+    // Dragging a slider is one search.
+    if (kind === "seeked" && last?.kind === kind && last.assignment === assignment) this.kept.pop();
+    this.kept.push({ number: ++this.number, kind, assignment, position: position === null ? null : Math.round(position * 100) / 100, at: Date.now() });
+    if (this.kept.length > MOST) this.kept.shift();
+    if (this.kept.length >= BATCH) this.flush();
+  }
+
+  async flush() {
+    const events = this.kept.splice(0, BATCH);
+    if (!events.length) return;
+    const now = Date.now();
+    const body = { client: this.client, page: this.page, events: events.map(({ at, ...event }) => ({ ...event, ago: (now - at) / 1000 })) };
+    try {
+      const answer = await post(this.address, this.csrf, body, { keepalive: true });
+      if (!answer.ok && (answer.status >= 500 || answer.status === 429)) this.kept.unshift(...events);
+    } catch {
+      this.kept.unshift(...events);
+    }
+    if (this.kept.length > MOST) this.kept.splice(0, this.kept.length - MOST);
   }
 }

@@ -1,16 +1,15 @@
 /** The grader's page: each change of a judgement is stored here and sent immediately. */
 
-import { Events } from "./grade-events.js";
-import { listen } from "./grade-keys.js";
-import { makePlayers } from "./grade-player.js";
-import { Queue, newClient } from "./grade-queue.js";
+import { make, makePlayers } from "./grade-player.js";
+import { Events, Queue, kept } from "./grade-queue.js";
 
 const form = /** @type {HTMLFormElement} */ (document.getElementById("grading"));
 const { dataset } = form;
 const csrf = form.elements.namedItem("csrf").value;
 /** What the ends and the middle of the scale mean in this campaign. */
 const words = JSON.parse(dataset.words);
-const client = newClient();
+/** A name for this window that no other has; there may be no `crypto.randomUUID` without TLS. */
+const client = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 const enough = Number(dataset.listen);
 const status = document.getElementById("status");
 const say = (text) => {
@@ -24,24 +23,9 @@ class Candidate {
       broad: [...section.querySelectorAll("input[type=radio]")], fine: section.querySelector("input[type=number]"),
       flags: [...section.querySelectorAll("input[type=checkbox]")] });
     [this.hint, this.kept, this.ask] = [".told", ".kept", ".ask"].map((kind) => section.querySelector(kind));
-    this.makeSlider();
-    // Typing or dragging in progress is not a change yet, and a response to an earlier one must not revert it.
-    this.editing = false;
-    section.addEventListener("input", ({ target }) => { this.editing = target === this.fine || target === this.slider; });
-    section.addEventListener("focusout", () => { this.editing = false; });
-    section.addEventListener("change", (event) => this.changed(event.target));
-    for (const kind of ["focusin", "click"]) section.addEventListener(kind, () => choose(this));
-  }
-
-  /** A slider beside the number; without a judgement it shows no thumb, which would suggest one. */
-  makeSlider() {
+    // A slider beside the number; without a judgement it shows no thumb, which would suggest one.
     const { min, max, step } = this.fine;
-    const make = (tag, values, ...children) => {
-      const made = Object.assign(document.createElement(tag), values);
-      made.append(...children);
-      return made;
-    };
-    this.slider = make("input", { type: "range", min, max, step, ariaLabel: `Fine judgement of candidate ${this.name}` });
+    this.slider = make("input", { type: "range", min, max, step, ariaLabel: `Fine judgement of candidate ${name}` });
     const ends = [min, (Number(min) + Number(max)) / 2, max].map((number, at) => make("span", {}, make("b", { textContent: String(number) }), words[at]));
     this.fine.before(make("span", { className: "rail" }, this.slider, make("span", { className: "ends", ariaHidden: "true" }, ...ends)));
     this.showSlider();
@@ -53,6 +37,12 @@ class Candidate {
     this.slider.addEventListener("pointerup", () => {
       if (this.fine.value === "") this.setFine(Number(this.slider.value));
     });
+    // Typing or dragging in progress is not a change yet, and a response to an earlier one must not revert it.
+    this.editing = false;
+    section.addEventListener("input", ({ target }) => { this.editing = target === this.fine || target === this.slider; });
+    section.addEventListener("focusout", () => { this.editing = false; });
+    section.addEventListener("change", (event) => this.changed(event.target));
+    for (const kind of ["focusin", "click"]) section.addEventListener(kind, () => choose(this));
   }
 
   showSlider() {
@@ -69,23 +59,10 @@ class Candidate {
   changed(control) {
     if (control === this.player?.position) return;
     this.editing = false;
-    if (control === this.slider) this.save({ fine: Number(this.slider.value) });
-    else if (control === this.fine) {
-      if (!this.fine.checkValidity()) {
-        this.fine.reportValidity();
-        return;
-      }
-      this.save({ fine: this.fine.value === "" ? null : Number(this.fine.value) });
-    } else if (control.type === "radio") this.save({ broad: control.value });
-    else if (control.type === "checkbox") this.save({ [control.dataset.field]: control.checked });
+    if (control === this.fine && !this.fine.reportValidity()) return;
+    const field = control.type === "radio" ? "broad" : control.dataset.field ?? "fine";
+    this.save({ [field]: this.state[field] });
     this.showSlider();
-  }
-
-  setBroad(place) {
-    const radio = this.broad[place];
-    if (!radio || radio.checked) return;
-    radio.checked = true;
-    this.save({ broad: radio.value });
   }
 
   setFine(value) {
@@ -115,11 +92,6 @@ class Candidate {
     this.kept.textContent = "";
     queue.add(this.id, values, Math.round(this.toldHeard * 10) / 10);
     this.showHint();
-  }
-
-  /** Do not offer to give up a candidate because of a lost connection; an earlier choice can be undone. */
-  reached() {
-    for (const flag of this.flags) if (flag.dataset.field === "unplayable") flag.disabled = this.player.away && !flag.checked;
   }
 
   /** Say once when a candidate that was judged before has been heard. */
@@ -169,7 +141,9 @@ const queue = new Queue({ address: dataset.judgements, csrf, owner: dataset.grad
       candidate.ask.hidden = !answer.ask;
     }
     say(elsewhere ? `saved ${time}; candidate ${candidate.name} was changed in another window, this is the newest` : `saved ${time}`);
-    showProgress(answer.progress);
+    const { done, total } = answer.progress;
+    Object.assign(document.getElementById("progress"), { max: total, value: done });
+    document.getElementById("done").textContent = `${done} of ${total} judged on this page`;
   },
   waiting(count, why) {
     unsaved = true;
@@ -184,13 +158,6 @@ const queue = new Queue({ address: dataset.judgements, csrf, owner: dataset.grad
   },
 });
 
-function showProgress({ done, total }) {
-  const bar = /** @type {HTMLProgressElement} */ (document.getElementById("progress"));
-  bar.max = total;
-  bar.value = done;
-  document.getElementById("done").textContent = `${done} of ${total} judged on this page`;
-}
-
 let queryPlayer;
 const players = makePlayers(form, (kind, which) => {
   const section = which.box.closest("[data-assignment]");
@@ -201,12 +168,15 @@ for (const player of players) {
   if (candidate) {
     candidate.player = player;
     player.onheard = () => candidate.listened();
-    player.onreach = () => candidate.reached();
+    // A lost connection is no reason to give up a candidate; an earlier choice can be undone.
+    const [unplayable] = candidate.flags.filter(({ dataset: { field } }) => field === "unplayable");
+    player.onreach = () => { if (unplayable) unplayable.disabled = player.away && !unplayable.checked; };
     candidate.showHint();
   } else queryPlayer = player;
 }
 
-listen(document.getElementById("keys"), {
+/** What keys do, with a number where there are several. */
+const actions = {
   query: () => queryPlayer?.toggle(),
   toggle: () => (current?.player ?? queryPlayer)?.toggle(),
   part: (number) => (players.find((player) => player.playing) ?? current?.player ?? queryPlayer)?.playPart(number),
@@ -215,12 +185,42 @@ listen(document.getElementById("keys"), {
     const next = candidates[at < 0 ? (by > 0 ? 0 : candidates.length - 1) : Math.min(Math.max(at + by, 0), candidates.length - 1)];
     next?.section.focus();
   },
-  broad: (place) => current?.setBroad(place),
+  broad: (place) => current?.broad[place]?.click(),
   fine(by) {
     if (!current) return;
     const value = current.fine.value === "" ? Number(current.fine.max) / 2 : Number(current.fine.value) + by * Number(current.fine.step);
     current.setFine(value);
   },
+};
+
+const SWITCH = "mirflow-grading-keys";
+const PARTS = ["f", "m", "l"];
+const WRITES = "input[type=number], input[type=text], textarea, select";
+const ACTS = "a, button, summary, input, select, textarea, [contenteditable]";
+
+/** What a key means where it was pressed: [name, argument], or nothing; keys that the focused control uses are left to it. */
+function actionOf(event, target) {
+  if (target.closest(WRITES)) return null;
+  const key = event.key.toLowerCase();
+  if (key === "q" && !event.repeat) return ["query"];
+  if (PARTS.includes(key) && !event.repeat) return ["part", PARTS.indexOf(key)];
+  if (key === "j" || key === "k") return ["move", key === "j" ? 1 : -1];
+  if (["1", "2", "3"].includes(key)) return ["broad", Number(key) - 1];
+  if (target.closest(ACTS)) return null;
+  if (key === " " && !event.repeat) return ["toggle"];
+  const step = { arrowleft: -1, arrowright: 1 }[key];
+  return step ? ["fine", step * (event.shiftKey ? 10 : 1)] : null;
+}
+
+const tick = document.getElementById("keys");
+tick.checked = kept.getItem(SWITCH) !== "off";
+tick.addEventListener("change", () => kept.setItem(SWITCH, tick.checked ? "on" : "off"));
+document.addEventListener("keydown", (event) => {
+  if (!tick.checked || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.isComposing) return;
+  const [name, number] = actionOf(event, event.target instanceof Element ? event.target : document.body) ?? [];
+  if (!name) return;
+  event.preventDefault();
+  actions[name](number);
 });
 
 // Show changes stored by closed windows, and send them first.

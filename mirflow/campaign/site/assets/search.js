@@ -13,31 +13,29 @@
     loading ??= new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = form.dataset.index;
-      script.onload = () => resolve(unfold(globalThis.searchIndex, script.src));
+      script.onload = () => {
+        const { groups, left } = globalThis.searchIndex;
+        pages = groups.flatMap(([kind, where, before, after, names]) => names.map((given) => {
+          const [name, own = given, words = ""] = typeof given === "string" ? [given] : given;
+          return { kind, name, where, words, url: new URL(before + own + after, script.src).href, key: fold(name),
+            text: fold(`${name} ${words} ${where} ${kind}`) };
+        }));
+        pages.left = Object.entries(left).map(([kind, count]) => `${count} ${kind}s are not in this search.`).join(" ");
+        resolve();
+      };
       script.onerror = () => { loading = null; reject(new Error("The index of the search cannot be loaded.")); };
       document.head.append(script);
     });
     return loading;
   }
 
-  function unfold({ groups, left }, base) {
-    pages = groups.flatMap(([kind, where, before, after, names]) => names.map((given) => {
-      const [name, own = given, words = ""] = typeof given === "string" ? [given] : given;
-      return { kind, name, where, words, url: new URL(before + own + after, base).href, key: fold(name),
-        text: fold(`${name} ${words} ${where} ${kind}`) };
-    }));
-    pages.left = Object.entries(left).map(([kind, count]) => `${count} ${kind}s are not in this search.`).join(" ");
-    return pages;
-  }
-
-  /** How well a page fits: 0 for its whole name, 3 for a place within words. */
-  const grade = (page, query) => page.key === query ? 0 : page.key.startsWith(query) ? 1
-    : new RegExp(`(^|[^\\p{L}\\p{N}])${query.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}`, "u").test(page.text) ? 2 : 3;
-
   function find(query) {
     const words = query.split(/\s+/).filter(Boolean);
+    const begin = new RegExp(`(^|[^\\p{L}\\p{N}])${query.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}`, "u");
+    // 0 for the whole name of a page, 3 for a place within words.
+    const grade = ({ key, text }) => key === query ? 0 : key.startsWith(query) ? 1 : begin.test(text) ? 2 : 3;
     return pages.filter((page) => words.every((word) => page.text.includes(word)))
-      .map((page) => [grade(page, query), KINDS.indexOf(page.kind), page])
+      .map((page) => [grade(page), KINDS.indexOf(page.kind), page])
       .sort((a, b) => a[0] - b[0] || a[1] - b[1]).map(([, , page]) => page);
   }
 
@@ -63,10 +61,8 @@
   function choose(at) {
     chosen = at;
     [...list.children].forEach((one, number) => one.setAttribute("aria-selected", String(number === at)));
-    const one = list.children[at];
-    if (one) field.setAttribute("aria-activedescendant", one.id);
-    else field.removeAttribute("aria-activedescendant");
-    one?.scrollIntoView({ block: "nearest" });
+    field.setAttribute("aria-activedescendant", list.children[at]?.id ?? "");
+    list.children[at]?.scrollIntoView({ block: "nearest" });
   }
 
   function close() {
@@ -76,9 +72,8 @@
   }
 
   async function show() {
-    const query = fold(field.value.trim());
     try { await load(); } catch (error) { status.textContent = error.message; return; }
-    if (query !== fold(field.value.trim())) return;
+    const query = fold(field.value.trim());
     const found = query ? find(query) : [], near = query && !found.length ? nearest(query) : [];
     const shown = found.length ? found.slice(0, MOST) : near;
     list.replaceChildren(...shown.map((page, at) => link(page, { role: "option", id: `found-${at}`, tabIndex: -1 })));
@@ -122,7 +117,8 @@
   // The page of what was not found lists the names that are like the last one in its address.
   const guesses = document.getElementById("guesses");
   if (guesses) load().then(() => {
-    const asked = decode(location.pathname.replace(/index\.html$/, "").split("/").filter(Boolean).at(-1) ?? "");
+    let asked = location.pathname.replace(/index\.html$/, "").split("/").filter(Boolean).at(-1) ?? "";
+    try { asked = decodeURIComponent(asked.replace(/~(?=[\dA-F]{2})/g, "%")); } catch { /* It stays as it is. */ }
     const found = find(fold(asked)).slice(0, NEAR), near = found.length ? found : nearest(asked);
     guesses.hidden = !asked || !near.length;
     guesses.querySelector("ul").replaceChildren(...near.map((page) => {
@@ -131,10 +127,6 @@
       return item;
     }));
   }, () => {});
-
-  function decode(segment) {
-    try { return decodeURIComponent(segment.replace(/~(?=[\dA-F]{2})/g, "%")); } catch { return segment; }
-  }
 
   // A search without this script, and a link to a search, come with the text in the address.
   const asked = new URLSearchParams(location.search).get("q");

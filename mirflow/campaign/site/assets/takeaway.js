@@ -5,15 +5,12 @@ import { takeMenu } from "./take.js";
 const main = document.getElementById("main");
 const heading = main.querySelector("h1")?.textContent.trim().replace(/\s+/g, " ") || document.title;
 
-/** A reference with the signature of the numbers, where it is known. */
-function cite({ signature = "" }) {
-  const of = `Results of ${heading}${signature && `, ${signature}`}`;
-  return main.dataset.citation.replace(/\}$/, `  note = {${of}},\n}`);
-}
-
 for (const part of main.querySelectorAll("#standings, .table:has(> table > thead)")) {
   const title = [heading, part.getAttribute("aria-label") || part.dataset.axis].filter(Boolean).join(": ");
-  const menu = takeMenu(part, { title, command: part.dataset.command, citation: cite(part.dataset) });
-  if (menu && part.id === "standings") part.append(menu);
-  else if (menu) part.after(menu);
+  const { command, signature } = part.dataset;
+  // A reference has the signature of the numbers, where it is known.
+  const citation = main.dataset.citation.replace(/\}$/, `  note = {Results of ${heading}${signature ? `, ${signature}` : ""}},\n}`);
+  const menu = takeMenu(part, { title, command, citation });
+  if (part.id === "standings") part.append(menu);
+  else part.after(menu);
 }

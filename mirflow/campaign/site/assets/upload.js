@@ -10,16 +10,6 @@ function complain(text) {
   if (text) trouble.scrollIntoView({ block: "nearest" });
 }
 
-/** Check what the server would refuse after the upload. @returns {string} */
-function findTrouble() {
-  const files = [...form.querySelectorAll('input[type="file"]')].flatMap((input) => [...input.files]);
-  const size = files.reduce((sum, file) => sum + file.size, 0);
-  if (!files.length) return "Choose files, or a folder.";
-  if (files.length > Number(form.dataset.files)) return `These are ${files.length} files; ${form.dataset.files} are the most.`;
-  if (size > Number(form.dataset.most)) return `These are ${(size / 1e6).toFixed(1)} MB; ${(form.dataset.most / 1e6).toFixed(1)} MB are the most.`;
-  return "";
-}
-
 function setBusy(busy) {
   button.disabled = busy;
   sent.hidden = !busy;
@@ -28,7 +18,12 @@ function setBusy(busy) {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  const text = findTrouble();
+  const files = [...form.querySelectorAll('input[type="file"]')].flatMap((input) => [...input.files]);
+  const size = files.reduce((sum, file) => sum + file.size, 0);
+  // What the server would refuse after the upload.
+  const text = !files.length ? "Choose files, or a folder." :
+    files.length > Number(form.dataset.files) ? `These are ${files.length} files; ${form.dataset.files} are the most.` :
+      size > Number(form.dataset.most) ? `These are ${(size / 1e6).toFixed(1)} MB; ${(form.dataset.most / 1e6).toFixed(1)} MB are the most.` : "";
   complain(text);
   if (text) return;
   const data = new FormData();

@@ -1,9 +1,8 @@
 /** What became of every cell, and where the numbers come from. */
 
-import { readJson } from "./data.js";
+import { FETCHED, readJson } from "./data.js";
 import { el, named, section, table, th, tr, warningsOf } from "./dom.js";
 import { count } from "./numbers.js";
-import { FETCHED } from "./source.js";
 import { NEEDS } from "./state.js";
 
 /** Cells of a reason that are listed, and those up to which there is nothing to search. */
@@ -11,16 +10,17 @@ const [LISTED, FEW] = [200, 5];
 
 export async function drawCoverage(state) {
   const { systems, trackCount, statuses, problems } = state.now;
-  const { messages, ...all } = await readJson(problems);
-  const { rows, counts } = state.shown ? ofShown(state, all) : all;
+  const { messages, rows: all, counts: totals } = await readJson(problems);
+  const [kept, left] = [new Set(state.shownSystems), new Set(state.shownTracks)];
+  const rows = state.shown ? all.filter(([system, track]) => kept.has(system) && left.has(track)) : all;
+  // The cells that the filter leaves are counted anew.
+  const many = (kind) => (state.shown ? rows.filter(([, , , scored]) => scored === kind).length : totals[kind] || 0);
   const cells = state.shown ? state.shownSystems.length * state.shownTracks.length : systems.length * trackCount;
   const made = table([th("System", "who"), statuses.map(([name]) => th(name.replaceAll("_", " "), "number"))],
-    state.shownSystems.filter((system) => statuses.some(([name, many]) => name !== "ok" && many[system])).map((system) => tr(named(state.now, "systems", system), statuses.map(([, many]) => many[system] || ""), "number")));
-  const several = state.now.stores.length > 1;
-  const apart = several ? statuses.filter(([name]) => name === "not_computed").flatMap(([, many]) => many).reduce((a, b) => a + b, 0) : 0;
-  const held = apart ? " that the stores hold" : "";
-  const whole = `${count(cells - apart, "cell")} (systems × tracks)${held}`;
-  const [without, empty] = [counts.no || 0, counts.yes || 0];
+    state.shownSystems.filter((system) => statuses.some(([name, own]) => name !== "ok" && own[system])).map((system) => tr(named(state.now, "systems", system), statuses.map(([, own]) => own[system] || ""), "number")));
+  const apart = state.now.stores.length > 1 ? statuses.filter(([name]) => name === "not_computed").flatMap(([, own]) => own).reduce((a, b) => a + b, 0) : 0;
+  const whole = `${count(cells - apart, "cell")} (systems × tracks)${apart ? " that the stores hold" : ""}`;
+  const [without, empty] = [many("no"), many("yes")];
   const score = without ? `${without} of ${whole} ${without === 1 ? "has" : "have"} no score.` : `Every one of ${whole} has a score.`;
   const note = empty ? `${score} ${empty} of an empty estimate or reference, or with a warning, ${empty === 1 ? "has one and counts" : "have one and count"}.` : score;
   if (!rows.length && !state.now.warnings.length && !state.shown && state.contents.byTrack && state.now.stores.length < 2) return null;
@@ -28,19 +28,7 @@ export async function drawCoverage(state) {
     rows.length ? listing(state, rows, messages) : null);
 }
 
-/** The cells that the filter leaves, counted anew. */
-function ofShown({ shownSystems, shownTracks }, { rows }) {
-  const [systems, tracks] = [new Set(shownSystems), new Set(shownTracks)];
-  const found = rows.filter(([system, track]) => systems.has(system) && tracks.has(track));
-  const counts = {};
-  for (const [, , , scored] of found) counts[scored] = (counts[scored] || 0) + 1;
-  return { rows: found, counts };
-}
-
 const SCORES = { no: "", partly: " (some metrics)", yes: " (with a score)" };
-
-/** What a message says, whichever file, system and track it is about. */
-const reasonOf = (message, ...names) => names.reduce((text, name) => text.replaceAll(`'${name}'`, "…"), message.replace(/^\S*[/\\.]\S*?(:\d+)?: /, ""));
 
 /** The cells by what became of them and why, the most frequent reason first. */
 function listing(state, rows, messages) {
@@ -51,7 +39,9 @@ function listing(state, rows, messages) {
     const groups = new Map();
     for (const [system, track, status, scored, message] of rows) {
       if (wanted && ![systems[system], tracks[track], status, messages[message]].some((text) => text.toLowerCase().includes(wanted))) continue;
-      const key = `${status.replaceAll("_", " ")}${SCORES[scored]}\n${reasonOf(messages[message], systems[system], tracks[track])}`;
+      // What a message says, whichever file, system and track it is about.
+      const reason = [systems[system], tracks[track]].reduce((text, name) => text.replaceAll(`'${name}'`, "…"), messages[message].replace(/^\S*[/\\.]\S*?(:\d+)?: /, ""));
+      const key = `${status.replaceAll("_", " ")}${SCORES[scored]}\n${reason}`;
       groups.set(key, [...groups.get(key) ?? [], [`${systems[system]}: ${tracks[track]}`, messages[message]]]);
     }
     const body = [...groups].sort(([, a], [, b]) => b.length - a.length).map(([key, cells]) => {

@@ -1,7 +1,7 @@
 /** What is shown, as the part of the address behind #: links, reload and the way back lead to it. */
 
+import { FETCHED } from "./data.js";
 import { addChips, fits } from "./filter.js";
-import { FETCHED } from "./source.js";
 import { BEGINNING, MIX, TABS } from "./state.js";
 
 /** Words that a place of the state may have, besides names of systems. */
@@ -24,16 +24,14 @@ const spans = (many, put) => (state, text) => {
   const fit = text !== "" && numbers.length === many && numbers.every((one) => Number.isFinite(one) && one >= 0) && (many !== 2 || numbers[0] < numbers[1]);
   return fit && put(state, numbers) !== false;
 };
-const systemsOf = ({ now }) => now.systems;
 /** The number of a system in a part of the state; -1 where none is chosen. */
 const system = (name, part, key = "of", first = -1) => [name, (state) => (state[part][key] > first ? state.now.systems[state[part][key]] : ""),
-  among(systemsOf, (state, _, place) => { state[part][key] = place; })];
+  among(({ now }) => now.systems, (state, _, place) => { state[part][key] = place; })];
 /** A word of the state, written unless it is the usual one; `own` gives the object that has it. */
 const word = (name, key, usual, words, own = (state) => state) => [name, (state) => (own(state)[key] === usual ? "" : own(state)[key]),
   among(() => words, (state, text) => { own(state)[key] = text; })];
 const text = (name, key, own = (state) => state) => [name, (state) => own(state)[key], anything((state, value) => { own(state)[key] = value; })];
 const span = (name, key) => [name, ({ timeline }) => timeline[key]?.map(toMilliseconds).join("-") ?? "", spans(2, (state, numbers) => { state.timeline[key] = numbers; })];
-const timelineOf = ({ timeline }) => timeline;
 const namesOf = (list) => list.map(({ name }) => name);
 
 /** A place in the state by a name: read and written as text, empty where it is as at first; how it is taken over. */
@@ -72,7 +70,7 @@ const FIELDS = [
   ["track", ({ now, timeline }) => now.tracks[timeline.track] ?? "", among(({ now }) => now.tracks, (state, _, place) => { state.timeline.track = place; })],
   // What follows is written while a timeline is open.
   ...[
-    word("from", "list", "tracks", ["heatmap", "errors"], timelineOf),
+    word("from", "list", "tracks", ["heatmap", "errors"], ({ timeline }) => timeline),
     ["error", ({ timeline, wrong }) => (timeline.list === "errors" ? wrong.kind : ""), anything((state, kind) => { state.wrong.kind = kind; })],
     ["place", ({ timeline, wrong }) => (timeline.list === "errors" ? String(wrong.place + 1) : ""), spans(1, (state, [number]) => { state.wrong.place = Math.max(0, Math.round(number) - 1); })],
     ["time", ({ timeline }) => (timeline.time > 0 ? toMilliseconds(timeline.time) : ""), spans(1, (state, [time]) => { state.timeline.time = time; })],
@@ -116,14 +114,6 @@ function writeAddress(state) {
   return new URLSearchParams(written).toString();
 }
 
-/** Take over what an address says; what this page does not have is left as at first, and reported. */
-function readAddress(state, address) {
-  state.reset();
-  const asked = new URLSearchParams(address);
-  state.unknown = FIELDS.filter(([name, , take]) => asked.has(name) && !take(state, asked.get(name))).map(([name]) => `${name} ${asked.get(name)}`);
-  if (state.timeline.track < 0) state.timeline = { ...state.timeline, ...BEGINNING };
-}
-
 /** Take over what a link of the page says, and leave the rest as it is. */
 export function follow(state, address) {
   const asked = new URLSearchParams(address);
@@ -140,7 +130,7 @@ export function linkTo(state) {
 
 /** Keep the address in step with what is shown, and what is shown in step with the address. */
 export function keepAddress(state) {
-  let [timer, pending] = [0, ""];
+  let [timer, pending] = [0, null];
   const put = (way, address) => {
     if (location.hash.slice(1) === address) return;
     try {
@@ -150,13 +140,10 @@ export function keepAddress(state) {
       // Some browsers refuse more than a hundred changes in half a minute: the address follows with the next one.
     }
   };
-  const stop = () => {
-    window.clearTimeout(timer);
-    timer = 0;
-  };
   const flush = () => {
-    if (timer) put("replaceState", pending);
-    stop();
+    window.clearTimeout(timer);
+    if (pending !== null) put("replaceState", pending);
+    pending = null;
   };
   state.remember = (push) => {
     state.unknown = [];
@@ -166,7 +153,7 @@ export function keepAddress(state) {
     }
     // What changes many times a second, such as a cursor, is written once it rests.
     pending = writeAddress(state);
-    stop();
+    window.clearTimeout(timer);
     timer = window.setTimeout(flush, REST);
   };
   addEventListener("pagehide", flush);
@@ -174,8 +161,12 @@ export function keepAddress(state) {
     const address = location.hash.slice(1);
     // Anchors of the page, which have no =, are no states of it.
     if ((address && !address.includes("=")) || address === writeAddress(state)) return false;
-    stop();
-    readAddress(state, address);
+    pending = null;
+    // What this page does not have is left as at first, and reported.
+    state.reset();
+    const asked = new URLSearchParams(address);
+    state.unknown = FIELDS.filter(([name, , take]) => asked.has(name) && !take(state, asked.get(name))).map(([name]) => `${name} ${asked.get(name)}`);
+    if (state.timeline.track < 0) state.timeline = { ...state.timeline, ...BEGINNING };
     return true;
   };
   addEventListener("hashchange", () => { if (take()) state.notify(); });

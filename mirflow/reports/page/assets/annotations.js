@@ -2,59 +2,34 @@
 
 import { CONTENTS } from "./data.js";
 
-export function readVocabulary(entries) {
-  return entries.map(([text, root = -1, pitches = 0, bass = -1], at) =>
-    ({ text, root, pitches, bass, tonal: entries[at].length > 1 }));
+/** Sums of steps, null where there is none. */
+function sums(steps) {
+  let sum = 0;
+  return steps.map((step) => (step === null ? null : (sum += step)));
 }
 
-function running(steps) {
-  const values = new Float64Array(steps.length);
-  let sum = 0;
-  steps.forEach((step, at) => {
-    sum += step;
-    values[at] = sum / 1000;
-  });
-  return values;
-}
+const running = (steps) => Float64Array.from(sums(steps), (time) => time / 1000);
 
 const ends = (starts, lengths) => starts.map((start, at) => start + lengths[at] / 1000);
 
 const pitches = (cents) => Float64Array.from(cents, (one) => (one === 0 ? NaN : Math.abs(one) / 100));
 
-/** One annotation as lists that lie beside each other. */
-export function unpackAnnotation(packed, vocabulary) {
-  const labels = packed.l ? packed.l.map((code) => vocabulary[code]) : null;
-  const made = { form: packed.k, labels, start: null, end: null, pitch: null, voiced: null, row: null };
-  if (packed.s) {
-    made.start = running(packed.s);
-    made.end = ends(made.start, packed.n);
-  }
-  if (packed.t) made.start = running(packed.t);
-  if (packed.p) {
-    made.pitch = pitches(packed.p);
-    made.voiced = packed.p.map((one) => one > 0);
-  }
-  if (packed.v) made.values = packed.v;
-  if (packed.w) made.shares = packed.w;
-  if (packed.o) made.more = packed.o;
-  if (packed.r) Object.assign(made, { row: packed.r, rows: packed.y });
-  else if (made.form === "levels") Object.assign(made, { row: spread(packed.c[0]), levels: packed.y });
-  if (made.form === "patterns") {
-    const occurrences = spread(packed.c[0]);
-    made.row = spread(packed.c[1]).map((occurrence) => occurrences[occurrence]);
-    made.end = made.start.map((start) => start + 0.25);
-  }
-  if (made.form === "frames") made.start = Float64Array.from(spread(packed.c[0]), (frame) => made.start[frame]);
-  if (made.form === "frames" || made.form === "curve") {
-    const times = running(packed.t);
-    const steps = Array.from(times.subarray(1, 400), (time, at) => time - times[at]).filter((step) => step > 0).sort((a, b) => a - b);
-    made.hop = steps[steps.length >> 1] ?? 0.01;
-  }
-  return made;
-}
-
 /** The number of the holder of each item. */
 const spread = (counts) => counts.flatMap((many, holder) => Array(many).fill(holder));
+
+/** One annotation as lists that lie beside each other. */
+export function unpackAnnotation({ k: form, l, s, n, t, p, v, w, o, r, y, c = [] }, vocabulary) {
+  const times = s || t ? running(t ?? s) : null;
+  const holders = c.map(spread);
+  const framed = form === "frames" || form === "curve";
+  const steps = framed ? Array.from(times.subarray(1, 400), (time, at) => time - times[at]).filter((step) => step > 0).sort((a, b) => a - b) : [];
+  return { form, labels: l?.map((code) => vocabulary[code]) ?? null, values: v, shares: w, more: o,
+    start: form === "frames" ? Float64Array.from(holders[0], (frame) => times[frame]) : times,
+    end: form === "patterns" ? times.map((start) => start + 0.25) : s ? ends(times, n) : null,
+    pitch: p ? pitches(p) : null, voiced: p?.map((one) => one > 0) ?? null,
+    row: r ?? { levels: holders[0], patterns: holders[1]?.map((occurrence) => holders[0][occurrence]) }[form] ?? null,
+    rows: r && y, levels: form === "levels" ? y : undefined, hop: framed ? steps[steps.length >> 1] ?? 0.01 : 0 };
+}
 
 /** Evidence: stretches of time, marks, or rows of text. */
 export function unpackEvidence(packed, verdicts) {
@@ -62,26 +37,17 @@ export function unpackEvidence(packed, verdicts) {
   const words = (packed.v || []).map((code) => verdicts[code]);
   if (packed.x) return { rows: packed.x };
   if (packed.a) return { matches: packed.a, verdict: words };
-  if (packed.m) {
-    const start = running(packed.m);
-    return { points: { form: "notes", start, end: ends(start, packed.n), pitch: pitches(packed.q), verdict: words }, verdict: words };
-  }
-  if (packed.s) {
-    const start = running(packed.s);
-    return { start, end: ends(start, packed.n), verdict: words };
+  if (packed.m || packed.s) {
+    const start = running(packed.m ?? packed.s);
+    const made = { start, end: ends(start, packed.n), verdict: words };
+    return packed.m ? { points: { form: "notes", pitch: pitches(packed.q), ...made }, verdict: words } : made;
   }
   if (!packed.r) return null;
   const seconds = (list) => list.map((time) => (time === null ? NaN : time / 1000));
-  const [reference, estimate] = [marksOf(packed.r), marksOf(packed.e)];
+  const [reference, estimate] = [sums(packed.r), sums(packed.e)];
   // Verdicts of the estimated notes, by onset and pitch.
   const notes = packed.q ? new Map(estimate.map((time, at) => [noteKey(time, packed.q[at]), words[at]])) : null;
   return { reference: seconds(reference), estimate: seconds(estimate), verdict: words, row: packed.y, notes };
-}
-
-/** Milliseconds, null for none, from the step after the mark before. */
-function marksOf(steps) {
-  let sum = 0;
-  return steps.map((step) => (step === null ? null : (sum += step)));
 }
 
 /** A note by its onset in milliseconds and its pitch in hundredths. */
@@ -106,11 +72,7 @@ export function lastBy(start, time) {
 /** Whether an annotation is moments, which nothing lies between. */
 export const isMoments = (form) => form === "ticks" || form === "drums" || form === "steps";
 
-export function endOf(annotation) {
-  let last = 0;
-  for (const time of annotation.end || annotation.start || []) if (time > last) last = time;
-  return last;
-}
+export const endOf = ({ start, end }) => (end || start || []).reduce((last, time) => (time > last ? time : last), 0);
 
 const NAMES = ["C", "C♯", "D", "E♭", "E", "F", "F♯", "G", "A♭", "A", "B♭", "B"];
 
@@ -140,9 +102,8 @@ export function valueAt(annotation, time, nearness) {
   }
   const found = [];
   const levels = form === "levels" && !annotation.rows;
-  const length = annotation.hop || 0;
   for (let at = 0; at < start.length && found.length < 8; at++) {
-    const until = end ? end[at] : start[at] + length;
+    const until = end ? end[at] : start[at] + annotation.hop;
     if (start[at] <= time && time < until) found.push(`${levels ? `${annotation.row[at] + 1} ` : ""}${labels ? labels[at].text : pitchName(pitch[at])}`);
   }
   return found.join(levels ? " › " : " ");

@@ -85,8 +85,3 @@ export function drawControls(state) {
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }
-
-export function explainValues(state) {
-  const { title, words } = CONTENTS.aggregates[state.aggregate];
-  return `${title}: ${words}.${state.now.lacking ? ` Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.` : ""}`;
-}

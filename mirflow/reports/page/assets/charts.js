@@ -27,20 +27,25 @@ export async function drawDistributions(state) {
   if (different.length > 1 && different.length <= COUNTED) return countedValues(state, rows, different);
   const range = rangeOf(rows);
   const write = formatter(state.about, state.percent);
-  const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.short),
-    brushed(state, row.name, range, drawRow(row, range, write))));
+  const valueAt = (share) => range[0] + (range[1] - range[0]) * Math.max(0, Math.min(1, (share * (WIDTH + 2 * MARGIN) - MARGIN) / WIDTH));
+  const lines = rows.map((row) => {
+    const node = drawRow(row, range, write);
+    letBrush(node, ({ left, right }) => {
+      const ends = [left, right].map((x) => valueAt(x / node.clientWidth));
+      state.change((now) => addChips(now, ["score", state.about.name, `system ${row.name}`, ...rangeAround(...ends)]));
+    }, true);
+    return el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.short), node);
+  });
+  const ticks = niceTicks(...range);
+  const writeTick = tickFormatter(state.about, state.percent, ticks);
+  const labels = ticks.map((value) => {
+    const label = el("span", { "data-value": value }, writeTick(value));
+    label.style.left = `${(100 * (MARGIN + WIDTH * shareOf(value, range))) / (WIDTH + 2 * MARGIN)}%`;
+    return label;
+  });
   return section("distributions", "Distributions over tracks",
     `${titleOf(state.about)} of each track: the shape, the middle half, and the median. Drag along a row to see the tracks with such scores.`,
-    el("div", { class: "ridges" }, ...lines, el("div", { class: "row" }, el("span", { class: "name" }),
-      axisOf(state, range))));
-}
-
-function brushed(state, system, [low, high], node) {
-  letBrush(node, ({ left, right }) => {
-    const valueAt = (x) => low + (high - low) * Math.max(0, Math.min(1, ((x / node.clientWidth) * (WIDTH + 2 * MARGIN) - MARGIN) / WIDTH));
-    state.change((now) => addChips(now, ["score", state.about.name, `system ${system}`, ...rangeAround(valueAt(left), valueAt(right))]));
-  }, true);
-  return node;
+    el("div", { class: "ridges" }, ...lines, el("div", { class: "row" }, el("span", { class: "name" }), el("span", { class: "ticks" }, labels))));
 }
 
 /** Where scores have few values: how many tracks have each, as bars side by side. */
@@ -59,16 +64,6 @@ function countedValues(state, rows, different) {
   const keys = different.map((value, place) => [svg("svg", { width: 14, height: 10, "aria-hidden": "true" }, svg("rect", { width: 14, height: 10, fill: tone(place) })), write(value)]);
   return section("distributions", "Distributions over tracks", `Share of the tracks with each value of ${titleOf(state.about)}.`,
     el("p", { class: "legend" }, keys), el("div", { class: "ridges" }, lines));
-}
-
-function axisOf(state, range) {
-  const ticks = niceTicks(...range);
-  const write = tickFormatter(state.about, state.percent, ticks);
-  return el("span", { class: "ticks" }, ticks.map((value) => {
-    const label = el("span", { "data-value": value }, write(value));
-    label.style.left = `${(100 * (MARGIN + WIDTH * shareOf(value, range))) / (WIDTH + 2 * MARGIN)}%`;
-    return label;
-  }));
 }
 
 // What is infinite stands at the end.
@@ -195,16 +190,15 @@ export async function drawTolerance(state) {
   const write = formatter(about, state.percent);
   const rows = lines.map(({ name, values }) => el("tr", {}, el("th", { scope: "row", title: name }, name),
     values.map((value) => el("td", { class: "number", "data-value": value }, write(value)))));
+  let [low, high] = endsOf(lines.flatMap(({ values }) => values));
+  if (low === high) [low, high] = [low - 0.05, high + 0.05];
   return section("tolerance", `${titleOf({ ...about, name: bareOf(about) })}${unitOf(about, state.percent)} over ${words}`, lines.length > COLOURED ? `Grey: all but the ${COLOURED} best systems.` : null,
-    curvesOf(sweep, lines, about, state.percent), el("details", {}, el("summary", {}, "Values"),
+    low > high ? el("p", { class: "note" }, "There are no values.") : curvesOf(sweep, lines, [low, high], about, state.percent), el("details", {}, el("summary", {}, "Values"),
       table([th("System", "who"), at.map((value) => th(`${words} ${value}`, "number"))], rows, { label: "Values over the parameter" })));
 }
 
-function curvesOf({ at, words }, lines, about, percent) {
-  let [low, high] = endsOf(lines.flatMap(({ values }) => values));
-  if (low > high) return el("p", { class: "note" }, "There are no values.");
-  if (low === high) [low, high] = [low - 0.05, high + 0.05];
-  const { x, y, grid } = axesOf(CURVES, [[at[0], at.at(-1)], () => (value) => String(Number(value.toPrecision(6))), words], [[low, high], (ticks) => tickFormatter(about, percent, ticks), ""]);
+function curvesOf({ at, words }, lines, range, about, percent) {
+  const { x, y, grid } = axesOf(CURVES, [[at[0], at.at(-1)], () => (value) => String(Number(value.toPrecision(6))), words], [range, (ticks) => tickFormatter(about, percent, ticks), ""]);
   const drawn = lines.map((line) => {
     const points = line.values.map((value, place) => [x(at[place]), y(value)]).filter(([, height]) => Number.isFinite(height));
     return { ...line, points, end: points.at(-1)?.[1] };

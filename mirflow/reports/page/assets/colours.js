@@ -1,6 +1,7 @@
 /** Colours that a colour-blind reader can distinguish. */
 
 import { CONTENTS } from "./data.js";
+import { colour } from "./dom.js";
 
 const SET = CONTENTS.colours;
 
@@ -14,13 +15,31 @@ export function shade(share) {
   return mix(CIVIDIS[low], CIVIDIS[low + 1], place - low);
 }
 
+const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+
 /** A colour as a pixel of an image's data. */
-export function packed(text) {
-  const [red, green, blue] = text.startsWith("#") ? partsOf(text) : text.match(/\d+/g).map(Number);
+function packed(hex) {
+  const [red, green, blue] = partsOf(hex);
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
-const partsOf = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+/** Pixels for shares from 0 to 1 in as many steps as a byte has. */
+export const PALETTE = Uint32Array.from({ length: 256 }, (_, step) => packed(shade(step / 255)));
+
+/** Fill a canvas with a pixel for each share; what has none has the colour of nothing. */
+export function paintShares(canvas, shareAt) {
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(canvas.width, canvas.height);
+  const pixels = new Uint32Array(image.data.buffer);
+  const none = packed(colour("nothing"));
+  for (let y = 0; y < canvas.height; y++) {
+    for (let x = 0; x < canvas.width; x++) {
+      const share = shareAt(x, y);
+      pixels[y * canvas.width + x] = Number.isNaN(share) ? none : PALETTE[Math.round(255 * Math.max(0, Math.min(1, share)))];
+    }
+  }
+  context.putImageData(image, 0, 0);
+}
 
 function mix(a, b, share) {
   const [from, to] = [partsOf(a), partsOf(b)];
@@ -38,16 +57,6 @@ export function chordColour(root, pitches) {
   return { fill: `oklch(${plain ? 0.88 : 0.78} ${plain ? 0.05 : 0.12} ${hue})`, ink: "#111111" };
 }
 
-/** Black or white, whichever stands out more by WCAG's contrast: at least 4.5:1 on any colour. */
-function inkOn(fill) {
-  const [red, green, blue] = partsOf(fill).map((part) => {
-    const share = part / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  });
-  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  return (luminance + 0.05) ** 2 > 1.05 * 0.05 ? "#000000" : "#ffffff";
-}
-
 /** A colour for small marks on the page's ground, dark or light: no yellow, nothing pale. */
 export const dotColour = (number) => SET[number % (SET.length - 1)];
 
@@ -56,5 +65,8 @@ export function labelColour(number) {
   const base = SET[number % SET.length];
   const round = Math.floor(number / SET.length) % 3;
   const fill = round ? mix(base, "#ffffff", 0.3 * round) : base;
-  return { fill, ink: inkOn(fill) };
+  const [red, green, blue] = partsOf(fill).map((part) => part / 255).map((share) => (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4));
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  // Black or white, whichever stands out more by WCAG's contrast: at least 4.5:1 on any colour.
+  return { fill, ink: (luminance + 0.05) ** 2 > 1.05 * 0.05 ? "#000000" : "#ffffff" };
 }

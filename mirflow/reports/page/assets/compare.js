@@ -13,15 +13,6 @@ const [MATRIX, EQUAL, HIGH] = [24, 5e-11, 100];
 /** Tracks of each list. */
 const shown = { most: 5 };
 
-/** The two systems that are compared: those that were chosen, else the best that are shown. */
-async function pairOf(state) {
-  const { pair, shownSystems } = state;
-  const [first, second] = await rankSystems(state);
-  const known = (system) => shownSystems.includes(system);
-  const of = known(pair.of) ? pair.of : pair.against === first ? second : first;
-  return [of, known(pair.against) ? pair.against : of === first ? second : first];
-}
-
 /** Changes of the tracks that both have, as [track, gain], the largest gain first. */
 function changesOf({ value, counts }, of, against, tracks, sign) {
   const found = [];
@@ -40,10 +31,15 @@ export async function drawGains(state, open) {
   const { sign } = state.about;
   if (state.shownSystems.length < 2 || !sign) return null;
   const { value, counts } = include(await readShown(state), state.policy);
-  const [of, against] = await pairOf(state);
+  const ranked = await rankSystems(state);
+  // Those that were chosen, else the best that are shown.
+  const [first, second] = ranked;
+  const { pair } = state;
+  const of = ranked.includes(pair.of) ? pair.of : pair.against === first ? second : first;
+  const against = ranked.includes(pair.against) ? pair.against : of === first ? second : first;
   const changed = changesOf({ value, counts }, of, against, tracks.length, sign);
   const [better, worse] = [changed.filter(([, gain]) => gain > 0), changed.filter(([, gain]) => gain < 0).reverse()];
-  const options = (await rankSystems(state)).map((place) => [place, shortName(state.now, "systems", place)]);
+  const options = ranked.map((place) => [place, shortName(state.now, "systems", place)]);
   const choose = (name, label, chosen) => choice(label, options, chosen, (picked) => state.change((now) => { now.pair = { of, against, [name]: Number(picked) }; }), name);
   const look = (track) => open(track, "tracks", { ear: of, beside: against });
   const same = changed.length - better.length - worse.length;

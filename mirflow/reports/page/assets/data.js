@@ -1,20 +1,65 @@
-/** What the page holds: names at once, numbers when they are looked at. */
+/** What the page holds, in itself or at addresses beside it: names at once, numbers when they are looked at. */
 
-import { FETCHED, load, loadContents, loadPart } from "./source.js";
+import { el } from "./dom.js";
+
+/** A script with JSON in the page, or a link to JSON. */
+const place = /** @type {HTMLElement} */ (document.getElementById("contents"));
+
+/** Whether data are fetched. */
+export const FETCHED = place instanceof HTMLLinkElement;
+
+const CHANGED = "The results have changed since this page was opened. Reload it to see them.";
+
+export const bytesOf = (text) => Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+
+/** Say above everything why something could not be loaded. */
+function complain(text) {
+  document.getElementById("trouble")?.remove();
+  document.getElementById("head").before(el("p", { id: "trouble", class: "warning", role: "alert" }, text));
+}
+
+export async function load(address, what) {
+  let response;
+  try {
+    response = await fetch(new URL(address, place.href), { credentials: "same-origin" });
+  } catch (error) {
+    complain(`${what} could not be loaded: the server does not answer. Reload the page to try again.`);
+    throw error;
+  }
+  if (response.ok) return response;
+  if (response.status === 404) return null;
+  complain(response.status === 410 ? CHANGED : `${what} could not be loaded (${response.status}). Reload the page to try again.`);
+  throw new Error(`${what}: ${response.status}`);
+}
 
 /** What the page knows at once: names, and what they mean. */
-export const CONTENTS = await loadContents();
+export const CONTENTS = FETCHED ? await (await load("", "The results"))?.json() : JSON.parse(place.textContent);
+if (!CONTENTS) {
+  complain("There are no results at this address any more.");
+  throw new Error("no contents");
+}
+
+/** One of the compressed parts. */
+async function loadPart(part) {
+  const text = FETCHED ? CONTENTS.ahead[part] : document.getElementById(`block-${part}`).textContent;
+  const response = text === undefined && await load(String(part), "Scores");
+  if (response === null) {
+    complain(CHANGED);
+    throw new Error(`no part ${part}`);
+  }
+  const stream = new Blob([response ? await response.arrayBuffer() : bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
 
 const unpacked = new Map();
 
-function once(kind, number, make) {
-  const key = `${kind} ${number}`;
-  if (!unpacked.has(key)) unpacked.set(key, loadPart(number, CONTENTS.ahead).then(make));
-  return unpacked.get(key);
+function once(number, make) {
+  if (!unpacked.has(number)) unpacked.set(number, loadPart(number).then(make));
+  return unpacked.get(number);
 }
 
 export function readFloats(number) {
-  return once("floats", number, (bytes) => {
+  return once(number, (bytes) => {
     const count = bytes.length / 8;
     const straight = new Uint8Array(bytes.length);
     for (let plane = 0; plane < 8; plane++) for (let item = 0; item < count; item++) straight[item * 8 + plane] = bytes[plane * count + item];
@@ -22,7 +67,7 @@ export function readFloats(number) {
   });
 }
 
-export const readJson = (number) => once("json", number, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
+export const readJson = (number) => once(number, (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
 
 const scores = new Map();
 
@@ -32,18 +77,10 @@ export function readScores(evaluation, metric, aggregate = "") {
   const about = evaluation.metrics[metric];
   const { score, weight, flags } = CONTENTS.aggregates[aggregate]?.above === "weight" && about.pooled || about;
   if (!scores.has(score)) {
-    scores.set(score, Promise.all([readFloats(score), readFloats(weight), readFloats(evaluation.duration), once("bytes", flags, (bytes) => bytes)])
+    scores.set(score, Promise.all([readFloats(score), readFloats(weight), readFloats(evaluation.duration), once(flags, (bytes) => bytes)])
       .then(([values, weights, duration, bytes]) => ({ score: values, weight: weights, duration, flags: bytes })));
   }
   return scores.get(score);
-}
-
-/** Aggregates over all tracks under the usual policy, where the page has them ready. */
-export async function readValues({ systems, metrics }, metric, aggregate) {
-  const { values, aggregates } = metrics[metric];
-  const all = await readFloats(values);
-  const row = (place) => all.subarray(place * systems.length, (place + 1) * systems.length);
-  return { n: row(0), missing: row(1), nothing: row(2), value: row(3 + aggregates.indexOf(aggregate)) };
 }
 
 /** Intervals and letters of a metric by its usual aggregate, or null; what is fetched is there later. */
@@ -51,30 +88,33 @@ const inferred = new Map();
 
 /** Inference of a metric as the page has it; undefined where it is fetched and not there yet. */
 export function inferenceOf(evaluation, metric, arrived) {
-  const found = evaluation.inference.find(([one]) => one === metric);
-  if (!found) return null;
-  if (typeof found[1] !== "string") return found[1];
-  if (!inferred.has(found[1])) {
-    inferred.set(found[1], undefined);
-    readJson(found[1]).then((value) => {
-      inferred.set(found[1], value);
+  const [, part = null] = evaluation.inference.find(([one]) => one === metric) ?? [];
+  if (typeof part !== "string") return part;
+  if (!inferred.has(part)) {
+    inferred.set(part, undefined);
+    readJson(part).then((value) => {
+      inferred.set(part, value);
       arrived();
     });
   }
-  return inferred.get(found[1]);
+  return inferred.get(part);
 }
 
 /** Timelines that were fetched last, so that going back to one is quick. */
-const recent = new Map();
-const RECENT = 20;
+const [recent, RECENT] = [new Map(), 20];
 
 /** The annotations of a track with all that belongs to them, and the address of its recording; null where there are none. */
 export async function readTimeline(evaluation, name, metric) {
   const { rules, able, of } = CONTENTS.evaluations[evaluation].timeline;
-  const number = of ?? evaluation;
+  // The track as the evaluation has it; without its annotations where there is a recording alone.
+  const withOwn = ({ evaluations, ...track }) => {
+    const own = evaluations.find(([number]) => number === (of ?? evaluation));
+    if (!own && !track.audio) return null;
+    return { ...track, ...(own ? own[1] : { references: [], estimates: [], evidence: [], changed: [], rules: [], able: [] }) };
+  };
   if (!FETCHED) {
     const place = CONTENTS.timelines.find(([one]) => one === name);
-    const own = place && withOwn(await readJson(place[1]), number);
+    const own = place && withOwn(await readJson(place[1]));
     return own && { rules, able, vocabulary: await readJson(CONTENTS.vocabulary), verdicts: CONTENTS.verdicts, ...own };
   }
   const address = `${CONTENTS.tracks}${encodeURIComponent(name)}.json${metric && `?metric=${encodeURIComponent(metric)}`}`;
@@ -82,14 +122,7 @@ export async function readTimeline(evaluation, name, metric) {
   recent.delete(address);
   recent.set(address, found);
   if (recent.size > RECENT) recent.delete(recent.keys().next().value);
-  return found ? withOwn(found, number) : null;
-}
-
-/** A track as one of its evaluations has it; without its annotations where there is a recording alone. */
-function withOwn({ evaluations, ...track }, number) {
-  const own = evaluations.find(([one]) => one === number);
-  if (!own && !track.audio) return null;
-  return { ...track, ...(own ? own[1] : { references: [], estimates: [], evidence: [], changed: [], rules: [], able: [] }) };
+  return found ? withOwn(found) : null;
 }
 
 /** An aggregate that is no ratio of sums, over all tracks or a group by a coordinate: a value for each system. */
@@ -103,4 +136,24 @@ export async function readStatistic(evaluation, metric, aggregate, policy, by, m
   const before = firsts.slice(0, place).reduce((sum, own) => sum + own.length, 0);
   const row = policies.indexOf(policy) * rows + before + (by ? firsts[place].indexOf(members[0]) : 0);
   return values.subarray(row * systems.length, (row + 1) * systems.length);
+}
+
+/** Parts that were asked for: a server reads all annotations to make them. */
+const asked = new Set();
+
+/** A box for what is made of a part of the page: at once, or where it is fetched when the reader asks for it. */
+export async function onRequest(part, label, make) {
+  const holder = el("div", {});
+  const fill = async () => holder.replaceChildren(...await make());
+  if (!FETCHED) await fill();
+  else if (asked.has(part)) fill();
+  else {
+    const button = el("button", { type: "button", onclick: () => {
+      asked.add(part);
+      button.replaceWith(el("p", { role: "status" }, "Reading the annotations …"));
+      fill();
+    } }, label);
+    holder.append(button);
+  }
+  return holder;
 }

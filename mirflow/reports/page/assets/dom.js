@@ -1,7 +1,5 @@
 /** Elements, made one by one: what comes from files is only ever text. */
 
-import { FETCHED } from "./source.js";
-
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(node, properties, children) {
@@ -67,37 +65,32 @@ export function save(data, name, type) {
   window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }
 
-/** A line that says what happened, each time, for a while. */
-export function notice() {
-  const node = el("span", { class: "status", role: "status" });
-  let timer = 0;
-  const say = (text) => {
-    window.clearTimeout(timer);
-    node.textContent = text;
-    timer = window.setTimeout(() => { node.textContent = ""; }, 2000 + 60 * text.length);
-  };
-  return { node, say };
-}
-
 /** Whether links lead to a file of this machine, and what is to be known of a copied one then. */
 const LOCAL = location.protocol === "file:";
 export const linkNote = () => (LOCAL ? ". The link works where this file lies: send the file, too." : "");
 
-/** Copy a text and say so; where the browser does not let it, the text stands there to be copied. */
-export async function copyText(text, { node, say }, saying) {
-  try {
-    await navigator.clipboard.writeText(text);
-    say(saying);
-  } catch {
-    const field = el("textarea", { readonly: true, rows: Math.min(4, text.split("\n").length), "aria-label": "Text to copy" }, text);
-    node.replaceChildren(field);
-    field.select();
-  }
+/** What copies texts, and a line that says so for a while; where the browser does not let it, the text stands there to be copied. */
+export function copier() {
+  const node = el("span", { class: "status", role: "status" });
+  let timer = 0;
+  const copy = async (text, saying) => {
+    window.clearTimeout(timer);
+    try {
+      await navigator.clipboard.writeText(text);
+      node.textContent = saying;
+      timer = window.setTimeout(() => { node.textContent = ""; }, 2000 + 60 * saying.length);
+    } catch {
+      const field = el("textarea", { readonly: true, rows: Math.min(4, text.split("\n").length), "aria-label": "Text to copy" }, text);
+      node.replaceChildren(field);
+      field.select();
+    }
+  };
+  return { node, copy };
 }
 
 export function copyButton(label, textOf, title = "The address of what is shown") {
-  const status = notice();
-  return el("span", { class: "copy" }, el("button", { type: "button", title: `${title}${LOCAL ? ". Whoever opens it needs the file of this page, too" : ""}`, onclick: () => copyText(textOf(), status, `Copied${linkNote()}`) }, label), status.node);
+  const { node, copy } = copier();
+  return el("span", { class: "copy" }, el("button", { type: "button", title: `${title}${LOCAL ? ". Whoever opens it needs the file of this page, too" : ""}`, onclick: () => copy(textOf(), `Copied${linkNote()}`) }, label), node);
 }
 
 /** Sentences, those of which that say what can be done with a pointer are left out on paper. */
@@ -141,47 +134,21 @@ export const detailsOf = (coords, place) => coords.map(([name, values]) => [name
 
 export const warningsOf = ({ warnings }) => warnings.map((text) => el("p", { class: "warning", role: "note" }, `Warning: ${text}.`));
 
-/** Parts that were asked for: a server reads all annotations to make them. */
-const asked = new Set();
-
-/** A box for what is made of a part of the page: at once, or where it is fetched when the reader asks for it. */
-export async function onRequest(part, label, make) {
-  const holder = el("div", {});
-  const fill = async () => holder.replaceChildren(...await make());
-  if (!FETCHED) await fill();
-  else if (asked.has(part)) fill();
-  else {
-    const button = el("button", { type: "button", onclick: () => {
-      asked.add(part);
-      button.replaceWith(el("p", { role: "status" }, "Reading the annotations …"));
-      fill();
-    } }, label);
-    holder.append(button);
-  }
-  return holder;
-}
-
-/** Show a text beside the pointer; without a text, hide it. */
-function tip(lines, x = 0, y = 0) {
-  const box = /** @type {HTMLElement} */ (document.getElementById("tip"));
-  box.hidden = !lines;
-  if (!lines) return;
-  box.replaceChildren(...lines.map((line, number) => el(number ? "span" : "b", {}, line)));
-  const wide = box.offsetWidth;
-  const high = box.offsetHeight;
-  box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - wide - 8))}px`;
-  box.style.top = `${y + 18 + high > innerHeight ? y - high - 10 : y + 18}px`;
-}
-
 /** Lines beside the pointer while it is over a node, which say nothing where there are none; what a click does there. */
 export function hover(node, linesOf, act = null) {
+  const box = /** @type {HTMLElement} */ (document.getElementById("tip"));
+  const hide = () => { box.hidden = true; };
   node.addEventListener("pointermove", (event) => {
     const lines = linesOf(event);
     if (act) node.style.cursor = lines ? "pointer" : "default";
-    tip(lines, event.clientX, event.clientY);
+    box.hidden = !lines;
+    box.replaceChildren(...(lines ?? []).map((line, number) => el(number ? "span" : "b", {}, line)));
+    const [x, y] = [event.clientX, event.clientY];
+    box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.offsetWidth - 8))}px`;
+    box.style.top = `${y + 18 + box.offsetHeight > innerHeight ? y - box.offsetHeight - 10 : y + 18}px`;
   });
-  node.addEventListener("pointerleave", () => tip(null));
-  if (act) node.addEventListener("click", (event) => { tip(null); act(event); });
+  node.addEventListener("pointerleave", hide);
+  if (act) node.addEventListener("click", (event) => { hide(); act(event); });
   return node;
 }
 
@@ -194,9 +161,8 @@ export function fitText(context, text, room) {
 
 /** A canvas of a size in CSS pixels, sharp on any screen; what it gives draws in CSS pixels. */
 export function sharpen(canvas, width, height) {
-  const ratio = Math.max(1, Math.min(window.devicePixelRatio || 1, 3));
   // A browser refuses a canvas beyond some size; a coarser one is better than none.
-  const scale = Math.min(ratio, 16000 / Math.max(1, width), 16000 / Math.max(1, height));
+  const scale = Math.min(Math.max(1, Math.min(window.devicePixelRatio, 3)), 16000 / Math.max(1, width), 16000 / Math.max(1, height));
   canvas.width = Math.max(1, Math.round(width * scale));
   canvas.height = Math.max(1, Math.round(height * scale));
   canvas.style.width = `${width}px`;
@@ -218,18 +184,18 @@ export function stroke(context, ...lines) {
 
 export const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
-
 /** Pixels that the pointer goes before a press is a drag and not a click. */
 const FAR = 5;
 
 /** Call `done` with the ends of a rectangle, in pixels of the node; Escape gives it up, and a click stays a click. */
 export function letBrush(node, done, along = false) {
   let [start, shape, dragged] = [null, null, false];
-  const place = (event) => {
+  const boxOf = (event) => {
     const frame = node.getBoundingClientRect();
-    const within = (value, most) => Math.max(0, Math.min(most, value));
-    return { frame, x: within(event.clientX - frame.left, frame.width), y: within(event.clientY - frame.top, frame.height) };
+    const ends = (from, to, most) => [from, Math.max(0, Math.min(most, to))].sort((a, b) => a - b);
+    const [left, right] = ends(start.x, event.clientX - frame.left, frame.width);
+    const [top, bottom] = along ? [0, frame.height] : ends(start.y, event.clientY - frame.top, frame.height);
+    return { frame, left, right, top, bottom };
   };
   const end = () => {
     shape?.remove();
@@ -237,29 +203,27 @@ export function letBrush(node, done, along = false) {
     document.removeEventListener("keydown", escape, true);
   };
   const escape = (event) => { if (event.key === "Escape") end(); };
-  const boxOf = (now) => ({ left: Math.min(start.x, now.x), right: Math.max(start.x, now.x),
-    top: along ? 0 : Math.min(start.y, now.y), bottom: along ? now.frame.height : Math.max(start.y, now.y) });
   node.classList.add("brushed");
   node.addEventListener("pointerdown", (event) => {
     dragged = false;
-    if (event.button === 0) start = place(event);
+    const { left, top } = node.getBoundingClientRect();
+    if (event.button === 0) start = { x: event.clientX - left, y: event.clientY - top };
   });
   node.addEventListener("pointermove", (event) => {
     if (!start) return;
-    const now = place(event);
+    const { frame, left, right, top, bottom } = boxOf(event);
     if (!shape) {
-      if (Math.abs(now.x - start.x) < FAR && (along || Math.abs(now.y - start.y) < FAR)) return;
+      if (right - left < FAR && (along || bottom - top < FAR)) return;
       dragged = true;
       shape = el("div", { class: "brush" });
       document.body.append(shape);
       node.setPointerCapture(event.pointerId);
       document.addEventListener("keydown", escape, true);
     }
-    const { left, right, top, bottom } = boxOf(now);
-    Object.assign(shape.style, { left: `${now.frame.left + left}px`, top: `${now.frame.top + top}px`, width: `${right - left}px`, height: `${bottom - top}px` });
+    Object.assign(shape.style, { left: `${frame.left + left}px`, top: `${frame.top + top}px`, width: `${right - left}px`, height: `${bottom - top}px` });
   });
   node.addEventListener("pointerup", (event) => {
-    const box = shape && boxOf(place(event));
+    const box = shape && boxOf(event);
     end();
     if (box) done(box);
   });

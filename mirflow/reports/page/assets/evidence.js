@@ -64,8 +64,16 @@ export function evidenceOf({ reference, rule }, evidence) {
 export function worstOf(evidence) {
   if (!evidence || !evidence.verdict) return null;
   const bad = evidence.verdict.map((word) => signOf(word) === "bad");
-  if (evidence.start) return longestOf(evidence, bad);
-  const { points, reference, estimate } = evidence;
+  const { points, reference, estimate, start, end } = evidence;
+  if (start) {
+    let [time, length, begun] = [0, 0, NaN];
+    bad.forEach((wrong, at) => {
+      if (!wrong) return;
+      if (!bad[at - 1] || start[at] - end[at - 1] > 1e-6) begun = start[at];
+      if (end[at] - begun > length) [time, length] = [begun, end[at] - begun];
+    });
+    return length ? { time, end: time + length, text: `wrong for ${length.toFixed(1)} s, from ${clock(time, 2)}` } : null;
+  }
   if (!points && !reference) return null;
   const times = bad.map((wrong, at) => (!wrong ? NaN : points ? points.start[at] : Number.isNaN(estimate[at]) ? reference[at] : estimate[at]))
     .filter((time) => !Number.isNaN(time)).sort((a, b) => a - b);
@@ -77,17 +85,6 @@ export function worstOf(evidence) {
   return most ? { time: best, end: best + 1, text: `${most} wrong within a second, from ${clock(best, 2)}` } : null;
 }
 
-/** The longest of the stretches that are wrong from end to end. */
-function longestOf({ start, end }, bad) {
-  let [time, length, begun] = [0, 0, NaN];
-  bad.forEach((wrong, at) => {
-    if (!wrong) return;
-    if (!bad[at - 1] || start[at] - end[at - 1] > 1e-6) begun = start[at];
-    if (end[at] - begun > length) [time, length] = [begun, end[at] - begun];
-  });
-  return length ? { time, end: time + length, text: `wrong for ${length.toFixed(1)} s, from ${clock(time, 2)}` } : null;
-}
-
 /** Boxes of a strip; relevant items that come later are said in words. */
 const BOXES = 20;
 /** How an item is drawn by its verdict, or by the relation of keys; the others stay plain. */
@@ -96,41 +93,37 @@ const LOOKS = new Map(Object.entries({ hit: "hit", right: "hit", found: "hit", r
 /** Mean judgements from 0 to this. */
 const FINEST = 10;
 
-const toldOf = (row) => Object.fromEntries(row);
 const lookOf = ({ verdict, relation }) => LOOKS.get(verdict ?? relation) ?? (relation ? "extra" : "plain");
 const wordsOf = (text) => String(text).replaceAll("_", " ");
-const isRanked = (rows) => rows.some((row) => row.some(([name]) => name === "rank"));
+const rowsOf = (evidence) => (evidence?.rows ?? []).map(Object.fromEntries);
+const isRanked = (rows) => rows.some((row) => "rank" in row);
 
 /** What the drawing says, for the note above; nothing where nothing is judged. */
 export function explainItems(evidence) {
-  const rows = evidence.flatMap((one) => (one && one.rows) || []);
-  if (!rows.length) return "";
-  const looks = new Set(rows.map((row) => lookOf(toldOf(row))));
-  if (rows.some((row) => "fine" in toldOf(row))) return "Boxes are the ranks in order, with mean judgements; the fuller the colour, the better.";
+  const rows = evidence.flatMap(rowsOf);
+  const looks = new Set(rows.map(lookOf));
+  if (rows.some((row) => "fine" in row)) return "Boxes are the ranks in order, with mean judgements; the fuller the colour, the better.";
   if (isRanked(rows)) return "Boxes are the ranks in order; those of relevant items are filled.";
   const parts = [["hit", "filled: right"], ["missed", "dashed: missed"], ["extra", "crossed out: wrong"], ["near", "dotted: partly right"]]
     .filter(([look]) => looks.has(look)).map(([, text]) => text);
-  if (rows.some((row) => "affinity" in toldOf(row))) parts.push("the line divides what a system says from what it does not");
+  if (rows.some((row) => "affinity" in row)) parts.push("the line divides what a system says from what it does not");
   return parts.length ? `${parts.join("; ")}.`.replace(/^./, (first) => first.toUpperCase()) : "";
 }
 
 /** An annotation with what is judged of it, if it is. */
 export function drawItems(annotation, evidence) {
-  const rows = (evidence && evidence.rows) || [];
+  const rows = rowsOf(evidence);
   if (typeof annotation === "string") return annotation;
-  if (!rows.length) return plainItems(annotation);
-  if (isRanked(rows)) return "item" in toldOf(rows[0]) ? ranking(annotation, rows) : judgements(rows);
-  if ("affinity" in toldOf(rows[0])) return tagChips(rows);
-  return el("ul", { class: "chips" }, rows.map((row) => chipOf(toldOf(row), row)));
-}
-
-/** Names as chips; what has values, or is long, as text. */
-function plainItems({ labels, values, ...rest }) {
-  if (!labels || labels.length > BOXES) {
-    const text = textOf({ labels, values, ...rest });
+  if (!rows.length) {
+    const { labels, values } = annotation;
+    const text = !labels || labels.length > BOXES ? textOf(annotation) : "";
+    // Names are chips; what has values, or is long, is text.
+    if (!text) return el("ul", { class: "chips" }, labels.map(({ text: name }, at) => el("li", {}, name, values && values[at] !== null ? el("small", {}, ` ${values[at]}`) : null)));
     return text.length > 300 ? el("details", {}, el("summary", {}, `${(labels || values).length} items`), text) : text;
   }
-  return el("ul", { class: "chips" }, labels.map(({ text }, at) => el("li", {}, text, values && values[at] !== null ? el("small", {}, ` ${values[at]}`) : null)));
+  if (isRanked(rows)) return "item" in rows[0] ? ranking(annotation, rows) : judgements(rows);
+  if ("affinity" in rows[0]) return tagChips(rows);
+  return el("ul", { class: "chips" }, rows.map(chipOf));
 }
 
 /** An item; its verdict is said to those who do not see how it is drawn. */
@@ -143,7 +136,7 @@ function itemOf(look, text, more, verdict) {
 function tagChips(rows) {
   // Lists of tags have no affinities: what is listed is infinitely sure.
   const sure = ({ affinity = "-inf" }) => Number(affinity.replace("inf", "1e999"));
-  const told = rows.map(toldOf).sort((a, b) => byNumber(sure(a), sure(b), -1));
+  const told = rows.sort((a, b) => byNumber(sure(a), sure(b), -1));
   const says = ({ verdict }) => verdict === "hit" || verdict === "extra";
   const graded = told.some((one) => Number.isFinite(sure(one)));
   const chips = (some) => some.map(({ label, affinity, verdict }) => itemOf(lookOf({ verdict }), label, graded ? affinity : "", verdict));
@@ -151,9 +144,10 @@ function tagChips(rows) {
 }
 
 /** A class, a key, a tempo or a word. */
-function chipOf({ reference, estimate, verdict, relation, ...rest }, row) {
+function chipOf(row) {
+  const { reference, estimate, verdict, relation, ...rest } = row;
   const edited = ["case", "substitution", "deletion", "insertion"].includes(verdict);
-  const text = edited ? `${reference || "–"} → ${estimate || "–"}` : estimate || reference || row.map(([, value]) => value).join(" ");
+  const text = edited ? `${reference || "–"} → ${estimate || "–"}` : estimate || reference || Object.values(row).join(" ");
   const more = Object.entries(rest).filter(([name, value]) => !(name === "credit" && ["0", "1"].includes(value))).map(([name, value]) => `${wordsOf(name)} ${value}`);
   if (relation && relation !== "same") more.push(wordsOf(relation));
   if (!edited && reference && estimate && reference !== estimate) more.unshift(`for ${reference}`);
@@ -161,10 +155,9 @@ function chipOf({ reference, estimate, verdict, relation, ...rest }, row) {
 }
 
 /** A ranking: the first ranks as boxes, and where the relevant items are. */
-function ranking({ labels }, rows) {
-  const found = rows.map(toldOf);
-  const ranks = found.filter(({ rank }) => rank !== undefined).map(({ rank }) => Number(rank)).sort((a, b) => a - b);
+function ranking({ labels }, found) {
   const of = new Map(found.filter(({ rank }) => rank !== undefined).map((one) => [Number(one.rank), one]));
+  const ranks = [...of.keys()].sort((a, b) => a - b);
   const length = Math.min(BOXES, Math.max(labels ? labels.length : 0, Math.min(ranks.at(-1) ?? 0, BOXES)));
   const boxes = Array.from({ length }, (_, at) => {
     const own = of.get(at + 1);
@@ -180,7 +173,7 @@ function ranking({ labels }, rows) {
 
 /** Judged candidates in their order: the mean judgement in each box, which is the darker the better. */
 function judgements(rows) {
-  const most = rows.slice(0, BOXES).map(toldOf);
+  const most = rows.slice(0, BOXES);
   const left = rows.length - most.length;
   return [el("ol", { class: "strip" }, most.map(({ estimate, rank, fine, verdict, ...rest }) => {
     const share = fine === undefined ? (verdict === "relevant" ? 1 : 0) : Number(fine) / FINEST;

@@ -18,13 +18,13 @@ const isText = (value) => typeof value === "string" && value.length > 0;
 const isList = (values) => Array.isArray(values) && values.length > 0 && values.every((one) => typeof one === "string");
 const isEnd = (end) => end === null || Number.isFinite(end);
 const isRange = (low, high) => isEnd(low) && isEnd(high) && !(low === null && high === null) && (low === null || high === null || low <= high);
-const isOf = ({ systems }, of) => ["mean", "spread"].includes(of) || (isText(of) && of.startsWith("system ") && systems.includes(of.slice(7)));
 
 const FITS = new Map([
   ["find", (_, text) => isText(text)],
   ["is", (now, name, values) => column(now, name) !== undefined && isList(values)],
   ["from", (now, name, low, high) => column(now, name)?.some((one) => typeof one === "number") && isRange(low, high)],
-  ["score", (now, metric, of, low, high) => now.metrics.some(({ name }) => name === metric) && isOf(now, of) && isRange(low, high)],
+  ["score", (now, metric, of, low, high) => now.metrics.some(({ name }) => name === metric) &&
+    ["mean", "spread", ...now.systems.map((name) => `system ${name}`)].includes(of) && isRange(low, high)],
   ["tracks", (now, names) => isList(names) && names.some((name) => now.tracks.includes(name))],
   ["systems", (now, names) => isList(names) && names.some((name) => now.systems.includes(name))],
 ]);
@@ -99,10 +99,7 @@ export async function applyFilter(state) {
   const { now, filter, evaluation } = state;
   const key = JSON.stringify([evaluation, filter]);
   if (state.shown?.key === key) return;
-  if (!filter.length) {
-    state.shown = null;
-    return;
-  }
+  if (!filter.length) return void (state.shown = null);
   const named = filter.find(([kind]) => kind === "systems");
   const systems = now.systems.map((_, system) => system).filter((system) => !named || named[1].includes(now.systems[system]));
   const marks = await Promise.all(filter.filter(([kind]) => kind !== "systems").map((chip) => marksOf(now, systems, chip)));
@@ -212,7 +209,9 @@ function formOf(state, change) {
   const fill = () => {
     const [kind, name] = [draft.field.split(" ")[0], draft.field.slice(6)];
     const values = kind === "coord" ? now.trackCoords.find(([own]) => own === name)[1] : [];
-    const made = kind === "find" ? textInput() : kind === "score" ? scoreInputs(state) : kind === "systems" ?
+    const text = el("input", { type: "search", name: "filter text" });
+    const made = kind === "find" ? { nodes: [el("label", { class: "choice" }, el("span", {}, "Contains"), text)],
+      read: () => (text.value.trim() ? ["find", text.value.trim()] : "Enter a text.") } : kind === "score" ? scoreInputs(state) : kind === "systems" ?
       ticks("Systems", now.systems.map((own) => [own, own]), (names) => ["systems", names], chosenOf(state, "systems")[0]) : isNumeric(values) ?
         rangeInputs(values.filter((value) => value !== null), 1, (low, high) => ["from", name, low, high]) :
         ticks(name, distinct(values).map((value) => [value, `${value || "(none)"} (${values.filter((own) => String(own ?? "") === value).length})`]),
@@ -238,12 +237,6 @@ function formOf(state, change) {
 
 /** What is chosen by a chip already. */
 const chosenOf = (state, kind, name = null) => (state.filter.find((chip) => chip[0] === kind && (name === null || chip[1] === name)) ?? []).slice(name === null ? 1 : 2);
-
-function textInput() {
-  const input = el("input", { type: "search", name: "filter text" });
-  return { nodes: [el("label", { class: "choice" }, el("span", {}, "Contains"), input)],
-    read: () => (input.value.trim() ? ["find", input.value.trim()] : "Enter a text.") };
-}
 
 function ticks(legend, options, make, chosen = []) {
   const boxes = options.map(([value, text]) => [value, text, el("input", { type: "checkbox", checked: chosen.includes(value) })]);

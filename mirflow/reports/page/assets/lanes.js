@@ -14,7 +14,7 @@ export function laneHeight(annotations) {
 const levelsOf = ({ row }) => row.reduce((most, level) => Math.max(most, level), 0) + 1;
 
 export function drawLane(context, lane, view) {
-  const { annotation, evidence, behind } = lane;
+  const { annotation, evidence, behind, judge } = lane;
   context.save();
   context.beginPath();
   context.rect(0, lane.top, view.width, lane.height);
@@ -23,16 +23,17 @@ export function drawLane(context, lane, view) {
   else if (annotation.form === "levels") {
     const high = (lane.height - 6 - (evidence ? BAND : 0)) / levelsOf(annotation);
     for (let level = 0; level < levelsOf(annotation); level++) drawIntervals(context, annotation, lane.top + 2 + level * high, high - 2, view, level);
-  } else if (annotation.form === "drums") drawHits(context, lane, view);
-  else if (isMoments(annotation.form)) drawEvents(context, lane, view);
+  } else if (isMoments(annotation.form)) drawMoments(context, lane, view);
   else {
     context.fillStyle = view.ink.get("line");
     for (const [, y] of octavesOf(lane.height, view.range)) context.fillRect(0, lane.top + y, view.width, 1);
     if (behind) drawPitches(context, behind, lane, view, true);
-    drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes, coloursOf(lane));
+    // Numbers of the colours of patterns: matched ones have that of the reference's pattern, unmatched ones none.
+    const numberOf = (pattern) => (evidence?.matches ? evidence.matches[pattern] : !judge || judge === annotation ? pattern : -1);
+    drawPitches(context, evidence?.points ?? annotation, lane, view, false, evidence?.notes, annotation.form === "patterns" ? numberOf : null);
   }
-  if (evidence && evidence.start) drawBand(context, evidence, lane, view);
-  else if (evidence && evidence.reference && !isMoments(annotation.form) && !evidence.notes) {
+  if (evidence?.start) drawBand(context, evidence, lane, view);
+  else if (evidence?.reference && !isMoments(annotation.form) && !evidence.notes) {
     drawVerdicts(context, evidence, view, () => lane.top + lane.height - 6, (x, y, sign) => { if (sign !== "bad") context.fillRect(x - 1.5, y - 5, 3, 10); });
   }
   if (!annotation.start.length) {
@@ -65,8 +66,6 @@ function drawIntervals(context, { start, end, labels, row }, top, height, view, 
   }
 }
 
-const tick = (context, x, top, bottom) => stroke(context, [x, top, x, bottom]);
-
 /** Items by their verdicts, each at the height of its row: a miss is a circle, an extra has a cross; `hit` draws what an estimate has. */
 function drawVerdicts(context, { reference, estimate, row, verdict }, view, heightOf, hit) {
   verdict.forEach((word, at) => {
@@ -86,33 +85,25 @@ function drawVerdicts(context, { reference, estimate, row, verdict }, view, heig
   });
 }
 
-function drawEvents(context, { annotation, evidence, top, height }, view) {
-  const bottom = top + height - 5;
-  const judged = evidence?.reference;
+/** Moments as ticks: drums on a staff, a row for each class, the others with their verdicts above them. */
+function drawMoments(context, { annotation, evidence, top, height }, view) {
+  const { start, row, rows } = annotation;
+  const room = rows && (height - 6) / rows.length;
+  const middle = (at) => (rows ? top + 3 + room * (rows.length - at - 0.5) : top + 8);
+  const judged = rows ? evidence?.row : evidence?.reference;
+  const [above, below] = rows ? [-room * 0.4, room * 0.4] : [judged ? 4 : -3, height - 13];
+  const tick = (x, y) => stroke(context, [x, y + above, x, y + below]);
+  context.fillStyle = view.ink.get("line");
+  rows?.forEach((_, at) => { if (at) context.fillRect(0, middle(at) + room / 2, view.width, 0.5); });
   context.lineWidth = 1.5;
   // Times that the measure does not look at, such as those before a trim, stay grey.
   context.strokeStyle = view.ink.get(judged ? "faint" : "ink");
-  for (const time of annotation.start) if (time >= view.from && time <= view.to) tick(context, view.x(time), top + (judged ? 12 : 5), bottom);
+  start.forEach((time, at) => { if (time >= view.from && time <= view.to) tick(view.x(time), middle(row?.[at])); });
   if (!judged) return;
-  drawVerdicts(context, evidence, view, () => top + 8, (x, y, sign, other) => {
-    tick(context, x, top + 12, bottom);
-    if (sign !== "bad" && Math.abs(view.x(other) - x) > 2) stroke(context, [view.x(other), top + 5, x, top + 12]);
+  drawVerdicts(context, evidence, view, middle, (x, y, sign, other) => {
+    if (!rows || sign !== "bad") tick(x, y);
+    if (!rows && sign !== "bad" && Math.abs(view.x(other) - x) > 2) stroke(context, [view.x(other), top + 5, x, top + 12]);
   });
-}
-
-/** Hits on a staff of drums: a row for each class, with its name. */
-function drawHits(context, { annotation, evidence, top, height }, view) {
-  const { rows } = annotation;
-  const room = (height - 6) / rows.length;
-  const middle = (row) => top + 3 + room * (rows.length - row - 0.5);
-  context.fillStyle = view.ink.get("line");
-  rows.forEach((_, row) => { if (row) context.fillRect(0, middle(row) + room / 2, view.width, 0.5); });
-  const hit = (x, y) => tick(context, x, y - room * 0.4, y + room * 0.4);
-  const judged = evidence?.row;
-  context.lineWidth = 1.5;
-  context.strokeStyle = view.ink.get(judged ? "faint" : "ink");
-  annotation.start.forEach((time, at) => { if (time >= view.from && time <= view.to) hit(view.x(time), middle(annotation.row[at])); });
-  if (judged) drawVerdicts(context, evidence, view, middle, (x, y, sign) => { if (sign !== "bad") hit(x, y); });
 }
 
 function drawBand(context, { start, end, verdict }, { top, height }, view) {
@@ -166,13 +157,6 @@ export function noteAt(y, height, [low, high]) {
   return pitchName(Math.round(high - ((y - above) / room) * (high - low)));
 }
 
-/** The numbers of the colours of patterns: matched ones have that of the reference's pattern, unmatched ones none. */
-function coloursOf({ annotation, evidence, judge }) {
-  if (annotation.form !== "patterns") return null;
-  if (evidence && evidence.matches) return (pattern) => evidence.matches[pattern];
-  return !judge || judge === annotation ? (pattern) => pattern : () => -1;
-}
-
 function drawPitches(context, annotation, { top, height }, view, faint, notes = null, colours = null) {
   const { start, end, pitch, voiced, form, row } = annotation;
   const [low, high] = view.range;
@@ -193,17 +177,12 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
     if (colours) context.fillStyle = colours(row[at]) >= 0 ? dotColour(colours(row[at])) : view.ink.get("none");
     // A guess at the pitch of what is called unvoiced is a hairline.
     const guess = form === "curve" && !voiced[at];
-    let noted = "";
-    if (annotation.verdict) context.fillStyle = view.ink.get(signOf(annotation.verdict[at]));
-    if (notes) {
-      const verdict = notes.get(noteKey(Math.round(start[at] * 1000), Math.round(pitch[at] * 100)));
-      noted = verdict === undefined ? "curve" : signOf(verdict);
-      context.fillStyle = view.ink.get(noted);
-    }
+    const verdict = annotation.verdict ? annotation.verdict[at] : notes?.get(noteKey(Math.round(start[at] * 1000), Math.round(pitch[at] * 100)));
+    const judged = verdict === undefined ? notes && "curve" : signOf(verdict);
+    if (judged) context.fillStyle = view.ink.get(judged);
     const left = view.x(start[at]);
     const wide = Math.max(form === "curve" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
     // An extra is thinner than a hit: shapes repeat what colours show.
-    const judged = faint ? "" : annotation.verdict ? signOf(annotation.verdict[at]) : noted;
     const size = faint ? thick + 2 : guess ? 1 : judged === "bad" ? Math.max(1, thick * 0.4) : judged === "good" ? Math.max(3.5, thick) : thick;
     context.fillRect(left, y(pitch[at]) - size / 2, wide, size);
   }

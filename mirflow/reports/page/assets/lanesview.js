@@ -1,10 +1,9 @@
 /** Lanes under a common time axis: zoom, pan, a cursor, and what every lane says there. */
 
 import { isMoments, pitchName, signOf, valueAt, verdictAt } from "./annotations.js";
-import { colour, el, sharpen, still } from "./dom.js";
+import { colour, el, sharpen } from "./dom.js";
 import { evidenceOf } from "./evidence.js";
 import { drawLane, laneHeight, noteAt, pitchRange, rowNames } from "./lanes.js";
-import { clock } from "./numbers.js";
 import { drawWaveform, semitoneAt } from "./recording.js";
 import { TimeSpan, listen, press } from "./timespan.js";
 
@@ -27,11 +26,10 @@ export class LanesView extends TimeSpan {
       "aria-label": `Timeline of ${lanes.length} lanes${recording ? " below a recording" : ""}: arrow keys move the cursor, plus and minus zoom, Space plays` });
     this.values = new Map(lanes.map((lane) => [lane, el("span", { class: "value" })]));
     this.labels = new Map(lanes.map((lane) => [lane, this.label(lane)]));
-    const corner = el("div", { class: "corner" }, el("span", { title: heading }, heading));
     this.parts = [el("canvas", { class: "axis", "aria-hidden": "true" }), canvas].map((one, at) => ({ canvas: one, axis: at ? 0 : AXIS,
       names: el("div", { class: at ? "lanenames" : "lanenames above" }), lanes: [], size: "", context: null }));
     this.canvas = canvas;
-    this.parts[0].names.append(corner);
+    this.parts[0].names.append(el("div", { class: "corner" }, el("span", { title: heading }, heading)));
     if (recording) {
       this.parts[0].names.append(el("div", { class: "lanename sound" }, el("b", { title: recording.name }, recording.name),
         el("span", { class: "value" }, recording.own ? "on this machine" : "")));
@@ -40,7 +38,7 @@ export class LanesView extends TimeSpan {
     this.node = el("div", { class: "lanes" }, this.parts.map((part) => [part.names,
       el("div", { class: part.axis ? "canvasbox above" : "canvasbox" }, part.canvas)]));
     this.least = this.laneHeight;
-    for (const part of this.parts) listen(this, part.canvas);
+    for (const part of this.parts) listen(this, part);
     this.canvas.addEventListener("keydown", (event) => press(this, event));
   }
 
@@ -117,7 +115,7 @@ export class LanesView extends TimeSpan {
   moveTo(time, playing = false) {
     this.cursor = Math.max(0, Math.min(this.whole, time));
     const length = this.to - this.from;
-    const ahead = playing && !still() ? 0.9 : 1;
+    const ahead = playing && !matchMedia("(prefers-reduced-motion: reduce)").matches ? 0.9 : 1;
     if (this.cursor > this.from + length * ahead || this.cursor < this.from) this.look([this.cursor - length * 0.1, this.cursor + length * 0.9]);
     if (!playing) this.pointer = null;
     this.read();
@@ -133,9 +131,9 @@ export class LanesView extends TimeSpan {
     this.request();
   }
 
-  pick(canvas, y) {
-    const lane = this.laneAt(canvas, y);
-    if (lane && lane.system >= 0 && lane.system !== this.chosen.ear) this.does.choose(lane.system);
+  pick(part, y) {
+    const { system = -1 } = this.laneAt(part, y) ?? {};
+    if (system >= 0 && system !== this.chosen.ear) this.does.choose(system);
   }
 
   /** How far from a time something may be to be meant by it. */
@@ -147,19 +145,18 @@ export class LanesView extends TimeSpan {
     return { value: valueAt(lane.annotation, time, this.nearness), verdict: verdictAt(this.evidence(lane), time, this.nearness) };
   }
 
-  /** The lane at a height of a canvas; nothing above the lanes. */
-  laneAt(canvas, y) {
-    const part = this.parts.find((one) => one.canvas === canvas);
-    return part.lanes[Math.floor((y - (part.axis && part.axis + this.soundHeight)) / this.laneHeight)];
-  }
+  /** Pixels above the lanes of a part. */
+  topOf({ axis }) { return axis && axis + this.soundHeight; }
 
-  /** The note at a height of a canvas: of a lane with pitches, or of the spectrum. */
-  noteAt(canvas, y) {
-    const { axis } = this.parts.find((one) => one.canvas === canvas);
-    const top = axis && axis + this.soundHeight;
-    const spectrum = y - axis - WAVE;
-    if (axis && spectrum >= 0 && y < top) return pitchName(Math.round(semitoneAt(spectrum / (SPECTRUM - 1))));
-    const pitched = this.laneAt(canvas, y)?.annotation.pitch;
+  /** The lane at a height of a part; nothing above the lanes. */
+  laneAt(part, y) { return part.lanes[Math.floor((y - this.topOf(part)) / this.laneHeight)]; }
+
+  /** The note at a height of a part: of a lane with pitches, or of the spectrum. */
+  noteAt(part, y) {
+    const top = this.topOf(part);
+    const spectrum = y - part.axis - WAVE;
+    if (part.axis && spectrum >= 0 && y < top) return pitchName(Math.round(semitoneAt(spectrum / (SPECTRUM - 1))));
+    const pitched = this.laneAt(part, y)?.annotation.pitch;
     return pitched ? noteAt((y - top) % this.laneHeight, this.laneHeight, this.range) : "";
   }
 
@@ -171,7 +168,7 @@ export class LanesView extends TimeSpan {
       node.className = `value ${verdict ? signOf(verdict) : ""}`;
       node.textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
     }
-    this.does.say(time, this.pointer === null ? "" : this.note);
+    this.does.say([this.write(time), this.pointer !== null && this.note].filter(Boolean).join(" · "));
   }
 
   /** Where the cursor is and what the reference and the system in the right ear say there, for who does not see it. */
@@ -181,20 +178,17 @@ export class LanesView extends TimeSpan {
       const { value, verdict } = this.describe(lane, this.cursor);
       return `${lane.name}: ${[value || "nothing", verdict].filter(Boolean).join(", ")}`;
     });
-    const time = this.unit ? `${this.cursor.toFixed(2)} ${this.unit}` : clock(this.cursor, 2);
-    this.does.announce([time, ...spoken].join("; "));
+    this.does.announce([this.write(this.cursor), ...spoken].join("; "));
   }
 
   evidence(lane) { return evidenceOf(this.chosen, lane.evidence); }
 
   request() {
-    this.pending ||= requestAnimationFrame(() => {
-      this.pending = 0;
-      this.draw();
-    });
+    this.pending ||= requestAnimationFrame(() => this.draw());
   }
 
   draw() {
+    this.pending = 0;
     if (!this.width) return;
     this.ink = new Map(INKS.map((name) => [name, colour(name)]));
     for (const [lane, label] of this.labels) {
@@ -207,7 +201,7 @@ export class LanesView extends TimeSpan {
   }
 
   drawPart(part) {
-    const top = part.axis && part.axis + this.soundHeight;
+    const top = this.topOf(part);
     const height = top + part.lanes.length * this.laneHeight;
     const size = `${this.width} ${height}`;
     if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height) });
@@ -228,7 +222,7 @@ export class LanesView extends TimeSpan {
   drawSound(context, top) {
     const { recording } = this;
     context.fillStyle = this.ink.get("curve");
-    drawWaveform(context, recording, { timeAt: (x) => this.timeAt(x), width: this.width }, top, WAVE);
+    drawWaveform(context, recording, this, top, WAVE);
     if (recording.spectrum) {
       const seen = [0, this.width].map((x) => this.timeAt(x) - recording.begin);
       recording.spectrum.draw(context, (time) => this.x(time + recording.begin), seen, top + WAVE, SPECTRUM - 1);

@@ -1,7 +1,6 @@
-/** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
+/** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics; systems by evaluations. */
 
-import { explainValues } from "./bars.js";
-import { CONTENTS, inferenceOf, readStatistic, readValues } from "./data.js";
+import { CONTENTS, inferenceOf, readFloats, readJson, readStatistic } from "./data.js";
 import { build, detailsOf, el, named, section, sortHead, table, th, warningsOf } from "./dom.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { byName, byNumber, count, formatter, include, quantile, reduce, tickFormatter, titleOf, unitOf } from "./numbers.js";
@@ -15,14 +14,18 @@ const SPOKEN = 4;
 export async function valuesOf(state, metric, aggregate, members = null) {
   const { systems, tracks, metrics } = state.now;
   if (!members && !state.shown && metrics[metric].values !== undefined && state.missing === metrics[metric].policies[0]) {
-    const ready = await readValues(state.now, metric, aggregate);
-    return systems.map((_, system) => Object.fromEntries(Object.entries(ready).map(([name, values]) => [name, values[system]])));
+    // The page has them ready, each number of all systems after the other.
+    const ready = await readFloats(metrics[metric].values);
+    const row = (place, system) => ready[place * systems.length + system];
+    return systems.map((_, system) => ({ n: row(0, system), missing: row(1, system), nothing: row(2, system), value: row(3 + metrics[metric].aggregates.indexOf(aggregate), system) }));
   }
   const numbers = await readShown(state, metric, aggregate);
   const included = include(numbers, state.policy);
   const chosen = members || state.shownTracks;
   const about = CONTENTS.aggregates[aggregate];
-  const values = about.below ? null : state.shown ? systems.map((_, system) => statisticOf(aggregate, included, system, chosen, tracks.length)) :
+  // Of some tracks the page has no aggregate of scores in their order ready; of the median it knows how.
+  const median = (scores) => (aggregate === "median" ? quantile(Float64Array.from(scores).sort(), 0.5) : NaN);
+  const values = about.below ? null : state.shown ? systems.map((_, system) => median(chosen.map((track) => system * tracks.length + track).filter((cell) => included.counts[cell]).map((cell) => included.value[cell]))) :
     await readStatistic(state.now, metric, aggregate, state.missing, members ? state.by : "", chosen);
   return systems.map((_, system) => {
     const cells = chosen.map((track) => system * tracks.length + track);
@@ -33,12 +36,6 @@ export async function valuesOf(state, metric, aggregate, members = null) {
       nothing: cells.reduce((sum, cell) => sum + included.undefined[cell], 0),
     };
   });
-}
-
-/** An aggregate of scores in their order, of tracks for which the page does not have it ready; NaN where it does not know how. */
-function statisticOf(aggregate, { counts, value }, system, chosen, tracks) {
-  const cells = chosen.map((track) => system * tracks + track).filter((cell) => counts[cell]);
-  return aggregate === "median" ? quantile(Float64Array.from(cells, (cell) => value[cell]).sort(), 0.5) : NaN;
 }
 
 /** Intervals and groups, where they are those of just the values that are shown; undefined where they are still fetched. */
@@ -69,22 +66,28 @@ export async function drawLeaderboard(state, again) {
     byNumber(a.value, b.value, -(about.sign || 1) * turn) || byName(a.name, b.name)));
   const parts = [tableOf(state, entries, others, inference)];
   if (state.by) parts.push(await groupTable(state, entries));
-  parts.push(el("p", { class: "note" }, explainValues(state)), state.shown ? null : noteOf(state, inference));
+  const { title, words } = CONTENTS.aggregates[state.aggregate];
+  parts.push(el("p", { class: "note" }, `${title}: ${words}.${now.lacking ? ` Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.` : ""}`));
+  const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
+  const note = state.shown ? WHOLE : inference === undefined ? "Intervals and groups are being computed …" :
+    inference?.how ?? (now.inference.length ? `Intervals are given for the usual aggregate of the first metrics, ${over}.` : "");
+  if (note) parts.push(el("p", { class: "note", role: inference === undefined ? "status" : null }, note));
   // A table that is read already is not folded when the chart arrives.
   if (inference === undefined) state.unfolded = true;
   // Who has the best value is said before it is known who is told apart.
   const nodes = state.shown || inference === undefined ? standingsOfShown(state, entries) : inference?.standings;
   const standings = nodes ? el("div", { id: "standings" }, ...build(nodes)) : null;
-  if (standings && state.percent && about.unit === "" && !state.shown) writePercent(standings, about);
-  if (standings && !state.shown) pinIn(state, standings);
   // The table is folded until it is asked for.
   const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } }, el("summary", {}, "All metrics"));
-  if (standings && !state.shown) box.append(...parts.filter(Boolean));
+  if (standings && !state.shown) {
+    if (state.percent && about.unit === "") writePercent(standings, about);
+    pinIn(state, standings);
+    box.append(...parts);
+  }
   const more = !state.shown && inference ? [["second", inference.beside], ["listens", inference.listen]] : [];
-  const title = `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`;
-  const board = section("leaderboard", title,
+  const board = section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
     state.shown ? `Shown: ${shownOf(state)}.` : null, now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...warningsOf(now), standings && !state.shown ? box : parts, state.shown ? noteOf(state, inference) : null);
+    ...warningsOf(now), standings && !state.shown ? box : parts);
   return el("div", { id: "ranking" }, standings, more.filter(([, own]) => own?.length).map(([id, own]) => el("div", { id }, ...build(own))), board);
 }
 
@@ -119,15 +122,6 @@ export async function rankSystems(state) {
 
 /** What a page says that has numbers of some tracks. */
 export const WHOLE = "Intervals and tests are of all tracks and systems; the command beside this computes those of what is shown.";
-
-function noteOf(state, inference) {
-  if (inference) return el("p", { class: "note" }, inference.how);
-  if (inference === undefined) return el("p", { class: "note", role: "status" }, "Intervals and groups are being computed …");
-  if (state.shown) return el("p", { class: "note" }, WHOLE);
-  const any = state.now.inference.length > 0;
-  const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
-  return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;
-}
 
 function tableOf(state, entries, others, inference) {
   const { now, about } = state;
@@ -201,4 +195,28 @@ function standingsOfShown(state, entries) {
   const rest = [state.shown ? ` Shown: ${shownOf(state)}.` : "", state.missing === "common" && !others.length && n < shownTracks.length ? ` ${n} of ${count(shownTracks.length, "track")} count: those that every one of these systems has.` : "",
     known.length && without.length ? ` ${listed(without)} ${without.length === 1 ? "has" : "have"} no score.` : ""];
   return [["p", { class: "lead" }, [["strong", {}, [lead]], ...rest]]];
+}
+
+/** Systems by evaluations, as they were written with the page. */
+function drawScorecard(state, nodes) {
+  const [card] = build(nodes);
+  const chosen = `[data-evaluation="${CSS.escape(state.now.name)}"]`;
+  card.querySelector(`th${chosen} a, ${chosen} th a`)?.setAttribute("aria-current", "true");
+  // Percentages have two decimals fewer than ratios.
+  for (const cell of state.percent ? card.querySelectorAll("td:has([data-value])") : []) {
+    for (const number of cell.querySelectorAll("data, small")) number.textContent = number.textContent.replace(/\d+\.(\d+)/, (text, decimals) => (100 * Number(text)).toFixed(Math.max(0, decimals.length - 2)));
+  }
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Systems by evaluations" }, card);
+}
+
+export function drawOverview(state) {
+  const { scorecard } = state.contents;
+  const fetched = typeof scorecard === "string";
+  if (!fetched && !scorecard.length) return null;
+  // It is about all tracks.
+  if (state.shown) return section("overview", "All evaluations", "Results of all evaluations are shown without a filter only.");
+  const card = el("div", { id: "scorecard" }, fetched ? null : drawScorecard(state, scorecard));
+  // What is fetched is drawn when it comes.
+  if (fetched) readJson(scorecard).then((nodes) => { if (nodes.length) card.replaceChildren(drawScorecard(state, nodes)); });
+  return section("overview", "All evaluations", null, card);
 }

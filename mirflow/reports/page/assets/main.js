@@ -5,25 +5,21 @@ import { follow, keepAddress } from "./address.js";
 import { drawControls, showTab } from "./bars.js";
 import { drawDifficulty, drawDistributions, drawTolerance } from "./charts.js";
 import { drawAlike, drawGains } from "./compare.js";
-import { CONTENTS } from "./data.js";
+import { CONTENTS, FETCHED } from "./data.js";
 import { el, section } from "./dom.js";
-import { drawErrors, drawLosses } from "./errors.js";
-import { drawExtras } from "./extras.js";
+import { drawErrors, drawExtras, drawLosses } from "./errors.js";
 import { applyFilter, labelOf, shownOf } from "./filter.js";
-import { drawHeatmap } from "./heatmap.js";
-import { drawLeaderboard } from "./leaderboard.js";
+import { drawLeaderboard, drawOverview } from "./leaderboard.js";
 import { drawListen } from "./listen.js";
 import { count } from "./numbers.js";
 import { offerCopies } from "./offers.js";
 import { drawCauses, drawDoubts } from "./references.js";
-import { drawOverview } from "./scorecard.js";
-import { FETCHED } from "./source.js";
 import { State } from "./state.js";
 import { openTrack, settleTimeline } from "./timeline.js";
-import { drawTracks } from "./tracks.js";
+import { drawHeatmap, drawTracks } from "./tracks.js";
 
 const began = performance.now();
-const state = new State(CONTENTS);
+const state = new State(CONTENTS, [applyFilter, draw, settleTimeline]);
 
 /** Who leads, and how many could as well; the title where that is not known. */
 function drawHead() {
@@ -41,9 +37,6 @@ function drawHead() {
 
 /** Parts whose numbers follow the filter, besides those that begin with it. */
 const FOLLOWING = ["tolerance", "losses", "distributions", "heatmap", "gains", "alike", "tracks", "difficulty", "errors", "causes", "doubts", "coverage"];
-
-/** Say in a part which tracks its numbers are of: far below the chips, and in frames of other pages, nothing else does. */
-const tell = (part) => { if (part && state.shown && FOLLOWING.includes(part.id)) part.querySelector("h2").after(el("p", { class: "shown" }, `Shown: ${shownOf(state)}.`)); };
 
 /** The table of systems; what arrives later is drawn into it, unless something else is shown by then. */
 async function drawRanking() {
@@ -93,7 +86,8 @@ async function draw() {
   parts.push(state.metric < 0 ? null : await drawLosses(state), await drawErrors(state, openTimeline), drawCauses(state, openTimeline), await drawDoubts(state, openTimeline), await drawExtras(state), await drawCoverage(state), drawProvenance(state));
   // The intervals may have arrived meanwhile.
   if ((FETCHED || state.shown) && state.metric >= 0) parts[0] = await drawRanking();
-  parts.forEach(tell);
+  // Far below the chips, and in frames of other pages, nothing else says which tracks the numbers of a part are of.
+  for (const part of parts) if (part && state.shown && FOLLOWING.includes(part.id)) part.querySelector("h2").after(el("p", { class: "shown" }, `Shown: ${shownOf(state)}.`));
   const scrolled = scrollY;
   const sections = [...parts, overview].filter(Boolean).sort((a, b) => (state.failed ? Number(b.id === "coverage") - Number(a.id === "coverage") : 0));
   main.replaceChildren(...sections);
@@ -109,9 +103,6 @@ async function draw() {
 }
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-state.onChange(applyFilter);
-state.onChange(draw);
-state.onChange(settleTimeline);
 keepAddress(state);
 document.getElementById("main").addEventListener("click", (event) => {
   const link = /** @type {Element} */ (event.target).closest("#ranking a[href^='#']");

@@ -1,10 +1,10 @@
 /** What the menu of each part of the report copies: the command whose result the part shows, a frame with it, and a reference. */
 
 import { linkTo } from "./address.js";
+import { FETCHED } from "./data.js";
 import { lossOf } from "./errors.js";
 import { expressionOf } from "./filter.js";
 import { titleOf, unitOf } from "./numbers.js";
-import { FETCHED } from "./source.js";
 import { takeMenu } from "./take.js";
 
 const shell = (text) => (/^[\w./@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
@@ -26,43 +26,36 @@ function selectionOf(state, bySystem) {
 }
 
 /** Commands about all tracks together, or about annotations. */
-const WHOLE = new Map([
-  ["doubts", (store, group) => `mirflow consensus ${store} -g ${group}`],
-  ["causes", (store, group) => `mirflow diagnose ${store} -g ${group}`],
-  ["coverage", (store, group) => `mirflow problems ${store} -g ${group}`],
-  ["extras", (store, group, state) => {
-    const { name, dims = [] } = state.now.extras[state.extra.metric];
-    return dims.length === 2 && dims[0][0].startsWith("ref_") ? `mirflow plot ${store} confusion -g ${group} -m ${shell(name)} -s ${shell(state.now.systems[state.extra.system])} -o confusion.pdf` :
-      `mirflow query ${store} -g ${group} -m ${shell(name)}`;
-  }],
-]);
-
+const WHOLE = { doubts: "consensus", causes: "diagnose", coverage: "problems", extras: "query" };
 const FIGURES = { distributions: "distributions", heatmap: "heatmap", alike: "agreement", tolerance: "tolerance" };
 
 /** The command whose result a part shows; nothing where there is none. */
 function commandOf(id, state) {
   const { now, about, contents } = state;
   const [store, group] = [storesOf(state), shell(now.name)];
-  const whole = WHOLE.get(id);
-  if (whole) return state.shown || (id === "coverage" && contents.stores.length > 1) ? "" : whole(store, group, state);
+  if (WHOLE[id]) {
+    const { name, dims = [] } = id === "extras" ? now.extras[state.extra.metric] : {};
+    if (state.shown || (id === "coverage" && contents.stores.length > 1)) return "";
+    if (dims.length === 2 && dims[0][0].startsWith("ref_")) return `mirflow plot ${store} confusion -g ${group} -m ${shell(name)} -s ${shell(now.systems[state.extra.system])} -o confusion.pdf`;
+    return `mirflow ${WHOLE[id]} ${store} -g ${group}${name ? ` -m ${shell(name)}` : ""}`;
+  }
   if (state.metric < 0) return "";
   const named = `-g ${group} -m ${shell(about.name)}`;
   // The mean of a track is over the systems that have it.
   if (id === "tracks" || id === "difficulty") return `mirflow query ${store} ${named}${selectionOf(state, true)} --missing skip --by track --pivot system`;
-  const selected = (bySystem) => `${selectionOf(state, bySystem)}${state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
-  const asked = (bySystem = true) => `${named}${selected(bySystem)}`;
+  const selected = `${selectionOf(state, id !== "gains")}${state.missing === state.policies[0] ? "" : ` --missing ${state.missing}`}`;
   const aggregate = state.aggregate === about.standard_aggregate ? "" : ` --aggregate ${state.aggregate}`;
-  if (id === "tolerance") return `mirflow plot ${store} tolerance -g ${group} -m ${shell(about.name.split(/[@(]/)[0])}${selected(true)}${aggregate} -o tolerance.pdf`;
-  if (FIGURES[id]) return `mirflow plot ${store} ${FIGURES[id]} ${asked()} -o ${FIGURES[id]}.pdf`;
-  if (id === "losses") return `mirflow budget ${store} -g ${group} -m ${shell(lossOf(state))}${selected(true)}`;
+  if (id === "tolerance") return `mirflow plot ${store} tolerance -g ${group} -m ${shell(about.name.split(/[@(]/)[0])}${selected}${aggregate} -o tolerance.pdf`;
+  if (FIGURES[id]) return `mirflow plot ${store} ${FIGURES[id]} ${named}${selected} -o ${FIGURES[id]}.pdf`;
+  if (id === "losses") return `mirflow budget ${store} -g ${group} -m ${shell(lossOf(state))}${selected}`;
   if (id === "gains") {
     const [of, against] = ["of", "against"].map((name) => shell(document.querySelector(`#gains select[name=${name}] option:checked`)?.textContent || ""));
     // The page corrects for all pairs of systems; with a filter it tests the two alone.
     const pair = state.shown || now.systems.length > PAIRED ? ` -s ${of} -s ${against}` : " --all-pairs";
-    return of === against ? "" : `mirflow compare ${store} ${asked(false)}${aggregate}${pair}`;
+    return of === against ? "" : `mirflow compare ${store} ${named}${selected}${aggregate}${pair}`;
   }
   if (id !== "standings" && id !== "leaderboard") return "";
-  const query = `mirflow query ${store} ${asked()}${aggregate}`;
+  const query = `mirflow query ${store} ${named}${selected}${aggregate}`;
   const groups = id === "leaderboard" && state.by ? `\n${query} --by ${shell(state.by)}` : "";
   return `${query} --ci --significance${groups}`;
 }
@@ -75,23 +68,18 @@ function citationOf({ contents, now, metric, shown }) {
   return contents.citation.replace(/\}$/, `  note = {Results of ${contents.name}, ${now.name}${signature}},\n}`);
 }
 
-/** HTML that shows a part alone, by its place in the page that has it. */
-function frameOf(state, { id, offsetHeight }, title) {
-  const before = state.part;
-  state.part = id;
-  const address = linkTo(state);
-  state.part = before;
-  const [source, name] = [address, title].map((text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"));
-  return `<iframe src="${source}" title="${name}" width="100%" height="${offsetHeight + 60}" style="border: 0"></iframe>`;
-}
-
 export function offerCopies(state) {
   const { contents, now } = state;
   const axis = state.metric < 0 ? "" : `${titleOf(state.about)}${unitOf(state.about, false)}`;
   for (const part of document.querySelectorAll("#main section, #standings")) {
     part.querySelector(":scope > details.take")?.remove();
     const title = `${part.querySelector("h2")?.textContent || axis}: ${now.name}, ${contents.name}`;
-    const menu = takeMenu(part, { title, command: commandOf(part.id, state), citation: citationOf(state), frame: FETCHED ? null : () => frameOf(state, part, title) });
+    // HTML that shows the part alone, by its place in the page that has it.
+    const frame = () => {
+      const [source, name] = [linkTo(Object.create(state, { part: { value: part.id } })), title].map((text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;"));
+      return `<iframe src="${source}" title="${name}" width="100%" height="${part.offsetHeight + 60}" style="border: 0"></iframe>`;
+    };
+    const menu = takeMenu(part, { title, command: commandOf(part.id, state), citation: citationOf(state), frame: FETCHED ? null : frame });
     if (menu) part.append(menu);
   }
 }

@@ -1,8 +1,8 @@
 /** Recordings of tracks, which play, and what is in their samples: peaks, and the level of each semitone over time. */
 
-import { packed, shade } from "./colours.js";
+import { PALETTE } from "./colours.js";
+import { bytesOf, load } from "./data.js";
 import { el } from "./dom.js";
-import { bytesOf, load } from "./source.js";
 
 /** Milliseconds of computing at a time. */
 const SLICE = 12;
@@ -13,17 +13,14 @@ class Recording {
   constructor({ name, address, peaks = "", file = null }) {
     Object.assign(this, { name, address, file, begin: 0, peaks: null, samples: null, spectrum: null, trouble: "", changed: () => {} });
     this.node = el("audio", { preload: "metadata", src: address, onerror: () => this.fail("cannot be played") });
-    if (peaks) this.loadPeaks(peaks);
-  }
-
-  /** Take the peaks that a server computed, if it could. */
-  async loadPeaks(address) {
-    const found = await load(address, "The waveform").then((response) => response?.json(), () => null);
-    if (found && !this.peaks) {
-      const values = new Int8Array(bytesOf(found.peaks).buffer);
-      this.peaks = { step: found.step, low: values.subarray(0, values.length / 2), high: values.subarray(values.length / 2), full: 127 };
-    }
-    this.changed();
+    // A server computed the peaks, if it could.
+    if (peaks) load(peaks, "The waveform").then((response) => response?.json()).catch(() => null).then((found) => {
+      if (found && !this.peaks) {
+        const values = new Int8Array(bytesOf(found.peaks).buffer);
+        this.peaks = { step: found.step, low: values.subarray(0, values.length / 2), high: values.subarray(values.length / 2), full: 127 };
+      }
+      this.changed();
+    });
   }
 
   /** Whether it was given by the visitor. */
@@ -73,11 +70,9 @@ export function recordingOf(track, { audio = "", peaks = "" }) {
 }
 
 export function giveRecording(track, file) {
-  const before = known.get(track);
-  if (before && before.own) URL.revokeObjectURL(before.address);
-  const made = new Recording({ name: file.name, address: URL.createObjectURL(file), file });
-  known.set(track, made);
-  return made;
+  if (known.get(track)?.own) URL.revokeObjectURL(known.get(track).address);
+  known.set(track, new Recording({ name: file.name, address: URL.createObjectURL(file), file }));
+  return known.get(track);
 }
 
 export function drawWaveform(context, { peaks, samples, begin }, view, top, height) {
@@ -164,7 +159,7 @@ function transform({ size, cos, sin, real, imaginary }) {
 class Spectrum {
   constructor(samples) {
     Object.assign(this, { samples, frames: Math.ceil(samples.length / HOP), done: 0, tiles: [], bands: BANDS.map(prepare),
-      loudest: samples.reduce((most, one) => Math.max(most, Math.abs(one)), 1e-6), colours: Array.from({ length: 256 }, (_, level) => packed(shade(level / 255))) });
+      loudest: samples.reduce((most, one) => Math.max(most, Math.abs(one)), 1e-6) });
   }
 
   /** Compute for some milliseconds; whether there is more to do. */
@@ -206,7 +201,7 @@ class Spectrum {
       this.tiles[tile] = { canvas: new OffscreenCanvas(TILE, ROWS), image, pixels: new Uint32Array(image.data.buffer), drawn: -1 };
     }
     const level = Math.max(0, Math.min(255, Math.round(255 * (1 + (10 * Math.log10(power + 1e-12)) / RANGE))));
-    this.tiles[tile].pixels[(ROWS - 1 - row) * TILE + (frame % TILE)] = this.colours[level];
+    this.tiles[tile].pixels[(ROWS - 1 - row) * TILE + (frame % TILE)] = PALETTE[level];
   }
 
   draw(context, x, seen, top, height) {

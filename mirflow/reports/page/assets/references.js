@@ -1,9 +1,8 @@
 /** Why scores are low, where the systems agree against the reference, what the reader says of it, and patches made of that. */
 
-import { readJson } from "./data.js";
-import { el, moreButton, named, onRequest, opener, save, section, table, th } from "./dom.js";
+import { FETCHED, onRequest, readJson } from "./data.js";
+import { el, moreButton, named, opener, save, section, table, th } from "./dom.js";
 import { clock, count, formatter } from "./numbers.js";
-import { FETCHED } from "./source.js";
 import { quotedCsv } from "./take.js";
 
 const ALL = "*";
@@ -12,22 +11,17 @@ const VERDICTS = [["wrong", "wrong reference"], ["other", "other recording"], ["
 const rowsOf = ({ now }) => now.causes?.rows ?? [];
 const shownNames = ({ now, shownTracks }) => new Set(shownTracks.map((track) => now.tracks[track]));
 
-/** How strong a cause is: the score as it is and without the cause, and in how many systems. */
-function strengthOf(state, [, system, , , score, better, , , names, of]) {
-  const write = formatter({ unit: "" }, state.percent);
-  return [better > score ? `${write(score)} → ${write(better)}` : "", system === ALL ? `in ${names.length} of ${count(of, "system")}` : ""].filter(Boolean).join(" ");
-}
-
 /** What is known of the scores of a track, in small letters; nothing of most. */
 export function becauseOf(state, track) {
   const own = rowsOf(state).filter(([name]) => name === track);
   if (!own.length) return null;
-  const [first] = own;
-  const alike = own.filter((row) => row[3] === first[3]);
+  const [[, system, , statement, score, better, , , affected, of]] = own;
+  const alike = own.filter((row) => row[3] === statement);
   const names = alike.flatMap((row) => row[8]).join(", ");
+  const write = formatter({ unit: "" }, state.percent);
+  const strength = [better > score ? `${write(score)} → ${write(better)}` : "", system === ALL ? `in ${affected.length} of ${count(of, "system")}` : ""].filter(Boolean).join(" ");
   // The scores of one system are not those of the others.
-  const strength = alike.length === 1 ? ` (${strengthOf(state, first)})` : "";
-  return el("small", { class: "cause", title: names }, `${first[1] === ALL ? "" : `${names}: `}${first[3]}${strength}`);
+  return el("small", { class: "cause", title: names }, `${system === ALL ? "" : `${names}: `}${statement}${alike.length === 1 ? ` (${strength})` : ""}`);
 }
 
 /** Causes and places that are listed. */
@@ -114,14 +108,14 @@ export async function drawDoubts(state, open) {
   if (!FETCHED && !ofShown(state, await readJson(doubts))?.rows.length) return null;
   const holder = await onRequest(doubts, "Find these places", async () => {
     const found = ofShown(state, await readJson(doubts));
-    return found && found.rows.length ? placesList(state, found, open) : [el("p", { role: "status" }, "There are none.")];
+    return found?.rows.length ? placesList(state, found, open) : [el("p", { role: "status" }, "There are none.")];
   });
   return section("doubts", "References to check", NOTE, holder);
 }
 
 /** The places on the tracks that the filter leaves, without those that one cause explains together. */
 function ofShown(state, found) {
-  if (!found) return found;
+  if (!found) return null;
   const names = shownNames(state);
   const rows = found.rows.filter(({ track }) => names.has(track) && !isSuspect(state, track));
   const left = new Set(found.rows.map(({ track }) => track).filter((track) => isSuspect(state, track))).size;
@@ -137,12 +131,13 @@ function placesList(state, found, open) {
     oninput: () => { kept.author = author.value; keep(); } });
   const download = () => {
     const rows = found.rows.filter((row) => kept.verdicts[keyOf(row)] === "consensus");
-    const { patch, left } = mend(found.task, rows, kept.author.trim());
-    const sayings = [[!rows.length, "Choose “consensus right” for a place first."], [!kept.author.trim(), "Enter your name first: a patch says who answers for it."],
-      [!patch, "Rows of these places have to be edited by hand."]];
-    const [, why] = sayings.find(([lacking]) => lacking) || [];
-    status.textContent = why || `${count(rows.length - left, "place")} exported${left ? `, ${left} left to be edited by hand` : ""}.`;
-    if (!why) save(`${JSON.stringify(patch, null, 1)}\n`, `${patch.task}-patch.json`, "application/json");
+    // Rows of the reference that are not known have to be edited by hand.
+    const able = rows.filter(({ old }) => old);
+    const why = !rows.length ? "Choose “consensus right” for a place first." : !kept.author.trim() ? "Enter your name first: a patch says who answers for it." :
+      !able.length ? "Rows of these places have to be edited by hand." : "";
+    const left = rows.length - able.length;
+    status.textContent = why || `${count(able.length, "place")} exported${left ? `, ${left} left to be edited by hand` : ""}.`;
+    if (!why) save(`${JSON.stringify({ task: found.task, tracks: mend(able) }, null, 1)}\n`, `${found.task}-patch.json`, "application/json");
   };
   redraw();
   return [holder, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Your name"), author),
@@ -172,17 +167,13 @@ function placesTable(state, { rows, total, left }, open, redraw) {
     left ? el("p", { class: "note" }, `Places of ${count(left, "track")} are left out: above is what would make their references right as a whole.`) : null);
 }
 
-/** A patch, null without any correction, and how many places have to be edited by hand. */
-function mend(task, rows, author) {
-  const able = rows.filter(({ old }) => old);
-  const tracks = [...Map.groupBy(able, ({ track, annotator }) => JSON.stringify([track, annotator])).values()].map((own) => {
-    const [{ track, annotator, digest }] = own;
-    const said = own.map(({ systems, of, reference, consensus, start }) => `${systems} of ${of} systems agree on ${consensus || "nothing"}, ` +
-      `not ${reference || "nothing"}${start === null ? "" : `, at ${start.toFixed(2)} s`}`);
-    return { track, digest, rows: editsOf(own), author, reason: said.join("; "), date: today(), ...(annotator && { annotator }) };
-  });
-  return { patch: tracks.length ? { task, tracks } : null, left: rows.length - able.length };
-}
+/** The corrections of a patch, one for each reference. */
+const mend = (rows) => [...Map.groupBy(rows, ({ track, annotator }) => JSON.stringify([track, annotator])).values()].map((own) => {
+  const [{ track, annotator, digest }] = own;
+  const said = own.map(({ systems, of, reference, consensus, start }) => `${systems} of ${of} systems agree on ${consensus || "nothing"}, ` +
+    `not ${reference || "nothing"}${start === null ? "" : `, at ${start.toFixed(2)} s`}`);
+  return { track, digest, rows: editsOf(own), author: kept.author.trim(), reason: said.join("; "), date: today(), ...(annotator && { annotator }) };
+});
 
 /** The edits of one reference. Several places may touch the same row, which is then edited once. */
 function editsOf(places) {

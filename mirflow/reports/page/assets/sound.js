@@ -48,7 +48,7 @@ export function soundsOf(annotation, ear = 0) {
   const tonal = labels?.some((label) => label.tonal);
   const numbers = new Map();
   const scaled = (at) => {
-    const text = labels ? labels[at].text : "";
+    const text = labels?.[at].text;
     if (!numbers.has(text)) numbers.set(text, numbers.size);
     const number = numbers.get(text);
     return { length: Math.min(0.6, end[at] - start[at]), tones: [tone(60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0))], until: end[at] };
@@ -78,11 +78,12 @@ class Player {
   playing = false;
   recording = null;
   loop = null;
+  ears = [];
 
   play({ ears, from, to, recording = null, mix, speed, loop, onend }) {
     this.stop();
     const context = new AudioContext();
-    Object.assign(this, { context, recording, sounds: ears, to, mix, speed, loop, onend, playing: true, gains: [], merger: context.createChannelMerger(2) });
+    Object.assign(this, { context, recording, sounds: ears, to, mix, speed, loop, onend, playing: true, ears: [], merger: context.createChannelMerger(2) });
     this.merger.connect(context.createDynamicsCompressor()).connect(context.destination);
     if (recording) Object.assign(recording.node, { playbackRate: speed, preservesPitch: true });
     this.begin(loop && (from < loop[0] || from >= loop[1]) ? loop[0] : from);
@@ -94,23 +95,20 @@ class Player {
   /** Go on from a time; what sounds until then falls silent. */
   begin(from) {
     const { context, recording } = this;
-    for (const gain of this.gains) gain.disconnect();
+    for (const { gain } of this.ears) gain.disconnect();
     this.from = from;
     this.began = context.currentTime + 0.05;
-    this.gains = this.sounds.map((_, ear) => {
+    this.ears = this.sounds.map((all, ear) => {
       const gain = context.createGain();
       gain.connect(this.merger, 0, ear);
-      return gain;
-    });
-    this.turn(this.mix);
-    this.ears = this.sounds.map((all, ear) => {
       // Items that began before and still go on sound at the beginning.
       const begun = all.filter((one) => one.until > from && one.time + one.length <= from).map((one) => ({ ...one, time: from }));
       const sounds = [...all, ...begun].sort((a, b) => a.time - b.time);
       // Long ones that began before are found by going back a little.
       const next = sounds.findIndex((one) => one.time > from - 60);
-      return { sounds, gain: this.gains[ear], next: next < 0 ? sounds.length : next };
+      return { sounds, gain, next: next < 0 ? sounds.length : next };
     });
+    this.turn(this.mix);
     if (!recording) return;
     recording.node.currentTime = Math.max(0, from - recording.begin);
     // What cannot be played says so itself, by its event.
@@ -120,7 +118,7 @@ class Player {
   turn(mix) {
     this.mix = mix;
     if (this.recording) this.recording.node.volume = mix[0] / 100;
-    this.gains?.forEach((gain, ear) => { gain.gain.value = (EAR * mix[ear + 1]) / 100; });
+    this.ears.forEach(({ gain }, ear) => { gain.gain.value = (EAR * mix[ear + 1]) / 100; });
   }
 
   /** Where it is, in seconds of the annotation. */

@@ -29,9 +29,9 @@ export const MIX = [100, 100, 100];
 export const CLOSED = { ...BEGINNING, track: -1, list: "tracks", mix: MIX, slow: false, ear: -1, beside: -1, rule: -1, reference: 0 };
 
 export class State {
-  constructor(contents) {
-    this.contents = contents;
-    this.listeners = [];
+  /** `listeners` are told one after the other of each change. */
+  constructor(contents, listeners = []) {
+    Object.assign(this, { contents, listeners });
     this.turn = 0;
     /** Called with whether going back shall undo what has changed; see address.js. */
     this.remember = () => {};
@@ -93,15 +93,17 @@ export class State {
     this.aggregate = metric < 0 ? "" : this.about.standard_aggregate;
   }
 
+  /** Begin another timeline. */
+  turnTo(changes) {
+    this.timeline = { ...this.timeline, ...BEGINNING, ...changes };
+    this.remember(true);
+  }
+
   change(action) {
     this.dropped = [];
     action(this);
     this.remember(true);
     return this.notify();
-  }
-
-  onChange(listener) {
-    this.listeners.push(listener);
   }
 
   async notify() {

@@ -1,6 +1,6 @@
 /** Menus that copy what a part of a page shows: its tables as text, the command that makes it, a frame with it, a reference. */
 
-import { copyText, el, linkNote, notice } from "./dom.js";
+import { copier, el, linkNote } from "./dom.js";
 
 /** What a cell says: the exact number behind it, or its text. */
 function textOf(cell, exact) {
@@ -58,7 +58,7 @@ const FORMS = {
 /** The menu of what can be copied of a part of a page; null where there is nothing. */
 export function takeMenu(part, { title = "", command = "", citation, frame = null }) {
   if (!command && !part.querySelector("table, svg, canvas")) return null;
-  const status = notice();
+  const { node, copy } = copier();
   const tables = [...part.querySelectorAll("table")];
   const forms = tables.length ? Object.entries(FORMS).map(([label, write]) =>
     [label, `Copy the table as ${label}`, () => tables.map((table) => write(table, title)).join("\n\n"), `Copied as ${label}`]) : [];
@@ -69,5 +69,5 @@ export function takeMenu(part, { title = "", command = "", citation, frame = nul
   return el("details", { class: "take", name: "take", onkeydown: (event) => { if (event.key === "Escape") event.currentTarget.open = false; } },
     el("summary", { title: "Copy" }, el("span", { class: "unseen" }, "Copy"), el("span", { "aria-hidden": "true" }, "⤓")),
     el("span", { class: "bar" }, items.filter(Boolean).map(([label, title, make, saying]) =>
-      el("button", { type: "button", title, onclick: () => copyText(make(), status, saying) }, label)), status.node));
+      el("button", { type: "button", title, onclick: () => copy(make(), saying) }, label)), node));
 }

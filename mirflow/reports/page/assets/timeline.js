@@ -1,18 +1,16 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
-import { endOf, readVocabulary, unpackAnnotation, unpackEvidence } from "./annotations.js";
-import { readFloats, readScores, readTimeline } from "./data.js";
+import { endOf, unpackAnnotation, unpackEvidence } from "./annotations.js";
+import { FETCHED, readFloats, readScores, readTimeline } from "./data.js";
 import { detailsOf, el, table, th, tr } from "./dom.js";
 import { listPlaces } from "./errors.js";
 import { chosenOf, drawItems, evidenceOf, explainItems } from "./evidence.js";
 import { LanesView } from "./lanesview.js";
-import { byNumber, clock, formatter, shortName, titleOf } from "./numbers.js";
+import { byNumber, formatter, shortName, titleOf } from "./numbers.js";
 import { timelineMenu } from "./offers.js";
 import { recordingOf } from "./recording.js";
 import { becauseOf } from "./references.js";
 import { player } from "./sound.js";
-import { FETCHED } from "./source.js";
-import { BEGINNING } from "./state.js";
 import { acceptFiles, toolbar } from "./toolbar.js";
 import { WAYS, orderColumns, orderTracks } from "./tracks.js";
 
@@ -23,7 +21,7 @@ export async function readTrack(state, track) {
   const found = await readTimeline(state.evaluation, state.now.tracks[track], state.metric < 0 ? "" : state.about.name);
   if (!found) return null;
   const { annotations, verdicts, rules, able, changed, audio, peaks } = found;
-  const vocabulary = readVocabulary(found.vocabulary);
+  const vocabulary = found.vocabulary.map(([text, root = -1, pitches = 0, bass = -1], at) => ({ text, root, pitches, bass, tonal: found.vocabulary[at].length > 1 }));
   const unpack = (place) => (typeof place === "string" ? place : unpackAnnotation(annotations[place], vocabulary));
   return {
     references: found.references.map(([place, annotator]) => ({ annotation: unpack(place), annotator })),
@@ -37,8 +35,7 @@ export async function readTrack(state, track) {
 
 /** Open the timeline of a track, from a list: `tracks`, `heatmap` or `errors`; at a place of it, `at`, as the state has it. */
 export function openTrack(state, track, list, at = {}) {
-  state.timeline = { ...state.timeline, ...BEGINNING, beside: -1, track, list, ...at };
-  state.remember(true);
+  state.turnTo({ beside: -1, track, list, ...at });
   return settleTimeline(state);
 }
 
@@ -57,14 +54,10 @@ export async function settleTimeline(state) {
   dialog.addEventListener("close", () => {
     player.stop();
     dialog.remove();
-    if (state.timeline.track >= 0) {
-      state.timeline = { ...state.timeline, ...BEGINNING, track: -1 };
-      state.remember(true);
-    }
+    if (state.timeline.track >= 0) state.turnTo({ track: -1 });
     // The table may have been drawn anew: the button of the same track is as good as the one that was pressed.
-    const button = document.querySelector(`#tracks button[data-track="${dialog.dataset.track}"]`);
-    const target = back && back !== document.body && back.isConnected ? back : button;
-    if (target) target.focus();
+    const target = back !== document.body && back?.isConnected ? back : document.querySelector(`#tracks button[data-track="${dialog.dataset.track}"]`);
+    target?.focus();
   });
   document.body.append(dialog);
   if (FETCHED) {
@@ -121,8 +114,7 @@ async function showTrack(state, dialog) {
     const next = (list.at + by + list.members.length) % list.members.length;
     const onLanes = document.activeElement instanceof HTMLCanvasElement;
     list.put(next);
-    state.timeline = { ...state.timeline, ...BEGINNING, ...list.members[next] };
-    state.remember(true);
+    state.turnTo(list.members[next]);
     await showTrack(state, dialog);
     content.querySelector(onLanes ? "canvas[tabindex]" : `[data-step='${by}']`)?.focus();
   };
@@ -132,18 +124,16 @@ async function showTrack(state, dialog) {
     [["Previous", -1, "‹", "P"], ["Next", 1, "›", "N"]].map(([word, by, sign, key]) => el("button", { type: "button", "data-step": by,
       "aria-label": `${word} ${list.what}`, title: `${word} ${list.what} of the list (${key})`, "aria-keyshortcuts": key, onclick: step(by) }, sign)),
     el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×"));
+  const scores = await scoresOf(state, track);
   if (!drawn) {
-    const { note } = state.now.timeline;
     const sound = found && el("audio", { controls: true, preload: "metadata", src: found.audio, "aria-label": "The recording" });
-    const { texts, order } = await scoresOf(state, track);
-    const values = table([th("System"), th(state.metric < 0 ? "" : titleOf(state.about), "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")), { label: "Scores" });
-    return content.replaceChildren(head, sound || "", el("p", { class: "note" }, `This track has no timeline. ${note}`.trim()), values);
+    const values = table([th("System"), th(state.metric < 0 ? "" : titleOf(state.about), "number")], scores.order.map((system) => tr(state.now.systems[system], [scores.texts[system]], "number")), { label: "Scores" });
+    return content.replaceChildren(head, sound || "", el("p", { class: "note" }, `This track has no timeline. ${state.now.timeline.note}`.trim()), values);
   }
   // A row of one annotator shows what that one says.
   const annotator = (state.now.trackCoords.find(([name]) => name === "annotator") || [])[1];
   const asked = annotator ? found.references.findIndex((one) => one.annotator === annotator[track]) : -1;
   if (asked >= 0) state.timeline.reference = asked;
-  const scores = await scoresOf(state, track);
   const { ear, beside } = state.timeline;
   // Two that are compared are next to each other.
   const leading = beside < 0 || ear < 0 ? [] : [ear, beside];
@@ -181,7 +171,8 @@ export function lanesOf({ found, scores, state: { now } }) {
 function drawLanes(stage) {
   const { state, found, content, head, list, chosen } = stage;
   const { timeline, now } = state;
-  const causes = causesOf(state, stage.track);
+  // Those of the low scores without which its lanes can be drawn.
+  const causes = (now.causes?.rows ?? []).filter(([name, , , , , , cause]) => name === now.tracks[stage.track] && CHANGES.has(cause));
   const { lanes: scored, whole } = lanesOf(stage);
   const lanes = timeline.corrected ? withoutCauses(scored, causes, now.systems, formatter({ unit: "" }, state.percent)) : scored;
   stage.length = found.duration || whole;
@@ -198,10 +189,7 @@ function drawLanes(stage) {
       view.draw();
     },
     toggle: () => stage.toggle(),
-    say: (time, note) => {
-      const at = unit ? `${time.toFixed(2)} ${unit}` : clock(time, 2);
-      content.querySelector(".clock").textContent = note ? `${at} · ${note}` : at;
-    },
+    say: (text) => { content.querySelector(".clock").textContent = text; },
     announce: (text) => {
       // A key that is held would say more than anybody can listen to.
       window.clearTimeout(resting);
@@ -256,18 +244,13 @@ function changesOf(state, { changed }) {
 
 /** Annotations without a time axis: as chips and strips. */
 function drawTexts(stage) {
-  const { state, found, scores, content, head, chosen } = stage;
-  const draw = () => {
-    const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", drawItems(annotation, null), ""]),
-      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system],
-        drawItems(annotation, evidenceOf(chosen, evidence)), scores.texts[system]])];
-    const heads = [th("Side"), th("Items"), th(state.metric < 0 ? "Score" : titleOf(state.about), "number")];
-    const made = table(heads, rows.map(([name, items, score]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, items),
-      el("td", { class: "number" }, score))), { class: "texts", label: "Annotations" });
-    const marks = explainItems(found.estimates.map(({ evidence }) => evidenceOf(chosen, evidence)));
-    content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), marks ? el("p", { class: "note" }, marks) : "", made);
-  };
-  draw();
+  const { state, found, content, head, chosen } = stage;
+  const rows = lanesOf(stage).lanes.map(({ name, annotation, evidence, score }) => el("tr", {}, el("th", { scope: "row" }, name),
+    el("td", {}, drawItems(annotation, evidenceOf(chosen, evidence))), el("td", { class: "number" }, score)));
+  const heads = [th("Side"), th("Items"), th(state.metric < 0 ? "Score" : titleOf(state.about), "number")];
+  const marks = explainItems(found.estimates.map(({ evidence }) => evidenceOf(chosen, evidence)));
+  content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, () => drawTexts(stage), null), marks ? el("p", { class: "note" }, marks) : "",
+    table(heads, rows, { class: "texts", label: "Annotations" }));
 }
 
 const NAMES = ["C", "Db", "D", "Eb", "E", "F", "Gb", "G", "Ab", "A", "Bb", "B"];
@@ -282,9 +265,6 @@ const CHANGES = new Map([
   ["displacement", ({ start, end, ...rest }, by) => ({ ...rest, start: start.map((time) => time + by), end: end?.map((time) => time + by) })],
   ["transposition", ({ labels, pitch, ...rest }, by) => ({ ...rest, labels: labels?.map((label) => transposed(label, by)), pitch: pitch?.map((one) => one + by) })],
 ]);
-
-/** The causes of a track's low scores without which its lanes can be drawn. */
-const causesOf = ({ now }, track) => (now.causes ? now.causes.rows : []).filter(([name, , , , , , cause]) => name === now.tracks[track] && CHANGES.has(cause));
 
 /** Lanes without these causes; what is judged of the ones that change is not known. */
 function withoutCauses(lanes, rows, systems, write) {

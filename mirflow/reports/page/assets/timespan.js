@@ -11,6 +11,9 @@ export class TimeSpan {
     Object.assign(this, { whole, unit, from: 0, to: whole, width: 600 });
   }
 
+  /** A time in words. */
+  write(time) { return this.unit ? `${time.toFixed(2)} ${this.unit}` : clock(time, 2); }
+
   get inner() { return Math.max(1, this.width - 2 * EDGE); }
 
   x(time) { return EDGE + ((time - this.from) / (this.to - this.from)) * this.inner; }
@@ -30,19 +33,11 @@ export class TimeSpan {
     this.does.moved();
   }
 
-  fit() {
-    this.show(0, this.whole);
-  }
-
   zoom(by, around) {
     const centre = around >= this.from && around <= this.to ? around : (this.from + this.to) / 2;
     const share = (centre - this.from) / (this.to - this.from);
     const length = (this.to - this.from) / by;
     this.show(centre - share * length, centre + (1 - share) * length);
-  }
-
-  pan(by) {
-    this.show(this.from + by, this.to + by);
   }
 
   /** Upright lines at round times, and where there is an axis the times. */
@@ -107,7 +102,8 @@ export class TimeSpan {
 /** Room beside the first and the last moment, so that marks there are whole; pixels between two fingers below which they are no measure of anything. */
 const [EDGE, NEAR] = [5, 12];
 
-export function listen(view, canvas) {
+export function listen(view, part) {
+  const { canvas } = part;
   const placeOf = (event) => event.clientX - canvas.getBoundingClientRect().left;
   const at = (event) => view.timeAt(placeOf(event));
   canvas.addEventListener("wheel", (event) => {
@@ -115,7 +111,8 @@ export function listen(view, canvas) {
     if (view.does.aside && !event.ctrlKey) return;
     event.preventDefault();
     const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-    if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) view.pan((sideways / view.inner) * (view.to - view.from));
+    const by = (sideways / view.inner) * (view.to - view.from);
+    if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) view.show(view.from + by, view.to + by);
     else view.zoom(Math.exp(-event.deltaY / 400), at(event));
   }, { passive: false });
   const fingers = new Map();
@@ -135,14 +132,21 @@ export function listen(view, canvas) {
   });
   canvas.addEventListener("pointermove", (event) => {
     if (fingers.has(event.pointerId)) fingers.set(event.pointerId, placeOf(event));
-    if (pinch) pinchTo(view, pinch, fingers);
-    else if (held) drag(view, held, event);
-    else if (!fingers.size) view.point(at(event), view.noteAt(canvas, heightOf(event)));
+    if (pinch) {
+      // The times that were under two fingers stay under them.
+      const [first, second] = pinch.toSorted((a, b) => fingers.get(a.finger) - fingers.get(b.finger));
+      const [left, right] = [fingers.get(first.finger), fingers.get(second.finger)];
+      if (right - left < NEAR || second.time <= first.time) return;
+      const length = ((second.time - first.time) * view.inner) / (right - left);
+      const from = first.time - ((left - EDGE) / view.inner) * length;
+      view.show(from, from + length);
+    } else if (held) drag(view, held, event);
+    else if (!fingers.size) view.point(at(event), view.noteAt(part, heightOf(event)));
   });
   const release = (event) => {
     fingers.delete(event.pointerId);
     if (event.type === "pointerup" && held && !held.moved) {
-      view.pick(canvas, heightOf(event));
+      view.pick(part, heightOf(event));
       view.moveTo(at(event));
       view.does.sought();
     }
@@ -157,16 +161,6 @@ export function listen(view, canvas) {
   for (const kind of ["touchstart", "touchmove"]) {
     canvas.addEventListener(kind, (event) => { if (event.touches.length > 1) event.preventDefault(); }, { passive: false });
   }
-}
-
-/** The times that were under two fingers stay under them. */
-function pinchTo(view, [a, b], fingers) {
-  const [first, second] = fingers.get(a.finger) < fingers.get(b.finger) ? [a, b] : [b, a];
-  const [left, right] = [fingers.get(first.finger), fingers.get(second.finger)];
-  if (right - left < NEAR || second.time <= first.time) return;
-  const length = ((second.time - first.time) * view.inner) / (right - left);
-  const from = first.time - ((left - EDGE) / view.inner) * length;
-  view.show(from, from + length);
 }
 
 function drag(view, held, event) {
@@ -188,12 +182,12 @@ export function press(view, event) {
     view.moveTo(time);
     view.announce();
   };
-  const actions = new Map([
-    ...[["ArrowRight", 1], ["ArrowLeft", -1]].map(([key, by]) => [key, () => (event.shiftKey ? view.pan((by * length) / 10) : go(view.cursor + (by * length) / 100))]),
+  const along = (by) => (event.shiftKey ? view.show(view.from + (by * length) / 10, view.to + (by * length) / 10) : go(view.cursor + (by * length) / 100));
+  const actions = new Map([["ArrowRight", () => along(1)], ["ArrowLeft", () => along(-1)],
     ["PageDown", () => go(view.cursor + length)], ["PageUp", () => go(view.cursor - length)],
     ["Home", () => go(0)], ["End", () => go(view.whole)],
     ["+", () => view.zoom(1.5, view.cursor)], ["=", () => view.zoom(1.5, view.cursor)], ["-", () => view.zoom(1 / 1.5, view.cursor)],
-    ["0", () => view.fit()], [" ", () => view.does.toggle()], ["ArrowDown", () => view.turn(1)], ["ArrowUp", () => view.turn(-1)]]);
+    ["0", () => view.show(0, view.whole)], [" ", () => view.does.toggle()], ["ArrowDown", () => view.turn(1)], ["ArrowUp", () => view.turn(-1)]]);
   const action = actions.get(event.key) || view.does.keys.get(event.key.toLowerCase());
   if (!action) return;
   event.preventDefault();

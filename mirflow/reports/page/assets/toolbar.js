@@ -15,21 +15,21 @@ export function playButton(stage, view) {
   const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
   const rest = () => {
     play.textContent = "Play";
-    if (view) view.does.moved();
+    view?.does.moved();
   };
-  const toggle = () => {
+  stage.toggle = () => {
     if (!sounding) return;
     if (player.playing) {
       player.stop();
       return rest();
     }
     const { mix, slow, loop } = timeline;
-    const cursor = view ? view.cursor : 0;
+    const cursor = view?.cursor ?? 0;
     const heard = recording && !recording.trouble && mix[0] && cursor >= recording.begin && !(recording.duration && cursor > recording.begin + recording.duration - 0.05) ? recording : null;
     const sides = [found.references[chosen.reference], found.estimates.find(({ system }) => system === chosen.ear)];
     const ears = sides.map((side, ear) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation, ear) : []));
     const last = ears.flat().reduce((latest, one) => Math.max(latest, one.time + one.length), 0);
-    const end = heard ? Math.max(last, heard.begin + heard.duration, view ? view.whole : 0) : last;
+    const end = heard ? Math.max(last, heard.begin + heard.duration, view?.whole ?? 0) : last;
     const from = cursor < end - 0.05 ? Math.max(0, cursor) : 0;
     // Nobody waits for the first beat, unless there is something else to listen to.
     const first = heard ? from : Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
@@ -44,13 +44,12 @@ export function playButton(stage, view) {
     };
     if (view) requestAnimationFrame(go);
   };
-  play.addEventListener("click", toggle);
-  stage.toggle = toggle;
+  play.addEventListener("click", stage.toggle);
   stage.restart = () => {
     if (!player.playing) return;
     if (view) view.cursor = player.time;
     player.stop();
-    toggle();
+    stage.toggle();
   };
   return sounding || view ? play : null;
 }
@@ -74,14 +73,13 @@ export function toolbar(stage, redraw, view) {
   const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
     [at, one.annotator || `reference ${at + 1}`]), chosen.reference) : null;
   const rule = rules.length > 1 ? choosing("rule", "Judged by", rules.map((_, at) => [at, ruleTitle(state, found, at)]), chosen.rule) : null;
-  const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
-    "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
-  const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
+  const zoom = view ? el("span", { class: "zoom" }, [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
+    "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)), el("button", { type: "button", onclick: () => view.show(0, view.whole) }, "All")) : null;
   const copy = copyButton(view ? "Copy link to this second" : "Copy link", () => {
-    if (view) Object.assign(timeline, { time: view.cursor });
+    if (view) timeline.time = view.cursor;
     return linkTo(state);
   }, "The address of this page with the moment, the span that is repeated, the volumes and the system");
-  return [el("div", { class: "bar tools" }, play, left, play && ear, rule, view ? el("span", { class: "zoom" }, ...zoom, fit) : null,
+  return [el("div", { class: "bar tools" }, play, left, play && ear, rule, zoom,
     copy, legendOf(found), el("span", { class: "clock", "aria-live": "off" })), ...(view ? mixer(stage, view) : []), note].filter(Boolean);
 }
 
@@ -95,7 +93,6 @@ function mixer(stage, view) {
   const { timeline } = state;
   // A link may have been made for another length.
   if (timeline.loop && timeline.loop[0] >= view.whole) timeline.loop = null;
-  const remember = () => state.remember(false);
   const before = [...timeline.mix].map((volume) => volume || 100);
   const sliders = PARTS.map(([name, text], part) => {
     const input = el("input", { type: "range", name, min: 0, max: 100, step: 5, value: timeline.mix[part], disabled: !part && !recording,
@@ -107,7 +104,7 @@ function mixer(stage, view) {
     timeline.mix[part] = volume;
     if (volume) before[part] = volume;
     sliders[part].querySelector("input").value = String(volume);
-    remember();
+    state.remember(false);
     // A silent recording is not played, so that sounds need not wait for it.
     if (!part && silent !== (volume === 0)) stage.restart();
     else player.turn(timeline.mix);
@@ -124,8 +121,8 @@ function mixer(stage, view) {
     const [from, to] = (span || [0, 0]).map((time) => Math.max(0, Math.min(view.whole, time))).sort((a, b) => a - b);
     timeline.loop = to - from >= 0.05 ? [from, to] : null;
     player.loop = timeline.loop;
+    state.remember(false);
     label();
-    remember();
     view.request();
   };
   const repeat = () => mark(timeline.loop ? null : [view.from, view.to]);
@@ -135,19 +132,17 @@ function mixer(stage, view) {
   };
   const brake = () => {
     timeline.slow = !timeline.slow;
+    state.remember(false);
     label();
-    remember();
     stage.restart();
   };
-  const worst = el("button", { type: "button", name: "worst", title: "Where the chosen system is worst (W)", onclick: () => seek() }, "Worst place");
   const told = el("span", { class: "status", role: "status" });
   stage.forget = () => { told.textContent = ""; };
   const seek = () => {
     const { found, chosen } = stage;
     const own = found.estimates.find(({ system }) => system === chosen.ear);
     const place = own && worstOf(evidenceOf(chosen, own.evidence));
-    const name = state.now.systems[chosen.ear];
-    told.textContent = place ? `${name}: ${place.text}` : `${name}: nothing here is judged wrong`;
+    told.textContent = `${state.now.systems[chosen.ear]}: ${place ? place.text : "nothing here is judged wrong"}`;
     if (!place) return;
     mark([place.time, place.end]);
     const around = Math.max(AROUND, (place.end - place.time) / 4);
@@ -155,6 +150,7 @@ function mixer(stage, view) {
     view.moveTo(place.time);
     view.does.sought();
   };
+  const worst = el("button", { type: "button", name: "worst", title: "Where the chosen system is worst (W)", onclick: seek }, "Worst place");
   view.does.mark = mark;
   view.does.keys = new Map([["l", repeat], ["h", brake], ["w", seek], ["[", () => bound(0)], ["]", () => bound(1)],
     ...PARTS.map(([, , key], part) => [key, () => toggle(part)])]);
@@ -164,9 +160,9 @@ function mixer(stage, view) {
 
 function recordingTools(stage) {
   const { recording } = stage;
-  const input = el("input", { type: "file", accept: "audio/*,video/mp4,.flac,.opus", hidden: true, onchange: () => { if (input.files[0]) take(stage, input.files[0]); } });
+  const input = el("input", { type: "file", accept: "audio/*,video/mp4,.flac,.opus", hidden: true, onchange: () => take(stage, input.files) });
   const choose = el("button", { type: "button", name: "recording", title: "It stays on this machine; it can be dropped on the timeline, too", onclick: () => input.click() },
-    recording && recording.own ? "Another recording …" : "Recording …");
+    recording?.own ? "Another recording …" : "Recording …");
   const draw = recording && !recording.own && !recording.samples && !recording.trouble ? el("button", { type: "button", name: "spectrum", onclick: (event) => {
     event.target.remove();
     choose.focus();
@@ -175,7 +171,8 @@ function recordingTools(stage) {
   return [choose, input, draw];
 }
 
-function take(stage, file) {
+function take(stage, [file]) {
+  if (!file) return;
   const made = giveRecording(stage.state.now.tracks[stage.track], file);
   stage.renew();
   made.look();
@@ -186,7 +183,7 @@ export function acceptFiles(stage, node) {
     if (![...event.dataTransfer.types].includes("Files")) return;
     event.preventDefault();
     node.classList.toggle("dropping", event.type !== "drop");
-    if (event.type === "drop" && event.dataTransfer.files[0]) take(stage, event.dataTransfer.files[0]);
+    if (event.type === "drop") take(stage, event.dataTransfer.files);
   };
   Object.assign(node, { ondragover: over, ondrop: over, ondragleave: () => node.classList.remove("dropping") });
 }
@@ -201,13 +198,12 @@ function recordingNote({ recording, length }, view) {
       view.request();
       player.stop();
     } });
-  const wordsOf = ({ own, name, duration, trouble }) => [own ? `“${name}” stays on this machine: nothing of it is sent.` : "",
-    trouble ? `The recording ${trouble}; what sounds is made of the annotations.` : duration && Math.abs(duration - length) > ALIKE ?
-      `It lasts ${clock(duration, 1)}, ${Math.abs(duration - length).toFixed(1)} s ${duration > length ? "more" : "less"} than this track (${clock(length, 1)}).` : ""].filter(Boolean).join(" ");
   const note = el("p", { class: "note recorded" }, told, " ", el("label", {}, "It begins at ", begin, " s."));
-  note.hidden = !recording.own;
   recording.changed = () => {
-    const words = wordsOf(recording);
+    const { own, name, duration, trouble } = recording;
+    const words = [own ? `“${name}” stays on this machine: nothing of it is sent.` : "",
+      trouble ? `The recording ${trouble}; what sounds is made of the annotations.` : duration && Math.abs(duration - length) > ALIKE ?
+        `It lasts ${clock(duration, 1)}, ${Math.abs(duration - length).toFixed(1)} s ${duration > length ? "more" : "less"} than this track (${clock(length, 1)}).` : ""].filter(Boolean).join(" ");
     if (told.textContent !== words) told.textContent = words;
     view.whole = Math.max(view.whole, recording.begin + recording.duration);
     note.hidden = !told.textContent;
