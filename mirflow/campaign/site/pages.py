@@ -198,7 +198,7 @@ def read_asset(name: str) -> bytes:
     data = folder.joinpath(name).read_bytes()
     if name == "site.css":
         data = style_sheet(data.decode()).encode()
-    if name == "takeaway.js":
+    if name == "tables.js":
         data = classic_script(data.decode()).encode()
     elif name.endswith(".js"):
         # Modules import each other by their names in addresses.

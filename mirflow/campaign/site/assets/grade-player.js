@@ -49,12 +49,8 @@ export class Player {
   /** Distinguish an unplayable recording from an unavailable server, which cause the same error. */
   async fail() {
     this.reach(navigator.onLine);
-    try {
-      const answer = await fetch(this.audio.src, { method: "HEAD", cache: "no-store" });
-      this.reach(answer.status < 500 && answer.status !== 429);
-    } catch {
-      this.reach(false);
-    }
+    const { status } = await fetch(this.audio.src, { method: "HEAD", cache: "no-store" }).catch(() => ({ status: 503 }));
+    this.reach(status < 500 && status !== 429);
     if (!this.away) return;
     window.clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.retry(), 5000);

@@ -175,12 +175,24 @@ export class Events {
     if (!events.length) return;
     const now = Date.now();
     const body = { client: this.client, page: this.page, events: events.map(({ at, ...event }) => ({ ...event, ago: (now - at) / 1000 })) };
-    try {
-      const answer = await post(this.address, this.csrf, body, { keepalive: true });
-      if (!answer.ok && (answer.status >= 500 || answer.status === 429)) this.kept.unshift(...events);
-    } catch {
-      this.kept.unshift(...events);
-    }
+    // A server that is not reached is like one that is busy.
+    const { ok, status } = await post(this.address, this.csrf, body, { keepalive: true }).catch(() => ({ ok: false, status: 503 }));
+    if (!ok && (status >= 500 || status === 429)) this.kept.unshift(...events);
     if (this.kept.length > MOST) this.kept.splice(0, this.kept.length - MOST);
   }
+}
+
+// Logging out deletes unsaved changes in the browser, after confirmation.
+for (const form of document.querySelectorAll('form[action$="/logout"]')) {
+  const rounds = new URL("grading/", form.action).pathname;
+  const said = document.createElement("p");
+  said.setAttribute("role", "status");
+  form.append(said);
+  form.addEventListener("submit", (event) => {
+    const waiting = keysBelow(rounds);
+    if (waiting.length && !said.textContent) {
+      event.preventDefault();
+      said.textContent = "Some judgements are not saved yet: open Grade to save them, or log out once more and lose them.";
+    } else for (const key of waiting) kept.removeItem(key);
+  });
 }

@@ -115,7 +115,6 @@ class Candidate {
 
 let current = null;
 function choose(candidate) {
-  if (current === candidate) return;
   current?.section.classList.remove("current");
   current = candidate;
   current.section.classList.add("current");

@@ -14,10 +14,8 @@ function show(now) {
   const reached = steps.findIndex((step) => step.dataset.states.split(" ").includes(now.state));
   if (reached < 0) return;
   steps.forEach((step, at) => {
-    const isNow = at === reached;
-    if (isNow) step.setAttribute("aria-current", "step");
-    else step.removeAttribute("aria-current");
-    const words = isNow ? "now" : at < reached ? "done" : "to come";
+    step.ariaCurrent = at === reached ? "step" : null;
+    const words = at === reached ? "now" : at < reached ? "done" : "to come";
     step.className = words.replace(" ", "-");
     step.querySelector("small").textContent = words;
   });

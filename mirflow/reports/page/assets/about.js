@@ -78,11 +78,10 @@ export function drawProvenance(state) {
     ["Several references", now.combine],
     ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}${FETCHED ? "" : ". The file holds everything that it shows; it loads nothing."}`], ["Title", contents.title]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
-  const heads = ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => th(text));
   const body = now.metrics.map((metric) => tr(metric.name, [metric.parameters.map((pair) => pair.join(" ")).join(", "),
     metric.standard_aggregate, metric.weight_unit, metric.version]));
   const metrics = el("details", {}, el("summary", {}, `Metrics and parameters (${now.metrics.length}, ${swept.length} with parameters)`),
-    table(heads, body));
+    table(["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => th(text)), body));
   const stores = several ? now.stores.map((one) => el("div", { class: "store" }, el("h3", {}, contents.stores[one.store].name),
     listOf([["Holds", `${count(one.systems, "system")}, ${count(one.tracks, "track")}`], ...scoringOf(one)]), pipelineOf(contents.stores[one.store].pipeline))) : [pipelineOf(contents.stores[0].pipeline)];
   const left = [...NEEDS].filter(([id]) => contents.byTrack && !state.has(id)).map(([, [title, systems, tracks]]) => `${title} (${count(systems, "system")}, ${count(tracks, "track")})`);

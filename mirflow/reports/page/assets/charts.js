@@ -95,10 +95,8 @@ function drawRow({ name, values }, range, write) {
       Array.from(values, (value) => svg("ellipse", { cx: place(value), cy: ROW - 17, rx: 3, ry: 3, class: "one" })),
     svg("line", { x1: place(values[0]), x2: place(values[values.length - 1]), y1: ROW - 4, y2: ROW - 4, class: "whisker" }),
     // Between -Infinity and Infinity there is no quartile.
-    ...([q1, q3].some(Number.isNaN) ? [] :
-      [svg("rect", { x: place(q1), width: Math.max(1, place(q3) - place(q1)), y: ROW - 7, height: 6, class: "box" })]),
-    ...(Number.isNaN(q2) ? [] :
-      [svg("line", { x1: place(q2), x2: place(q2), y1: ROW - 10, y2: ROW + 2, class: "middle" })])] : [];
+    [q1, q3].some(Number.isNaN) ? null : svg("rect", { x: place(q1), width: Math.max(1, place(q3) - place(q1)), y: ROW - 7, height: 6, class: "box" }),
+    Number.isNaN(q2) ? null : svg("line", { x1: place(q2), x2: place(q2), y1: ROW - 10, y2: ROW + 2, class: "middle" })] : [];
   const grid = niceTicks(...range).map((value) => svg("line", { x1: place(value), x2: place(value), y1: 0, y2: ROW + 2, class: "rail" }));
   return rowOf(text, ...grid, ...box);
 }

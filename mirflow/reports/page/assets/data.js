@@ -19,13 +19,10 @@ function complain(text) {
 }
 
 export async function load(address, what) {
-  let response;
-  try {
-    response = await fetch(new URL(address, place.href), { credentials: "same-origin" });
-  } catch (error) {
+  const response = await fetch(new URL(address, place.href), { credentials: "same-origin" }).catch((error) => {
     complain(`${what} could not be loaded: the server does not answer. Reload the page to try again.`);
     throw error;
-  }
+  });
   if (response.ok) return response;
   if (response.status === 404) return null;
   complain(response.status === 410 ? CHANGED : `${what} could not be loaded (${response.status}). Reload the page to try again.`);
@@ -83,10 +80,9 @@ export function readScores(evaluation, metric, aggregate = "") {
   return scores.get(score);
 }
 
-/** Intervals and letters of a metric by its usual aggregate, or null; what is fetched is there later. */
 const inferred = new Map();
 
-/** Inference of a metric as the page has it; undefined where it is fetched and not there yet. */
+/** Intervals and letters of a metric by its usual aggregate, or null; undefined where they are fetched and not there yet. */
 export function inferenceOf(evaluation, metric, arrived) {
   const [, part = null] = evaluation.inference.find(([one]) => one === metric) ?? [];
   if (typeof part !== "string") return part;

@@ -36,6 +36,12 @@ export function choice(label, options, value, onchange, name = null) {
   return el("label", { class: "choice" }, el("span", {}, label), select);
 }
 
+/** A field that finds one of some names, with the list of them. */
+export function nameFinder(kind, names, properties, take) {
+  const field = el("input", { type: "search", list: `names-of-${kind}`, autocomplete: "off", ...properties, onchange: () => { if (names.includes(field.value)) take(field.value, field); } });
+  return [field, el("datalist", { id: `names-of-${kind}` }, names.map((value) => el("option", { value })))];
+}
+
 export const opener = (label, title, act, more = {}) => el("button", { type: "button", class: "link", title,
   onclick: (event) => { event.stopPropagation(); act(); }, ...more }, label);
 
@@ -51,13 +57,16 @@ export function walk(event) {
   buttons[buttons.indexOf(event.target) + step]?.focus();
 }
 
-/** The head of a column by which rows are sorted: `ascending`, `descending`, or neither. */
-export const sortHead = (column, text, kind, direction, turn) => el("th", { scope: "col", class: kind, "aria-sort": direction || "none" },
-  el("button", { type: "button", "data-sort": column, onclick: async (event) => {
+/** The head of a column by which rows can be sorted, falling at first unless it is `rising`; a click on the one by which they are turns them round. */
+export function sortHead(column, text, kind, { column: sorted, turned }, turn, rising = false) {
+  const current = column === sorted;
+  const direction = !current ? "none" : turned === rising ? "descending" : "ascending";
+  return el("th", { scope: "col", class: kind, "aria-sort": direction }, el("button", { type: "button", "data-sort": column, onclick: async (event) => {
     const { id } = event.target.closest("section");
-    await turn();
+    await turn(current && !turned);
     document.querySelector(`#${id} [data-sort="${CSS.escape(column)}"]`)?.focus();
   } }, `${text}${{ ascending: " ↑", descending: " ↓" }[direction] ?? ""}`));
+}
 
 export function save(data, name, type) {
   const address = URL.createObjectURL(new Blob([data], { type }));

@@ -265,11 +265,8 @@ function classTable(state, { dim, labels, n, count, how, value, low, high, why }
   if (column === LABEL) rows.sort((a, b) => -sign * byName(labels[a], labels[b]));
   else if (column === NUMBER) rows.sort((a, b) => byNumber(n[a], n[b], sign));
   else if (place >= 0) rows.sort((a, b) => byNumber(value[place][a], value[place][b], sign));
-  const sorter = (name, text, cell) => {
-    const current = name === column;
-    return sortHead(name, text, cell, current ? (turned !== (name === LABEL) ? "ascending" : "descending") : "",
-      () => state.change((now) => { now.extra = { ...now.extra, sorted: current && !turned ? `-${name}` : name }; }));
-  };
+  const sorter = (name, text, cell) => sortHead(name, text, cell, { column, turned },
+    (turn) => state.change((now) => { now.extra = { ...now.extra, sorted: turn ? `-${name}` : name }; }), name === LABEL);
   const heads = [sorter(LABEL, capitalised(dim), "who"), sorter(NUMBER, count, "number"),
     state.shownSystems.map((system) => sorter(systems[system], systems[system], "number"))];
   const body = rows.map((row) => el("tr", {}, el("th", { scope: "row", title: labels[row] }, labels[row]), el("td", { class: "number quiet" }, many(n[row])),

@@ -14,13 +14,12 @@ import { MISSING, POLICIES, acrossSystems, byName, count, formatter, niceTicks, 
  */
 
 const column = ({ trackCoords }, name) => trackCoords.find(([own]) => own === name)?.[1];
-const isText = (value) => typeof value === "string" && value.length > 0;
 const isList = (values) => Array.isArray(values) && values.length > 0 && values.every((one) => typeof one === "string");
 const isEnd = (end) => end === null || Number.isFinite(end);
 const isRange = (low, high) => isEnd(low) && isEnd(high) && !(low === null && high === null) && (low === null || high === null || low <= high);
 
 const FITS = new Map([
-  ["find", (_, text) => isText(text)],
+  ["find", (_, text) => typeof text === "string" && text !== ""],
   ["is", (now, name, values) => column(now, name) !== undefined && isList(values)],
   ["from", (now, name, low, high) => column(now, name)?.some((one) => typeof one === "number") && isRange(low, high)],
   ["score", (now, metric, of, low, high) => now.metrics.some(({ name }) => name === metric) &&

@@ -6,9 +6,9 @@ import { fitText, stroke } from "./dom.js";
 import { endsOf } from "./numbers.js";
 
 export function laneHeight(annotations) {
-  const first = annotations.find((one) => one);
-  if (first?.form !== "levels") return ["notes", "sheet", "drums", "curve", "frames", "patterns"].includes(first?.form) ? 92 : 40;
-  return Math.max(40, 20 * Math.max(1, ...annotations.filter((one) => one).map((one) => levelsOf(one))) + 6);
+  const [{ form } = {}] = annotations;
+  if (form !== "levels") return ["notes", "sheet", "drums", "curve", "frames", "patterns"].includes(form) ? 92 : 40;
+  return Math.max(40, 20 * Math.max(1, ...annotations.map(levelsOf)) + 6);
 }
 
 const levelsOf = ({ row }) => row.reduce((most, level) => Math.max(most, level), 0) + 1;
@@ -32,8 +32,16 @@ export function drawLane(context, lane, view) {
     const numberOf = (pattern) => (evidence?.matches ? evidence.matches[pattern] : !judge || judge === annotation ? pattern : -1);
     drawPitches(context, evidence?.points ?? annotation, lane, view, false, evidence?.notes, annotation.form === "patterns" ? numberOf : null);
   }
-  if (evidence?.start) drawBand(context, evidence, lane, view);
-  else if (evidence?.reference && !isMoments(annotation.form) && !evidence.notes) {
+  for (const [at, start] of (evidence?.start ?? []).entries()) {
+    if (evidence.end[at] < view.from || start > view.to) continue;
+    const [left, right] = [start, evidence.end[at]].map(view.x);
+    const sign = signOf(evidence.verdict[at]);
+    context.fillStyle = view.ink.get(sign);
+    // Right fills the band, wrong its lower half, neither is a line.
+    const high = { good: BAND, bad: BAND / 2, none: 1.5 }[sign];
+    context.fillRect(left, lane.top + lane.height - 1 - high, Math.max(0.5, right - left), high);
+  }
+  if (evidence?.reference && !isMoments(annotation.form) && !evidence.notes) {
     drawVerdicts(context, evidence, view, () => lane.top + lane.height - 6, (x, y, sign) => { if (sign !== "bad") context.fillRect(x - 1.5, y - 5, 3, 10); });
   }
   if (!annotation.start.length) {
@@ -106,26 +114,11 @@ function drawMoments(context, { annotation, evidence, top, height }, view) {
   });
 }
 
-function drawBand(context, { start, end, verdict }, { top, height }, view) {
-  const low = top + height - BAND - 1;
-  for (let at = 0; at < start.length; at++) {
-    if (end[at] < view.from || start[at] > view.to) continue;
-    const left = view.x(start[at]);
-    const wide = Math.max(0.5, view.x(end[at]) - left);
-    const good = signOf(verdict[at]);
-    context.fillStyle = view.ink.get(good);
-    // Right fills the band, wrong its lower half, neither is a line.
-    const high = { good: BAND, bad: BAND / 2, none: 1.5 }[good];
-    context.fillRect(left, low + BAND - high, wide, high);
-  }
-}
-
 const BAND = 8;
 
 /** The pitches that all lanes share as their upright axis. */
 export function pitchRange(annotations) {
-  const ends = annotations.flatMap((one) => (one && one.pitch ? endsOf(one.pitch) : []));
-  const [low, high] = endsOf(ends);
+  const [low, high] = endsOf(annotations.flatMap(({ pitch }) => (pitch ? endsOf(pitch) : [])));
   return low > high ? [48, 72] : [low - 1, high + 1];
 }
 

@@ -18,17 +18,16 @@ export class LanesView extends TimeSpan {
   constructor(lanes, recording, whole, unit, heading, chosen, does) {
     super(whole, unit);
     Object.assign(this, { lanes, recording, chosen, does, cursor: 0, pointer: null, note: "", numbers: new Map() });
-    const usable = lanes.map((lane) => (typeof lane.annotation === "string" ? null : lane.annotation));
+    const usable = lanes.map(({ annotation }) => annotation).filter((annotation) => typeof annotation !== "string");
     this.laneHeight = laneHeight(usable);
     this.range = pitchRange(usable);
     this.references = lanes.filter((lane) => lane.system < 0);
-    const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
+    this.canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of ${lanes.length} lanes${recording ? " below a recording" : ""}: arrow keys move the cursor, plus and minus zoom, Space plays` });
     this.values = new Map(lanes.map((lane) => [lane, el("span", { class: "value" })]));
     this.labels = new Map(lanes.map((lane) => [lane, this.label(lane)]));
-    this.parts = [el("canvas", { class: "axis", "aria-hidden": "true" }), canvas].map((one, at) => ({ canvas: one, axis: at ? 0 : AXIS,
+    this.parts = [el("canvas", { class: "axis", "aria-hidden": "true" }), this.canvas].map((one, at) => ({ canvas: one, axis: at ? 0 : AXIS,
       names: el("div", { class: at ? "lanenames" : "lanenames above" }), lanes: [], size: "", context: null }));
-    this.canvas = canvas;
     this.parts[0].names.append(el("div", { class: "corner" }, el("span", { title: heading }, heading)));
     if (recording) {
       this.parts[0].names.append(el("div", { class: "lanename sound" }, el("b", { title: recording.name }, recording.name),
@@ -56,8 +55,10 @@ export class LanesView extends TimeSpan {
       label.querySelectorAll(".rowname").forEach((old) => old.remove());
       label.classList.toggle("rows", names.length > 0);
       label.style.setProperty("--longest", `${Math.min(10, Math.max(0, ...names.map(([text]) => text.length)))}ch`);
-      label.append(...names.map(([text]) => el("span", { class: "rowname", "aria-hidden": "true" }, text)));
-      [...label.querySelectorAll(".rowname")].forEach((node, at) => { node.style.top = `${names[at][1]}px`; });
+      for (const [text, y] of names) {
+        label.append(el("span", { class: "rowname", "aria-hidden": "true" }, text));
+        label.lastChild.style.top = `${y}px`;
+      }
     }
   }
 
@@ -88,27 +89,20 @@ export class LanesView extends TimeSpan {
       this.nameRows();
       this.node.classList.toggle("roomy", height >= 64);
       if (first) {
-        this.look(seen || this.near());
+        // Events that would be a blur are seen from near at first.
+        const most = Math.max(...this.lanes.map((lane) => (isMoments(lane.annotation.form) ? lane.annotation.start.length : 0)));
+        const length = most * 12 > this.width ? (this.whole * this.width) / 12 / most : this.whole;
+        const from = this.cursor > length ? this.cursor - length * 0.1 : 0;
+        this.look(seen || [from, from + length]);
         // What is near depends on the width.
         this.read();
       }
       this.draw();
     };
     this.cursor = Math.min(this.whole, time);
-    this.node.style.setProperty("--lane", `${this.laneHeight}px`);
-    this.nameRows();
     new ResizeObserver(measure).observe(this.node);
     this.width = 0;
     measure();
-    this.read();
-  }
-
-  /** Events that would be a blur are seen from near at first. */
-  near() {
-    const most = Math.max(...this.lanes.map((lane) => (isMoments(lane.annotation.form) ? lane.annotation.start.length : 0)));
-    const length = most * 12 > this.width ? (this.whole * this.width) / 12 / most : this.whole;
-    const from = this.cursor > length ? this.cursor - length * 0.1 : 0;
-    return [from, from + length];
   }
 
   /** Put the cursor somewhere; the view follows it. */
@@ -129,11 +123,6 @@ export class LanesView extends TimeSpan {
     this.note = note;
     this.read();
     this.request();
-  }
-
-  pick(part, y) {
-    const { system = -1 } = this.laneAt(part, y) ?? {};
-    if (system >= 0 && system !== this.chosen.ear) this.does.choose(system);
   }
 
   /** How far from a time something may be to be meant by it. */
@@ -209,26 +198,21 @@ export class LanesView extends TimeSpan {
     context.clearRect(0, 0, this.width, height);
     context.font = "12px system-ui, sans-serif";
     this.drawTicks(context, part.axis, height);
-    if (part.axis) this.drawOverview(context);
-    if (top > part.axis) this.drawSound(context, part.axis);
+    const { recording } = this;
+    if (top > part.axis) {
+      context.fillStyle = this.ink.get("curve");
+      drawWaveform(context, recording, this, part.axis, WAVE);
+      const seen = [0, this.width].map((x) => this.timeAt(x) - recording.begin);
+      recording.spectrum?.draw(context, (time) => this.x(time + recording.begin), seen, part.axis + WAVE, SPECTRUM - 1);
+      context.fillStyle = this.ink.get("line");
+      context.fillRect(0, top - 1, this.width, 1);
+    }
     const behind = this.judge && typeof this.judge.annotation !== "string" ? this.judge.annotation : null;
     part.lanes.forEach((lane, at) => this.drawLane(context, lane, top + at * this.laneHeight, behind));
     if (this.chosen.loop) this.drawLoop(context, this.chosen.loop, part.axis, height);
     context.fillStyle = this.ink.get("ink");
     context.fillRect(this.x(this.cursor) - 0.75, Math.max(0, part.axis - 8), 1.5, height);
     if (this.pointer !== null) this.drawPointer(context, this.pointer, part.axis, height);
-  }
-
-  drawSound(context, top) {
-    const { recording } = this;
-    context.fillStyle = this.ink.get("curve");
-    drawWaveform(context, recording, this, top, WAVE);
-    if (recording.spectrum) {
-      const seen = [0, this.width].map((x) => this.timeAt(x) - recording.begin);
-      recording.spectrum.draw(context, (time) => this.x(time + recording.begin), seen, top + WAVE, SPECTRUM - 1);
-    }
-    context.fillStyle = this.ink.get("line");
-    context.fillRect(0, top + this.soundHeight - 1, this.width, 1);
   }
 
   drawLane(context, lane, top, reference) {

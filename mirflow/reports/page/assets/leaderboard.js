@@ -1,7 +1,7 @@
 /** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics; systems by evaluations. */
 
 import { CONTENTS, inferenceOf, readFloats, readJson, readStatistic } from "./data.js";
-import { build, detailsOf, el, named, section, sortHead, table, th, warningsOf } from "./dom.js";
+import { build, detailsOf, el, nameFinder, named, section, sortHead, table, th, warningsOf } from "./dom.js";
 import { addChips, groupChip, readShown, shownOf } from "./filter.js";
 import { byName, byNumber, count, formatter, include, quantile, reduce, tickFormatter, titleOf, unitOf } from "./numbers.js";
 
@@ -17,7 +17,7 @@ export async function valuesOf(state, metric, aggregate, members = null) {
     // The page has them ready, each number of all systems after the other.
     const ready = await readFloats(metrics[metric].values);
     const row = (place, system) => ready[place * systems.length + system];
-    return systems.map((_, system) => ({ n: row(0, system), missing: row(1, system), nothing: row(2, system), value: row(3 + metrics[metric].aggregates.indexOf(aggregate), system) }));
+    return systems.map((_, system) => ({ n: row(0, system), missing: row(1, system), value: row(3 + metrics[metric].aggregates.indexOf(aggregate), system) }));
   }
   const numbers = await readShown(state, metric, aggregate);
   const included = include(numbers, state.policy);
@@ -27,15 +27,9 @@ export async function valuesOf(state, metric, aggregate, members = null) {
   const median = (scores) => (aggregate === "median" ? quantile(Float64Array.from(scores).sort(), 0.5) : NaN);
   const values = about.below ? null : state.shown ? systems.map((_, system) => median(chosen.map((track) => system * tracks.length + track).filter((cell) => included.counts[cell]).map((cell) => included.value[cell]))) :
     await readStatistic(state.now, metric, aggregate, state.missing, members ? state.by : "", chosen);
-  return systems.map((_, system) => {
-    const cells = chosen.map((track) => system * tracks.length + track);
-    return {
-      value: values ? values[system] : reduce(about, included, numbers, system, chosen, tracks.length),
-      n: cells.reduce((sum, cell) => sum + included.counts[cell], 0),
-      missing: cells.reduce((sum, cell) => sum + included.missing[cell], 0),
-      nothing: cells.reduce((sum, cell) => sum + included.undefined[cell], 0),
-    };
-  });
+  const total = (marks, system) => chosen.reduce((sum, track) => sum + marks[system * tracks.length + track], 0);
+  return systems.map((_, system) => ({ n: total(included.counts, system), missing: total(included.missing, system),
+    value: values ? values[system] : reduce(about, included, numbers, system, chosen, tracks.length) }));
 }
 
 /** Intervals and groups, where they are those of just the values that are shown; undefined where they are still fetched. */
@@ -80,7 +74,13 @@ export async function drawLeaderboard(state, again) {
   // The table is folded until it is asked for.
   const box = el("details", { open: state.unfolded, ontoggle: () => { state.unfolded = box.open; } }, el("summary", {}, "All metrics"));
   if (standings && !state.shown) {
-    if (state.percent && about.unit === "") writePercent(standings, about);
+    if (state.percent && about.unit === "") {
+      const [marks, write] = [[...standings.querySelectorAll("[data-tick]")], formatter(about, true)];
+      const tick = tickFormatter(about, true, marks.map((mark) => Number(mark.dataset.tick)));
+      for (const mark of marks) mark.textContent = tick(Number(mark.dataset.tick));
+      for (const number of standings.querySelectorAll("[data-value]")) number.textContent = `${write(Number(number.dataset.value))}${number.closest("td.number") ? "" : " %"}`;
+      for (const cell of standings.querySelectorAll("td[data-low]")) cell.textContent = `[${[cell.dataset.low, cell.dataset.high].map((end) => write(Number(end))).join(", ")}]`;
+    }
     pinIn(state, standings);
     box.append(...parts);
   }
@@ -106,10 +106,8 @@ function pinIn(state, standings) {
     row.classList.toggle("pinned", state.pinned.includes(name));
     if (state.pinned.includes(name)) row.querySelector("th").append(" ", pinButton(state, name));
   }
-  const field = el("input", { type: "search", name: "find system", list: "names-of-systems", autocomplete: "off", placeholder: "Find a system", "aria-label": "Find a system and pin it", onchange: () => {
-    if (rows.has(field.value)) state.change((now) => { now.pinned = [...new Set([...now.pinned, field.value])]; }).then(() => document.querySelector("[name='find system']")?.focus());
-  } });
-  rest.append(" ", field, el("datalist", { id: "names-of-systems" }, [...rows.keys()].map((value) => el("option", { value }))));
+  const pin = (name) => state.change((now) => { now.pinned = [...new Set([...now.pinned, name])]; }).then(() => document.querySelector("[name='find system']")?.focus());
+  rest.append(" ", ...nameFinder("systems", [...rows.keys()], { name: "find system", placeholder: "Find a system", "aria-label": "Find a system and pin it" }, pin));
 }
 
 /** Positions of the systems by the chosen values, the best first, as all parts of the page list them. */
@@ -130,11 +128,7 @@ function tableOf(state, entries, others, inference) {
     onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
   const [bounded, tested, first] = [entries.some(({ low }) => low !== null), inference?.letters.length > 0, inference?.first?.length > 0];
   const told = (text, kind = null) => el("th", { scope: "col", class: kind, title: inference.how }, text);
-  const sorter = (column, text, kind) => {
-    const { turned, column: sorted } = state.ranking;
-    const direction = sorted === column ? (turned ? "ascending" : "descending") : "";
-    return sortHead(column, text, kind, direction, () => state.change((one) => { one.ranking = { column, turned: direction === "descending" }; }));
-  };
+  const sorter = (column, text, kind) => sortHead(column, text, kind, state.ranking, (turned) => state.change((one) => { one.ranking = { column, turned }; }));
   const heads = [th("#", "number rank"), sorter("system", "System", "who"),
     sorter("value", CONTENTS.aggregates[state.aggregate].title, "number"), bounded ? th(`${CONTENTS.level} interval`) : null,
     tested ? [told("Not told apart"), told("Ranks")] : null, first ? told("First", "number") : null,
@@ -167,14 +161,6 @@ async function groupTable(state, entries) {
     el("td", { class: sign * column[system].value === best[place] && about.sign ? "number strong" : "number",
       title: `${column[system].value}, n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
   return table(heads, body, { label: `Systems by ${state.by}`, id: "groups", class: "board" });
-}
-
-function writePercent(made, about) {
-  const [marks, write] = [[...made.querySelectorAll("[data-tick]")], formatter(about, true)];
-  const tick = tickFormatter(about, true, marks.map((mark) => Number(mark.dataset.tick)));
-  for (const mark of marks) mark.textContent = tick(Number(mark.dataset.tick));
-  for (const number of made.querySelectorAll("[data-value]")) number.textContent = `${write(Number(number.dataset.value))}${number.closest("td.number") ? "" : " %"}`;
-  for (const cell of made.querySelectorAll("td[data-low]")) cell.textContent = `[${[cell.dataset.low, cell.dataset.high].map((end) => write(Number(end))).join(", ")}]`;
 }
 
 /** What is known without a test, as a sentence in place of the chart. */

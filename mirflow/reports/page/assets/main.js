@@ -1,21 +1,24 @@
-/** The page: made once, and again in the parts that a choice changes. */
+/** The page: made once, and again in the parts that a choice changes; the lanes on its first screen. */
 
 import { drawCoverage, drawProvenance } from "./about.js";
-import { follow, keepAddress } from "./address.js";
+import { follow, keepAddress, linkTo } from "./address.js";
 import { drawControls, showTab } from "./bars.js";
 import { drawDifficulty, drawDistributions, drawTolerance } from "./charts.js";
 import { drawAlike, drawGains } from "./compare.js";
 import { CONTENTS, FETCHED } from "./data.js";
-import { el, section } from "./dom.js";
+import { copyButton, el, section } from "./dom.js";
 import { drawErrors, drawExtras, drawLosses } from "./errors.js";
+import { chosenOf, evidenceOf, worstOf } from "./evidence.js";
 import { applyFilter, labelOf, shownOf } from "./filter.js";
+import { LanesView } from "./lanesview.js";
 import { drawLeaderboard, drawOverview } from "./leaderboard.js";
-import { drawListen } from "./listen.js";
-import { count } from "./numbers.js";
+import { clock, count } from "./numbers.js";
 import { offerCopies } from "./offers.js";
+import { recordingOf } from "./recording.js";
 import { drawCauses, drawDoubts } from "./references.js";
-import { State } from "./state.js";
-import { openTrack, settleTimeline } from "./timeline.js";
+import { CLOSED, MIX, State } from "./state.js";
+import { lanesOf, openTrack, readTrack, scoresOf, settleTimeline } from "./timeline.js";
+import { playButton } from "./toolbar.js";
 import { drawHeatmap, drawTracks } from "./tracks.js";
 
 const began = performance.now();
@@ -57,6 +60,53 @@ async function drawRanking() {
     if (focus) made.querySelector(`[data-sort="${focus}"]`)?.focus();
   };
   return drawLeaderboard(state, again);
+}
+
+/** On the first screen: lanes besides the reference, their height, seconds that are seen, and those before the place. */
+const [FEW_LANES, HIGH, SEEN, BEFORE] = [3, 44, 40, 2];
+
+/** The track on which the best two systems differ most, alive on the first screen: its lanes, what plays, and a link to the moment. */
+async function drawListen(state) {
+  const box = document.getElementById("listen");
+  const track = box ? state.now.tracks.indexOf(box.dataset.track) : -1;
+  if (track < 0) return;
+  // The page's own timeline is another one.
+  const timeline = { ...CLOSED, track, mix: [...MIX] };
+  const own = Object.create(state, { timeline: { value: timeline }, remember: { value: () => {} } });
+  const [found, scores] = await Promise.all([readTrack(own, track), scoresOf(own, track)]);
+  if (!found || !box.isConnected) return;
+  const [of, against] = [box.dataset.of, box.dataset.against].map((name) => state.now.systems.indexOf(name));
+  // What sounds is the one of the two that is wrong.
+  const pair = scores.order.filter((system) => system === of || system === against);
+  const order = [...new Set([...pair, ...scores.order])].slice(0, FEW_LANES);
+  timeline.ear = pair.at(-1);
+  timeline.beside = pair[0];
+  found.estimates = order.map((system) => found.estimates[system]);
+  const chosen = chosenOf(own, found, scores);
+  const stage = { state: own, track, found, scores, chosen, recording: recordingOf(state.now.tracks[track], found) };
+  const { lanes, whole } = lanesOf(stage);
+  if (!lanes.length || lanes.every(({ annotation }) => typeof annotation === "string" || annotation.start === null)) return;
+  const wrong = lanes.find(({ system }) => system === timeline.ear);
+  const worst = wrong && worstOf(evidenceOf(chosen, wrong.evidence));
+  timeline.time = worst ? Math.max(0, worst.time) : 0;
+  // Where it is worst is what the link leads to.
+  timeline.loop = worst && [worst.time, worst.end];
+  const from = Math.max(0, Math.min(timeline.time - BEFORE, whole - SEEN));
+  const view = new LanesView(lanes, null, whole, state.now.timeline.form === "patterns" ? "quarter notes" : "", "", chosen, {
+    aside: true, keys: new Map(), mark: () => {}, announce: () => {}, say: () => {}, toggle: () => stage.toggle(),
+    choose: (system) => { timeline.ear = system; stage.restart(); view.draw(); },
+    moved: () => { Object.assign(timeline, { time: view.cursor, seen: [view.from, view.to] }); name(); },
+    sought: () => stage.restart(),
+  });
+  const link = copyButton("", () => linkTo(own));
+  const name = () => {
+    const times = worst?.time === timeline.time ? [worst.time, worst.end] : [timeline.time];
+    link.querySelector("button").textContent = `Link to ${times.map((time) => clock(time)).join("–")}`;
+  };
+  name();
+  box.querySelector(".bar").prepend(playButton(stage, view), link);
+  box.append(el("div", { class: "lanebox" }, view.node));
+  view.start({ time: timeline.time, seen: whole > SEEN * 1.3 ? [from, Math.min(whole, from + SEEN)] : [0, whole], high: HIGH });
 }
 
 const BY_TRACK = [["gains", drawGains], ["alike", drawAlike], ["tracks", drawTracks], ["difficulty", drawDifficulty], ["distributions", drawDistributions], ["heatmap", drawHeatmap]];
@@ -117,13 +167,9 @@ document.getElementById("main").addEventListener("click", (event) => {
   });
 });
 // An anchor would take the place of the state in the address.
-const [toResults, toTracks] = document.querySelectorAll(".skip");
-toResults.addEventListener("click", (event) => {
+document.querySelectorAll(".skip").forEach((link, toTracks) => link.addEventListener("click", async (event) => {
   event.preventDefault();
-  document.querySelector("#main section:not(.away, .away *)")?.focus();
-});
-toTracks.addEventListener("click", (event) => {
-  event.preventDefault();
-  state.change((now) => { now.tab = "tracks"; }).then(() => document.querySelector("#tracks button.link")?.focus());
-});
+  if (toTracks) await state.change((now) => { now.tab = "tracks"; });
+  document.querySelector(toTracks ? "#tracks button.link" : "#main section:not(.away, .away *)")?.focus();
+}));
 state.notify().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });

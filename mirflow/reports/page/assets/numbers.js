@@ -37,10 +37,7 @@ export function tickFormatter(metric, percent, ticks) {
 /** What rounds to zero has no sign. */
 const unsigned = (text) => /^-[0.]+$/.test(text) ? text.slice(1) : text;
 
-export function unitOf(metric, percent) {
-  if (metric.unit) return ` [${metric.unit}]`;
-  return percent ? " [%]" : "";
-}
+export const unitOf = ({ unit }, percent) => (unit ? ` [${unit}]` : percent ? " [%]" : "");
 
 /** How a metric is called: its title, and its identity where that says more. */
 export function titleOf(metric) {
@@ -73,21 +70,19 @@ export function byNumber(a, b, sign = 1) {
 
 /** What a byte of an evaluation's flags says. */
 export const MISSING = 1;
-const UNDEFINED = 2;
 /** Place of the bits that say under which of its policies a score counts. */
 export const POLICIES = 2;
 
 /** Which scores count under a policy, and as what: one that is missing and counts is 0. */
 export function include({ score, flags }, policy) {
   const value = score.slice();
-  const [counts, missing, nothing] = [0, 1, 2].map(() => new Uint8Array(flags.length));
+  const [counts, missing] = [0, 1].map(() => new Uint8Array(flags.length));
   for (let cell = 0; cell < flags.length; cell++) {
     counts[cell] = (flags[cell] >> (POLICIES + policy)) & 1;
     missing[cell] = flags[cell] & MISSING;
-    nothing[cell] = (flags[cell] & UNDEFINED) / UNDEFINED;
     if (counts[cell] && missing[cell]) value[cell] = 0;
   }
-  return { value, counts, missing, undefined: nothing };
+  return { value, counts, missing };
 }
 
 /** Weight of a numerator over 0, as in aggregates.py. */
@@ -98,14 +93,12 @@ const FACTORS = { one: () => 1, weight: (weight) => weight, duration: (_weight, 
 
 /** One aggregate that is a ratio of sums, of one system over some tracks; NaN where nothing counts or nothing weighs. */
 export function reduce(aggregate, included, numbers, system, members, tracks) {
-  const base = system * tracks;
   const [over, under] = [FACTORS[aggregate.above], FACTORS[aggregate.below]];
-  let above = 0;
-  let below = 0;
-  for (let place = 0; place < members.length; place++) {
-    const cell = base + members[place];
+  let [above, below] = [0, 0];
+  for (const track of members) {
+    const cell = system * tracks + track;
     if (!included.counts[cell]) continue;
-    const [weight, duration] = [numbers.weight[cell], numbers.duration[members[place]]];
+    const [weight, duration] = [numbers.weight[cell], numbers.duration[track]];
     const factor = over(weight, duration);
     // What weighs nothing adds nothing, an infinite score too.
     if (factor !== 0) above += included.value[cell] * factor;

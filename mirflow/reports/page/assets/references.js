@@ -60,21 +60,12 @@ const keyOfTrack = (track) => `reference of ${track}`;
 const today = () => new Date().toISOString().slice(0, 10);
 
 const STORED = "mirflow verdicts";
-
 const kept = { author: "", verdicts: {} };
-try {
-  Object.assign(kept, JSON.parse(localStorage.getItem(STORED) || "{}"));
-} catch {
-  // Nothing is kept.
-}
 
-function keep() {
-  try {
-    localStorage.setItem(STORED, JSON.stringify(kept));
-  } catch {
-    // The page works all the same until it is closed.
-  }
-}
+/** The page works all the same where the browser keeps nothing. */
+const attempt = (action) => { try { action(); } catch { /* Verdicts are there until the page is closed. */ } };
+const keep = () => attempt(() => localStorage.setItem(STORED, JSON.stringify(kept)));
+attempt(() => Object.assign(kept, JSON.parse(localStorage.getItem(STORED) || "{}")));
 
 /** Buttons for verdicts, by the key of what they are about, a second press takes one back; their cell copies as what is chosen. */
 function verdictOn(key, label, options) {
@@ -98,9 +89,6 @@ const AROUND = 4;
 /** A place is the same in another report if the file of the reference and the consensus are the same. */
 const keyOf = ({ track, digest, start, end, consensus }) => JSON.stringify([track, digest, start, end, consensus]);
 
-const NOTE = "The systems agree with each other and not with the reference, the heaviest places first. A click opens the timeline " +
-  "there, with the reference in the left ear and a system in the right. Verdicts are kept in this browser.";
-
 /** A card of places of references that the systems contradict; null where the page has none. */
 export async function drawDoubts(state, open) {
   const { doubts } = state.now;
@@ -110,7 +98,8 @@ export async function drawDoubts(state, open) {
     const found = ofShown(state, await readJson(doubts));
     return found?.rows.length ? placesList(state, found, open) : [el("p", { role: "status" }, "There are none.")];
   });
-  return section("doubts", "References to check", NOTE, holder);
+  return section("doubts", "References to check", "The systems agree with each other and not with the reference, the heaviest places first. A click opens the timeline " +
+    "there, with the reference in the left ear and a system in the right. Verdicts are kept in this browser.", holder);
 }
 
 /** The places on the tracks that the filter leaves, without those that one cause explains together. */
@@ -126,45 +115,43 @@ function ofShown(state, found) {
 function placesList(state, found, open) {
   const holder = el("div", {});
   const status = el("span", { class: "status", role: "status" });
-  const redraw = () => holder.replaceChildren(placesTable(state, found, open, redraw));
+  const { rows, total, left } = found;
+  const timed = rows.some(({ start }) => start !== null);
+  const several = rows.some(({ annotator }) => annotator);
+  const redraw = () => {
+    const heads = [th("Track", "who"), several ? th("Annotator") : null, timed ? th("From", "number") : null, timed ? th("To", "number") : null,
+      th("Reference"), th("Systems"), th("Agree", "number"), th("Weight", "number"), th("Verdict")];
+    const body = rows.slice(0, shown.most).map((row) => {
+      const track = state.now.tracks.indexOf(row.track);
+      const at = row.start === null ? {} : { time: row.start, seen: [Math.max(0, row.start - AROUND), row.end + AROUND] };
+      const look = () => open(track, "tracks", { ...at, ear: row.system });
+      return el("tr", {}, el("th", { scope: "row" }, opener(track < 0 ? row.track : named(state.now, "tracks", track), row.track, look), becauseOf(state, row.track)),
+        several ? el("td", {}, row.annotator) : null,
+        timed ? [row.start, row.end].map((time) => el("td", { class: "number" }, clock(time, 2))) : null,
+        el("td", {}, row.reference || "nothing"), el("td", {}, row.consensus || "nothing"),
+        el("td", { class: "number" }, `${row.systems} of ${row.of}`),
+        el("td", { class: "number", "data-value": row.weight }, row.weight.toFixed(2)), verdictOn(keyOf(row), `Verdict on ${row.track}`, PLACE_VERDICTS));
+    });
+    const more = moreButton(shown.most, rows.length, () => { shown.most += 50; redraw(); }) ??
+      el("p", { class: "note" }, total > rows.length ? `The ${rows.length} heaviest of ${count(total, "place")}` : count(total, "place"));
+    holder.replaceChildren(table(heads.filter(Boolean), body, { id: "doubted" }), more,
+      left ? el("p", { class: "note" }, `Places of ${count(left, "track")} are left out: above is what would make their references right as a whole.`) : "");
+  };
   const author = el("input", { type: "text", name: "author", value: kept.author, autocomplete: "name",
     oninput: () => { kept.author = author.value; keep(); } });
   const download = () => {
-    const rows = found.rows.filter((row) => kept.verdicts[keyOf(row)] === "consensus");
+    const chosen = rows.filter((row) => kept.verdicts[keyOf(row)] === "consensus");
     // Rows of the reference that are not known have to be edited by hand.
-    const able = rows.filter(({ old }) => old);
-    const why = !rows.length ? "Choose “consensus right” for a place first." : !kept.author.trim() ? "Enter your name first: a patch says who answers for it." :
+    const able = chosen.filter(({ old }) => old);
+    const why = !chosen.length ? "Choose “consensus right” for a place first." : !kept.author.trim() ? "Enter your name first: a patch says who answers for it." :
       !able.length ? "Rows of these places have to be edited by hand." : "";
-    const left = rows.length - able.length;
-    status.textContent = why || `${count(able.length, "place")} exported${left ? `, ${left} left to be edited by hand` : ""}.`;
+    const unable = chosen.length - able.length;
+    status.textContent = why || `${count(able.length, "place")} exported${unable ? `, ${unable} left to be edited by hand` : ""}.`;
     if (!why) save(`${JSON.stringify({ task: found.task, tracks: mend(able) }, null, 1)}\n`, `${found.task}-patch.json`, "application/json");
   };
   redraw();
   return [holder, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Your name"), author),
     el("button", { type: "button", class: "export", onclick: download }, "Export patch"), status)];
-}
-
-function placesTable(state, { rows, total, left }, open, redraw) {
-  const { tracks } = state.now;
-  const timed = rows.some(({ start }) => start !== null);
-  const several = rows.some(({ annotator }) => annotator);
-  const heads = [th("Track", "who"), several ? th("Annotator") : null, timed ? th("From", "number") : null, timed ? th("To", "number") : null,
-    th("Reference"), th("Systems"), th("Agree", "number"), th("Weight", "number"), th("Verdict")];
-  const body = rows.slice(0, shown.most).map((row) => {
-    const track = tracks.indexOf(row.track);
-    const at = row.start === null ? {} : { time: row.start, seen: [Math.max(0, row.start - AROUND), row.end + AROUND] };
-    const look = () => open(track, "tracks", { ...at, ear: row.system });
-    return el("tr", {}, el("th", { scope: "row" }, opener(track < 0 ? row.track : named(state.now, "tracks", track), row.track, look), becauseOf(state, row.track)),
-      several ? el("td", {}, row.annotator) : null,
-      timed ? [row.start, row.end].map((time) => el("td", { class: "number" }, clock(time, 2))) : null,
-      el("td", {}, row.reference || "nothing"), el("td", {}, row.consensus || "nothing"),
-      el("td", { class: "number" }, `${row.systems} of ${row.of}`),
-      el("td", { class: "number", "data-value": row.weight }, row.weight.toFixed(2)), verdictOn(keyOf(row), `Verdict on ${row.track}`, PLACE_VERDICTS));
-  });
-  const more = moreButton(shown.most, rows.length, () => { shown.most += 50; redraw(); }) ??
-    el("p", { class: "note" }, total > rows.length ? `The ${rows.length} heaviest of ${count(total, "place")}` : count(total, "place"));
-  return el("div", {}, table(heads.filter(Boolean), body, { id: "doubted" }), more,
-    left ? el("p", { class: "note" }, `Places of ${count(left, "track")} are left out: above is what would make their references right as a whole.`) : null);
 }
 
 /** The corrections of a patch, one for each reference. */

@@ -138,8 +138,7 @@ async function showTrack(state, dialog) {
   // Two that are compared are next to each other.
   const leading = beside < 0 || ear < 0 ? [] : [ear, beside];
   found.estimates = [...new Set([...leading, ...scores.order])].map((system) => found.estimates[system]);
-  const first = [...found.references, ...found.estimates].find(({ annotation }) => typeof annotation !== "string");
-  const drawable = first && first.annotation.start !== null;
+  const drawable = [...found.references, ...found.estimates].some(({ annotation }) => typeof annotation !== "string" && annotation.start !== null);
   dialog.classList.toggle("narrow", !drawable);
   const stage = { state, track, found, scores, content, head, list, recording: recordingOf(tracks[track], found), chosen: chosenOf(state, found, scores) };
   if (drawable) drawLanes(stage);

@@ -40,7 +40,7 @@ export class TimeSpan {
     this.show(centre - share * length, centre + (1 - share) * length);
   }
 
-  /** Upright lines at round times, and where there is an axis the times. */
+  /** Upright lines at round times, and where there is an axis the times and which part of the whole is seen. */
   drawTicks(context, axis, height) {
     const length = this.to - this.from;
     const step = STEPS.find((one) => (one / length) * this.width > 64) || length;
@@ -57,15 +57,12 @@ export class TimeSpan {
       // Above its line, unless that would be outside.
       if (x + wide / 2 < this.width) context.fillText(text, Math.max(0, x - wide / 2), axis - 9);
     }
-  }
-
-  /** Which part of the whole is seen. */
-  drawOverview(context) {
+    if (!axis) return;
     context.fillStyle = this.ink.get("line");
     context.fillRect(0, 0, this.width, 3);
     context.fillStyle = this.ink.get("curve");
     const whole = this.whole * 1.02;
-    context.fillRect((this.from / whole) * this.width, 0, ((this.to - this.from) / whole) * this.width, 3);
+    context.fillRect((this.from / whole) * this.width, 0, (length / whole) * this.width, 3);
   }
 
   /** What is repeated lies between two lines, and the rest is paler. */
@@ -146,7 +143,8 @@ export function listen(view, part) {
   const release = (event) => {
     fingers.delete(event.pointerId);
     if (event.type === "pointerup" && held && !held.moved) {
-      view.pick(part, heightOf(event));
+      const { system = -1 } = view.laneAt(part, heightOf(event)) ?? {};
+      if (system >= 0 && system !== view.chosen.ear) view.does.choose(system);
       view.moveTo(at(event));
       view.does.sought();
     }

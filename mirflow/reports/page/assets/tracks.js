@@ -2,7 +2,7 @@
 
 import { paintShares } from "./colours.js";
 import { FETCHED } from "./data.js";
-import { choice, colour, el, hover, letBrush, moreButton, named, opener, section, sharpen, svg, table, th, walk } from "./dom.js";
+import { choice, colour, el, hover, letBrush, moreButton, nameFinder, named, opener, section, sharpen, svg, table, th, walk } from "./dom.js";
 import { addChips, groupChip, rangeAround, readShown } from "./filter.js";
 import { rankSystems } from "./leaderboard.js";
 import { acrossSystems, byName, byNumber, count, endsOf, formatter, quantile, shortName, titleOf } from "./numbers.js";
@@ -51,10 +51,14 @@ export async function drawTracks(state, open) {
     redraw();
   });
   const way = el("span", { class: "onpaper" });
+  const finder = nameFinder("tracks", state.shownTracks.map((track) => tracks[track]), { placeholder: "its name" }, (name, field) => {
+    open(tracks.indexOf(name), "name");
+    field.value = "";
+  });
   await redraw();
   return section("tracks", "Tracks", state.shownSystems.length > 1 ?
     `Mean of ${titleOf(state.about)} over the systems, and how far best and worst lie apart.` : `${titleOf(state.about)} of every track.`,
-    el("div", { class: "bar" }, sorting, offerTracks(state, open), way), holder);
+    el("div", { class: "bar" }, sorting, el("label", { class: "choice" }, el("span", {}, "Open a track"), finder), way), holder);
 }
 
 /** The scores of a track on one scale: a dot for each system, the chosen metric's best in colour. */
@@ -86,23 +90,10 @@ function tableOf(state, matching, open, redraw) {
       el("td", { class: "chart" }, row.strip())] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = moreButton(drawn.length, matching.length, () => { shown.most += 50; redraw(); }) ??
     el("p", { class: "note" }, `${count(matching.length, "track")} of ${tracks.length}`);
-  const tied = state.listing.by === "name" || !drawn.length ? 0 :
-    matching.filter((row) => row[state.listing.by] === drawn[drawn.length - 1][state.listing.by]).length;
-  const ties = tied < 2 ? null : el("p", { class: "note" },
-    `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][state.listing.by])}: they are in the order of their names.`);
+  const last = drawn.at(-1)?.[state.listing.by];
+  const tied = state.listing.by === "name" ? 0 : matching.filter((row) => row[state.listing.by] === last).length;
+  const ties = tied < 2 ? null : el("p", { class: "note" }, `${count(tied, "track")} tie at ${write(last)}: they are in the order of their names.`);
   return el("div", {}, table(heads, body), ties, more);
-}
-
-function offerTracks(state, open) {
-  const names = new Map(state.shownTracks.map((track) => [state.now.tracks[track], track]));
-  const field = el("input", { type: "search", list: "names-of-tracks", autocomplete: "off", placeholder: "its name",
-    onchange: () => {
-      if (!names.has(field.value)) return;
-      open(names.get(field.value), "name");
-      field.value = "";
-    } });
-  return el("label", { class: "choice" }, el("span", {}, "Open a track"), field,
-    el("datalist", { id: "names-of-tracks" }, [...names.keys()].map((name) => el("option", { value: name }))));
 }
 
 const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"]]);
@@ -139,7 +130,11 @@ export async function drawHeatmap(state, open) {
     paint(map);
   });
   listen(map, cell, open);
-  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down). Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, legendOf(map.scale, map.write), way),
+  const { low, high, capped } = map.scale;
+  const colours = el("canvas", { "aria-hidden": "true", width: 120, height: 10 });
+  paintShares(colours, (x) => x / 119);
+  const legend = el("span", { class: "legend" }, `${capped[0] ? "≤ " : ""}${map.write(low)}`, colours, `${capped[1] ? "≥ " : ""}${map.write(high)}`, el("span", { class: "none" }), "no score");
+  const made = section("heatmap", "Tracks × systems", [`${titleOf(state.about)} of every track (across) and system (down). Drag over a part to see it alone.`, map.note], el("div", { class: "bar" }, sorting, legend, way),
   el("div", { class: "heatframe" }, bands, names, map.frame), cell);
   // It fits its width to the page that it is in by then.
   made.settle = () => {
@@ -265,8 +260,3 @@ function scaleOf(scores) {
   return { low, high, capped, shareOf: (score) => (score - low) / (high - low) };
 }
 
-function legendOf({ low, high, capped }, write) {
-  const canvas = el("canvas", { "aria-hidden": "true", width: 120, height: 10 });
-  paintShares(canvas, (x) => x / 119);
-  return el("span", { class: "legend" }, `${capped[0] ? "≤ " : ""}${write(low)}`, canvas, `${capped[1] ? "≥ " : ""}${write(high)}`, el("span", { class: "none" }), "no score");
-}
