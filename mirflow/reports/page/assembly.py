@@ -19,7 +19,7 @@ _INDENT = re.compile(r"^ +", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 """A comment that has its lines for itself: pages leave them out."""
 _ASSETS = "assets"
-START = "main"
+START, _OTHER = "main", "other"
 
 
 def read_asset(name: str) -> str:
@@ -78,9 +78,12 @@ def join_modules(sources: Mapping[str, str], start: str = START) -> str:
     return "\n".join(joined)
 
 
-def script(start: str = START) -> str:
-    """The page's script, from a module on."""
-    return join_modules(_modules(), start)
+def script(start: str = START, other: str = "") -> str:
+    """The page's script, from a module on; `other`: a module that is not of the page."""
+    folder = files(__package__).joinpath(_ASSETS)
+    names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
+    sources = {name: _INDENT.sub("", _COMMENT.sub("", read_asset(f"{name}.js"))) for name in names}
+    return join_modules({**sources, _OTHER: other}, start)
 
 
 def classic_script(source: str) -> str:
@@ -92,21 +95,7 @@ def classic_script(source: str) -> str:
     >>> text.splitlines()[:3]
     ['(async () => {', 'const module_other = await (async () => {', 'const own = 1;']
     """
-    return f"(async () => {{\n{join_modules({**_modules(), _OTHER: source}, _OTHER)}\n}})();\n"
-
-
-_OTHER = "other"
-
-
-def _modules() -> dict[str, str]:
-    folder = files(__package__).joinpath(_ASSETS)
-    names = sorted(path.name.removesuffix(".js") for path in folder.iterdir() if path.name.endswith(".js"))
-    return {name: _INDENT.sub("", _COMMENT.sub("", read_asset(f"{name}.js"))) for name in names}
-
-
-def style() -> str:
-    """The page's style."""
-    return style_sheet(read_asset("page.css"))
+    return f"(async () => {{\n{script(_OTHER, source)}\n}})();\n"
 
 
 def assemble(
@@ -123,7 +112,7 @@ def assemble(
     `blocks`: Base64. `links` (sequence of (str, str)): words and addresses of other pages, as plain text. `first`: HTML
     that stands there until the script has run. `about`: what previews of links say, as plain text.
     """
-    own_script, own_style = script(start), style()
+    own_script, own_style = script(start), style_sheet(read_asset("page.css"))
     digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
     allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))

@@ -85,8 +85,26 @@ def read_subject(
     # As in the pipeline files; what these no longer name comes last.
     planned = [name for origin in origins for name in origin.pipeline.evaluations]
     boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
-    boards, notes = (boards, ()) if where is None else _restrict(boards, where)
-    asked = _asked(boards, metrics)
+    notes: tuple[str, ...] = ()
+    if where is not None:
+        boards, notes = _restrict(boards, where)
+    # The metrics that were named, as each evaluation that has them names them.
+    asked: dict[str, list[str]] = {evaluation: [] for evaluation in boards}
+    for metric in metrics:
+        known = False
+        for evaluation, ds in boards.items():
+            try:
+                asked[evaluation] += names_of(ds, "metric", find_metrics(ds, metric))
+                known = True
+            except UnknownNameError:
+                continue
+            except QueryError as error:
+                hint = "the page shows it below the tables; name one with one number per track"
+                raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
+        if not known:
+            raise UnknownNameError(
+                "metric", metric, {label for ds in boards.values() for label in names_of(ds, "metric")}
+            )
     first = {name: main_metrics(ds, asked[name]) for name, ds in boards.items()}
     return Subject(
         title or page_title(boards), name or store_names(store), where or "", boards, origins, asked, first, notes
@@ -117,7 +135,24 @@ def describe_page(
     `timelines`: of each evaluation what there is to say of its timelines: ``note``, ``rules`` and ``able``.
     `inference`: as of `infer`; None: it is made here, or when the page asks for it.
     """
-    evaluations = _describe_evaluations(subject, timelines, parts, shown, inference)
+    boards, first, evaluations = subject.boards, subject.first, []
+    for number, ((name, ds), timeline) in enumerate(zip(boards.items(), timelines, strict=True)):
+        made = describe_evaluation(name, ds, first[name], parts, shown, number)
+        form = kind_of(made["task"]).drawn_as if has_task(made["task"]) else ""
+        stores = describe_stores(name, subject.origins)
+        made |= {"stores": stores, "timeline": {**timeline, "form": form}}
+        made["inference"] = inference[name] if inference else _inference(ds, made, parts, shown, number)
+        evaluations.append(made)
+    # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
+    for number, (name, ds) in enumerate(boards.items()):
+        if has_annotators(ds):
+            named = f"{name} by annotator", by_annotator(ds), first[name], parts
+            made, known = describe_evaluation(*named, shown, len(evaluations)), evaluations[number]
+            timeline = {**known["timeline"], "of": number}
+            evaluations.append({**made, "inference": [], "stores": known["stores"], "timeline": timeline})
+    texts = [str(next(iter(origin.boards.values())).attrs.get("pipeline", "")) for origin in subject.origins]
+    pipelines = [(text if shown.folders else without_folders(text)) if shown.by_track else "" for text in texts]
+    names = [origin.name for origin in subject.origins]
     card = _scorecard(subject, evaluations, parts)
     return {
         "title": subject.title,
@@ -127,7 +162,7 @@ def describe_page(
         "mirflow": version("mirflow"),
         "citation": to_bibtex("mirflow", version=version("mirflow")),
         "byTrack": shown.by_track,
-        "stores": [{"name": origin.name, "pipeline": _pipeline_of(origin, shown)} for origin in subject.origins],
+        "stores": [{"name": name, "pipeline": text} for name, text in zip(names, pipelines, strict=True)],
         "evaluations": evaluations,
         "scorecard": card,
         **describe_words(),
@@ -302,32 +337,6 @@ def _scorecard(subject: Subject, evaluations: Sequence[Mapping[str, Any]], parts
     return parts.put("scorecard", lambda: pack_json(draw())) if fetched else draw()
 
 
-def _pipeline_of(origin: Origin, shown: Shown) -> str:
-    text = str(next(iter(origin.boards.values())).attrs.get("pipeline", "")) if shown.by_track else ""
-    return text if shown.folders else without_folders(text)
-
-
-def _describe_evaluations(
-    subject: Subject, timelines: Sequence[Mapping[str, Any]], parts: Parts, shown: Shown, inference: Inference | None
-) -> list[dict[str, Any]]:
-    boards, first, evaluations = subject.boards, subject.first, []
-    for number, ((name, ds), timeline) in enumerate(zip(boards.items(), timelines, strict=True)):
-        made = describe_evaluation(name, ds, first[name], parts, shown, number)
-        form = kind_of(made["task"]).drawn_as if has_task(made["task"]) else ""
-        stores = describe_stores(name, subject.origins)
-        made |= {"stores": stores, "timeline": {**timeline, "form": form}}
-        made["inference"] = inference[name] if inference else _inference(ds, made, parts, shown, number)
-        evaluations.append(made)
-    # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
-    for number, (name, ds) in enumerate(boards.items()):
-        if has_annotators(ds):
-            named = f"{name} by annotator", by_annotator(ds), first[name], parts
-            made, known = describe_evaluation(*named, shown, len(evaluations)), evaluations[number]
-            timeline = {**known["timeline"], "of": number}
-            evaluations.append({**made, "inference": [], "stores": known["stores"], "timeline": timeline})
-    return evaluations
-
-
 def _inference(
     scores: xr.Dataset, made: Mapping[str, Any], parts: Parts, shown: Shown, number: int
 ) -> list[tuple[int, Any]]:
@@ -366,24 +375,3 @@ def _restrict(boards: Mapping[str, xr.Dataset], where: str) -> tuple[dict[str, x
         )
         raise errors[0]
     return found, tuple(f"{name}: left out: {error}" for name, error in lacking.items())
-
-
-def _asked(boards: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> dict[str, list[str]]:
-    """The metrics that were named, as each evaluation that has them names them."""
-    asked: dict[str, list[str]] = {name: [] for name in boards}
-    for metric in metrics:
-        known = False
-        for name, ds in boards.items():
-            try:
-                asked[name] += names_of(ds, "metric", find_metrics(ds, metric))
-                known = True
-            except UnknownNameError:
-                continue
-            except QueryError as error:
-                hint = "the page shows it below the tables; name one with one number per track"
-                raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
-        if not known:
-            raise UnknownNameError(
-                "metric", metric, {label for ds in boards.values() for label in names_of(ds, "metric")}
-            )
-    return asked

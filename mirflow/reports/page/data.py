@@ -1,4 +1,4 @@
-"""Data of the page about an evaluation: scores and aggregates, missing cells with reasons, and intervals."""
+"""Data of the page about an evaluation: scores, aggregates, intervals, values by class, missing cells with reasons."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ...analysis.inference import compare, intervals
 from ...analysis.inference.comparisons import compared_blocks, gaps_to_best
 from ...analysis.inference.rank_tests import first_shares, rank_bounds
 from ...analysis.inference.resampling import Resampling
-from ...analysis.lookup import find_measures
-from ...analysis.per_class import aggregate_table, select_table
+from ...analysis.lookup import CLASS, find_measures
+from ...analysis.per_class import COUNT, OUTCOME, SIDE, aggregate_table, select_table, tell_outcomes
 from ...analysis.queries import headline_metrics
 from ...analysis.query_options import DEFAULT_LEVEL, MISSING, Query, alpha_of, say_intervals, say_level
 from ...analysis.scores import Array, computed, coords_of, names_of, numbers_of, numerators_of, states_of
@@ -35,8 +35,17 @@ from ...analysis.selection import (
 )
 from ...analysis.signatures import sign
 from ...errors import QueryError, shorten
-from ...metrics.aggregates import AGGREGATES, RATIOS, STATISTICS, allowed_aggregates
-from ...metrics.measures import DESCRIBED, SIGN_OF
+from ...kernels.outcomes import COUNTED
+from ...metrics.aggregates import (
+    AGGREGATES,
+    DECLARED,
+    ORDER_AGGREGATES,
+    RATIOS,
+    STATISTICS,
+    allowed_aggregates,
+    table_aggregates,
+)
+from ...metrics.measures import DESCRIBED, SIGN_OF, Measure
 from ...ragged import Bool, Float
 from ...store.cells import CellRemark, Status
 from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
@@ -46,8 +55,7 @@ from ..inference_tables import show_ranks
 from ..origins import Origin
 from ..standings import rank_result, settled_decimals
 from ..tables import aggregate_in_words
-from .embed import Parts, pack_bytes, pack_floats, pack_json
-from .rates_by_class import describe_classes
+from .embed import Parts, pack_floats, pack_json
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -59,6 +67,69 @@ VALUES = 1_000_000
 """Values of all systems together that one metric may have to be in the page."""
 LABELS = {1: 2_000, 2: 400}
 """Labels along each extra dim that can be drawn, by the number of dims; labels without any value do not count."""
+
+
+_RATIOS = ("f_measure", "recall", "precision")
+"""Ratios that are shown, of those that a metric has."""
+_MEAN = "mean"
+_MOST_CELLS = 20_000_000
+"""Systems times tracks times classes above which no intervals are computed for a page."""
+
+
+def describe_classes(
+    scores: xr.Dataset, variable: str, measure: Measure, parts: Parts, name: str, group: str
+) -> list[list[Any]]:
+    """Describe the tables of a metric with classes or tags; their numbers become separate parts.
+
+    `name`: what the names of the parts begin with. Returns name, words and part of each aggregate; none for metrics
+    without classes, or with other dims as well. A part has the ``labels``, one of each class, ``n`` (what the
+    references have of it, or the tracks that are about it), over systems and classes ``value``, ``low`` and ``high``,
+    as in a query with intervals; and ``how`` and ``count``, what intervals and `n` are.
+    """
+    dims = [dim for dim in measure.metric.dims if dim not in (OUTCOME, COUNT, SIDE)]
+    table = scores[variable]
+    known = table_aggregates(measure.metric.orientation, measure.metric.dims)
+    kinds = [kind for kind in _RATIOS if kind in known] or [kind for kind in ORDER_AGGREGATES if kind in known][:2]
+    if measure.metric.orientation != "none" and not measure.metric.nominal and len(dims) == 1:
+        kinds = [_MEAN]
+    confused = dims == ["ref_class", "est_class"]
+    if not kinds or (len(dims) != 1 and not confused) or math.prod(table.shape) > _MOST_CELLS:
+        return []
+    return [
+        [
+            kind,
+            (DECLARED.get(kind) or AGGREGATES[kind]).words,
+            parts.put(f"{name}/{kind}", partial(_pack_classes, scores, variable, measure, kind, group)),
+        ]
+        for kind in kinds
+    ]
+
+
+def _pack_classes(scores: xr.Dataset, variable: str, measure: Measure, kind: str, group: str) -> bytes:
+    asked = Query((str(measure),), exact=True, aggregate=None if kind == _MEAN else kind)
+    try:
+        found = intervals(scores, asked, group=group)
+    except QueryError as error:
+        return pack_json({"why": str(error)})
+    value, low, high = (found[name].values for name in ("value", "low", "high"))
+    (dim,) = found["value"].dims[1:]
+    few = [f"{note[0].upper()}{note[1:]}." for note in few_notes(value, low, found.attrs)]
+    level = say_level(found.attrs["level"])
+    how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
+    number, counted = found["n_values"].values.max(axis=0), "Tracks"
+    if kind in _RATIOS:
+        # What the references have of each class, summed over the tracks.
+        sums = aggregate_table(select_table(scores, variable, Query()))
+        names = {str(one): tuple(map(str, sums[one].values.tolist())) for one in sums["value"].dims[1:]}
+        outcomes, left = tell_outcomes("recall", str(measure), np.nan_to_num(sums["value"].values), names)
+        (known,) = left.values()
+        support = (outcomes[..., COUNTED.index("hit")] + outcomes[..., COUNTED.index("miss")]).max(axis=0)
+        number, counted = support[[known.index(str(label)) for label in found[dim].values]], "In references"
+    order = [found["system"].values.tolist().index(name) for name in scores["system"].values.tolist()]
+    labels = [str(label) for label in found[dim].values.tolist()]
+    about = {"dim": "class" if dim == CLASS else str(dim), "labels": labels, "n": number.tolist(), "count": counted}
+    numbers = {"value": value[order], "low": low[order], "high": high[order]}
+    return pack_json({**about, "how": " ".join([*how, *few]), **numbers})
 
 
 def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group: str = "") -> list[dict[str, Any]]:
@@ -78,33 +149,26 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group
         else:
             try:
                 table = aggregate_table(select_table(scores, variable, Query()))
-                about |= _values(table, names_of(scores, "system"), parts, f"{name}/{index}")
             except QueryError as error:
                 about["why"] = str(error)
+            else:
+                place = {system: at for at, system in enumerate(table["system"].values.tolist())}
+                value, dims = table["value"].values[[place[system] for system in names_of(scores, "system")]], []
+                is_score = table.attrs["orientation"] != "none" or "nominal" in table.attrs
+                for axis, dim in enumerate(table["value"].dims[1:], start=1):
+                    others = tuple(one for one in range(value.ndim) if one != axis)
+                    there = ~np.isnan(value) if is_score else np.nan_to_num(value) != 0
+                    labels = np.flatnonzero(there.any(axis=others))
+                    value = value.take(labels, axis=axis)
+                    dims.append([dim, [str(label) for label in table[dim].values[labels].tolist()]])
+                if max(value.shape[1:]) > LABELS[len(dims)]:
+                    about["why"] = _too_many(value.shape[1:])
+                else:
+                    about |= {key: table.attrs[key] for key in ("aggregate", "missing")}
+                    about |= {"dims": dims, "unit": table["value"].attrs["units"], "score": is_score}
+                    about["value"] = parts.put(f"{name}/{index}", partial(pack_floats, value))
         described.append(about)
     return described
-
-
-def _values(ds: xr.Dataset, systems: Sequence[str], parts: Parts, part: str) -> dict[str, Any]:
-    place = {name: at for at, name in enumerate(ds["system"].values.tolist())}
-    value, dims = ds["value"].values[[place[name] for name in systems]], []
-    is_score = ds.attrs["orientation"] != "none" or "nominal" in ds.attrs
-    for axis, name in enumerate(ds["value"].dims[1:], start=1):
-        others = tuple(one for one in range(value.ndim) if one != axis)
-        there = ~np.isnan(value) if is_score else np.nan_to_num(value) != 0
-        kept = np.flatnonzero(there.any(axis=others))
-        value = value.take(kept, axis=axis)
-        dims.append([name, [str(label) for label in ds[name].values[kept].tolist()]])
-    if max(value.shape[1:]) > LABELS[len(dims)]:
-        return {"why": _too_many(value.shape[1:])}
-    about = {name: ds.attrs[name] for name in ("aggregate", "missing")}
-    return {
-        **about,
-        "dims": dims,
-        "unit": ds["value"].attrs["units"],
-        "score": is_score,
-        "value": parts.put(part, partial(pack_floats, value)),
-    }
 
 
 def _too_many(sizes: Sequence[int]) -> str:
@@ -155,7 +219,12 @@ def describe_inference(
         few = [f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, found.attrs)]
         level = say_level(found.attrs["level"])
         how = [] if np.isnan(low).all() else [f"{level} intervals: {say_intervals(found.attrs, 'tracks')}."]
-        both = {name: list(map(_end, end.tolist())) for name, end in (("low", low), ("high", high))}
+        # JSON has no infinite numbers, so that these are words, and no NaN.
+        words_of = {math.inf: "Infinity", -math.inf: "-Infinity"}
+        both = {
+            name: [None if math.isnan(one) else words_of.get(one, one) for one in end.tolist()]
+            for name, end in (("low", low), ("high", high))
+        }
         words = " ".join(filter(None, [*how, *few, compared["how"], f"Signature: {signed[names[at]]}"]))
         gaps = compared.get("gaps")
         about = {"aggregate": aggregates[at], **compared, "how": words, "signature": str(signed[names[at]])}
@@ -166,13 +235,6 @@ def describe_inference(
         about.pop("gaps", None)
         described.append((metric, {**both, **about}))
     return described
-
-
-def _end(value: float) -> float | str | None:
-    """JSON has no infinite numbers, so that these are words, and no NaN."""
-    if math.isinf(value):
-        return f"{'-' if value < 0 else ''}Infinity"
-    return None if math.isnan(value) else value
 
 
 _NOT_COMPARED: Mapping[str, Any] = {"letters": [], "ranks": [], "first": [], "percent": [], "pairs": [], "how": ""}
@@ -202,24 +264,17 @@ def _compare_systems(scores: xr.Dataset, names: Sequence[str], leading: Sequence
             ranks = [show_ranks(*both) for both in zip(*bounds[..., metric], strict=True)]
             how = f"{about['how']} Ranks: all that the test leaves possible."
             about |= {"letters": letters, "ranks": ranks, "how": how}
+            # How often each system is the best in bootstrap replicates, as in a query with ranks.
             if name in leading:
-                about |= _first_shares(scores, str(name), how)
+                blocks, _ = compared_blocks(scores, Query([str(name)], exact=True))
+                shares = first_shares(blocks, Resampling.of(replicates=_REPLICATES))[:, 0]
+                if not np.isnan(shares).all():
+                    drawn = f"{_REPLICATES:,} bootstrap replicates over tracks in which a system is the best"
+                    about["first"] = [_rounded(share) for share in shares.tolist()]
+                    about["percent"] = np.rint(100 * np.nan_to_num(shares)).astype(int).tolist()
+                    about["how"] = f"{how} First: share of {drawn}."
         found[str(name)] = about
     return found
-
-
-def _first_shares(scores: xr.Dataset, name: str, how: str) -> dict[str, Any]:
-    """How often each system is the best in bootstrap replicates, as in a query with ranks."""
-    blocks, _ = compared_blocks(scores, Query([name], exact=True))
-    shares = first_shares(blocks, Resampling.of(replicates=_REPLICATES))[:, 0]
-    if np.isnan(shares).all():
-        return {}
-    words = f"{how} First: share of {_REPLICATES:,} bootstrap replicates over tracks in which a system is the best."
-    return {
-        "first": [_rounded(share) for share in shares.tolist()],
-        "percent": np.rint(100 * np.nan_to_num(shares)).astype(int).tolist(),
-        "how": words,
-    }
 
 
 def _rounded(value: float) -> float | None:
@@ -247,7 +302,7 @@ def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
 
 
 # Flags of a cell; the bits from number _POLICIES on say whether it counts under the first, second, ... policy.
-_MISSING, _UNDEFINED, _POLICIES = 1, 2, 2
+_MISSING, _POLICIES = 1, 1
 
 
 @dataclass(frozen=True)
@@ -257,7 +312,6 @@ class _MetricNumbers:
     score: Float
     weight: Float
     missing: Bool
-    undefined: Bool
     counted: Mapping[str, tuple[Float, Bool]]
     """All scores, and which of them count, by policy."""
 
@@ -271,7 +325,12 @@ class EvaluationNumbers:
     def __init__(self, scores: xr.Dataset, groups: Sequence[Sequence[int]]) -> None:
         self._scores = computed(scores)
         self.status, self.duration = states_of(self._scores)
-        self.policies = _policies(scores, self.status)
+        # As in a query, the default first.
+        self.policies = ["common", "skip", "zero"]
+        if STORES in scores.attrs and (self.status == Status.not_computed).any():
+            # The weights of scores that no store has are not known.
+            self.policies = ["skip", "common"] if are_apart(scores.attrs, self.status) else ["common", "skip"]
+        self._bare: Bool | None = None
         self._groups = len(groups) + 1
         self._alike: dict[int, list[tuple[int, Sequence[int]]]] = {}  # by size
         for number, tracks in enumerate([range(scores.sizes["track"]), *groups]):
@@ -285,13 +344,14 @@ class EvaluationNumbers:
             score, weight = map(np.ascontiguousarray, numbers_of(self._scores, [metric]))
             if wanted[1]:
                 score, weight = with_surplus(score, weight, self._with_numerators[metric], [kind])
+            if self._bare is None:
+                self._bare = bare_cells(self._scores, self.status, self.duration)
             each = {
                 policy: count_scores(score, weight, self.status, policy, "keep", bare=self._bare)
                 for policy in self.policies
             }
             counted = {policy: (cells["score"], cells["_included"]) for policy, cells in each.items()}
-            missing, undefined = (each[self.policies[0]][name] for name in ("_missing", "_undefined"))
-            newest = self._newest = wanted, _MetricNumbers(score, weight, missing, undefined, counted)
+            newest = self._newest = wanted, _MetricNumbers(score, weight, each[self.policies[0]]["_missing"], counted)
         return newest[1]
 
     @cached_property
@@ -300,10 +360,6 @@ class EvaluationNumbers:
         every = numerators_of(self._scores, range(len(names_of(self._scores, "metric"))))
         found = [] if every is None else np.flatnonzero((every > 0).any(axis=(0, 1))).tolist()
         return {metric: every[..., metric : metric + 1] for metric in found if every is not None}
-
-    @cached_property
-    def _bare(self) -> Bool:
-        return bare_cells(self._scores, self.status, self.duration)
 
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
         """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
@@ -316,7 +372,7 @@ class EvaluationNumbers:
             return {
                 "score": parts.put(f"{prefix}/score", lambda: pack_floats(self._of(metric, kind).score)),
                 "weight": parts.put(f"{prefix}/weight", lambda: pack_floats(self._of(metric, kind).weight)),
-                "flags": parts.put(f"{prefix}/flags", lambda: pack_bytes(self.flags(metric, kind))),
+                "flags": parts.put(f"{prefix}/flags", lambda: self.flags(metric, kind).tobytes()),
             }
 
         own = {kind: parts.put(f"{name}/{kind}", partial(self._statistic, metric, kind)) for kind in statistics}
@@ -325,9 +381,9 @@ class EvaluationNumbers:
         return {**put(name), **surplus, "statistics": own}
 
     def flags(self, metric: int, kind: str = "") -> Array:
-        """Flags of the cells (systems, tracks): missing, undefined, and under which policies they count."""
+        """Flags of the cells (systems, tracks): missing, and under which policies they count."""
         numbers = self._of(metric, kind)
-        flags = _MISSING * numbers.missing + _UNDEFINED * numbers.undefined
+        flags = _MISSING * numbers.missing
         for index, (_, included) in enumerate(numbers.counted.values()):
             flags += included.astype(int) << (_POLICIES + index)
         return flags[..., 0].astype(np.uint8)
@@ -348,23 +404,16 @@ class EvaluationNumbers:
         score, weight = (one[best[chosen], chosen, :][np.newaxis] for one in (numbers.score, numbers.weight))
         return float(reduce(score, weight, self.duration[chosen], kind, np.ones(score.shape, dtype=bool))[0, 0])
 
-    def aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> Float:
-        """Aggregates over all tracks.
-
-        Returns
-        -------
-        float64 (3 + aggregates, systems)
-            How many scores count, are missing, and are undefined; then each aggregate.
-        """
+    def pack_aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> bytes:
+        """Pack how many scores of each system count and are missing, and then each aggregate over all tracks."""
         values = []
         for kind in kinds:
             numbers = self._of(metric, kind)
             score, included = numbers.counted[policy]
             values.append(reduce(score, numbers.weight, self.duration, kind, included)[:, 0])
         numbers = self._of(metric, names_of(self._scores, "standard_aggregate")[metric])
-        included = numbers.counted[policy][1]
-        counts = [part[..., 0].sum(axis=1) for part in (included, numbers.missing, numbers.undefined)]
-        return np.array([*counts, *values], dtype=np.float64)
+        counts = [part[..., 0].sum(axis=1) for part in (numbers.counted[policy][1], numbers.missing)]
+        return pack_floats(np.array([*counts, *values], dtype=np.float64))
 
     def _statistic(self, metric: int, kind: str) -> bytes:
         """Pack an aggregate of all groups by each policy that is not a ratio of sums, which the page cannot compute."""
@@ -378,14 +427,6 @@ class EvaluationNumbers:
             own, counts = score[:, tracks].reshape(rows), included[:, tracks].reshape(rows)
             found[numbers] = reduce(own, np.empty(0), np.empty(0), kind, counts).reshape(len(score), len(groups)).T
         return pack_floats(np.moveaxis(found.reshape(self._groups, len(self.policies), -1), 0, 1))
-
-
-def _policies(scores: xr.Dataset, status: Array) -> list[str]:
-    """Policies for missing scores, as in a query, the default first."""
-    if STORES in scores.attrs and (status == Status.not_computed).any():
-        # The weights of scores that no store has are not known.
-        return ["skip", "common"] if are_apart(scores.attrs, status) else ["common", "skip"]
-    return ["common", "skip", "zero"]
 
 
 _MAIN = 7
@@ -428,7 +469,14 @@ def describe_evaluation(
     `number`: its place on the page, with which the names of its parts begin.
     """
     coords = _coords(coords_of(scores, "track")) if shown.by_track else []
-    groupings = _groupings(coords)
+    # The groups of tracks by each coordinate that can group them: with several values, not one for each track.
+    groupings: dict[str, list[list[int]]] = {}
+    for coord, values, *_ in coords:
+        groups: dict[Any, list[int]] = {}
+        for track, value in enumerate(values):
+            groups.setdefault("" if value is None else value, []).append(track)
+        if 1 < len(groups) <= GROUPS and len(groups) < len(values):
+            groupings[coord] = list(groups.values())
     numbers = EvaluationNumbers(scores, [one for own in groupings.values() for one in own])
     metrics, columns = [], coords_of(scores, "metric")
     for index, metric in enumerate(names_of(scores, "metric")):
@@ -442,9 +490,13 @@ def describe_evaluation(
         if shown.by_track:
             described |= numbers.put_scores(parts, part, index, kinds)
         if shown.aggregates:
-            make = partial(_pack_aggregates, numbers, index, kinds, allowed[0])
+            make = partial(numbers.pack_aggregates, index, kinds, allowed[0])
             described["values"] = parts.put(f"{part}/values", make)
         metrics.append(described)
+    # Warnings of scoring may quote labels of references.
+    warned = dict.fromkeys(one["system"] for one in scores.attrs.get(WARNINGS, ()))
+    open_to_all = shown.references and shown.by_track
+    warnings = list_cautions(scores.attrs) if open_to_all else [warn_withheld(system) for system in warned]
     counts = [(one.name, (numbers.status == one).sum(axis=1).tolist()) for one in Status]
     return {
         "name": name,
@@ -470,12 +522,8 @@ def describe_evaluation(
         "extras": describe_extras(scores, parts, f"{number}/extra", name),
         "policies": numbers.policies,
         "references": str(scores.attrs.get(REFERENCES_DIFFER, "")) if shown.by_track else "",
-        "warnings": _warnings(scores.attrs, shown),
+        "warnings": warnings,
     }
-
-
-def _pack_aggregates(numbers: EvaluationNumbers, metric: int, kinds: Sequence[str], policy: str) -> bytes:
-    return pack_floats(numbers.aggregates(metric, kinds, policy))
 
 
 def describe_words() -> dict[str, Any]:
@@ -524,18 +572,6 @@ def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
     return columns
 
 
-def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
-    """The groups of tracks by each coordinate that can group them: with several values, not one for each track."""
-    found = {}
-    for name, values, *_ in coords:
-        groups: dict[Any, list[int]] = {}
-        for track, value in enumerate(values):
-            groups.setdefault("" if value is None else value, []).append(track)
-        if 1 < len(groups) <= GROUPS and len(groups) < len(values):
-            found[name] = list(groups.values())
-    return found
-
-
 def _describe_metric(own: Mapping[str, Any]) -> dict[str, Any]:
     """The record of a metric, its parameters, and its sign: 1 where high scores are good, -1 where low ones are."""
     plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in own.items()}
@@ -547,14 +583,6 @@ def _describe_metric(own: Mapping[str, Any]) -> dict[str, Any]:
         "aggregates": allowed_aggregates(str(record["aggregates"])),
         "parameters": [[name, value] for name, value in parameters if value != "" and value == value],
     }
-
-
-def _warnings(attrs: Mapping[str, Any], shown: Shown) -> list[str]:
-    """Warnings of scoring, which may quote labels of references."""
-    if shown.references and shown.by_track:
-        return list_cautions(attrs)
-    systems = dict.fromkeys(one["system"] for one in attrs.get(WARNINGS, ()))
-    return [warn_withheld(name) for name in systems]
 
 
 def _problems(scores: xr.Dataset, shown: Shown) -> dict[str, Any]:

@@ -70,11 +70,6 @@ def pack_floats(values: npt.NDArray[np.float64]) -> bytes:
     return plain.view(np.uint8).reshape(-1, 8).T.tobytes()
 
 
-def pack_bytes(values: npt.NDArray[np.uint8]) -> bytes:
-    """Small numbers as the page reads them, one byte each."""
-    return np.ascontiguousarray(values, dtype=np.uint8).tobytes()
-
-
 def compress(data: bytes) -> str:
     """A part as the text that a page holds."""
     return base64.b64encode(zlib.compress(data, LEVEL)).decode()
@@ -151,18 +146,15 @@ class PageLabels:
         table = encode_vocabulary(chords)
         numbers = zip(table.root.tolist(), table.pitches.tolist(), table.bass.tolist(), strict=True)
         sounding = dict(zip(chords, numbers, strict=True))
-        return [[shorten(label, LONGEST), *_numbers(family, label, sounding)] for family, label in self._places]
-
-
-def _numbers(family: str, label: str, chords: dict[str, tuple[int, int, int]]) -> tuple[int, ...]:
-    if family == "chord":
-        return chords[label]
-    if family != "key":
-        return ()
-    key = parse_key(label)
-    if key is None or key is UNNAMED:
-        return -1, 0, -1
-    return key.tonic, _TRIADS.get(MODES[key.mode], 0b1), 0
+        entries: list[Entry] = []
+        for family, label in self._places:
+            pitches: tuple[int, ...] = sounding[label] if family == "chord" else ()
+            if family == "key":
+                key = parse_key(label)
+                named = key is not None and key is not UNNAMED
+                pitches = (key.tonic, _TRIADS.get(MODES[key.mode], 0b1), 0) if key and named else (-1, 0, -1)
+            entries.append([shorten(label, LONGEST), *pitches])
+        return entries
 
 
 Encoded = dict[str, Any]
@@ -209,33 +201,42 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
     if kind in TIMELESS:
         _add_items(found, annotation, task, vocabulary)
     elif form == "frames":
-        _add_multipitch(found, annotation)
+        time, (counts,) = annotation.columns["time"], annotation.inner_counts
+        fit = np.isfinite(time) & (np.abs(time) < _LATEST)
+        found |= {"t": _steps(time[fit]), "c": [counts[fit].tolist()]}
+        found["p"] = _cents(annotation.columns["frequency"][np.repeat(fit, counts)])
     elif form == "sheet":
         start, end, pitch = sheet_notes(annotation)
         kept = np.isfinite(start) & np.isfinite(pitch) & (np.abs(start) < _LATEST) & (end < _LATEST)
         found |= {"s": _steps(start[kept]), "n": (_milli(end) - _milli(start))[kept].tolist()}
         found["p"] = np.rint(pitch[kept] * 100).astype(np.int64).tolist()
     else:
-        kept = _finite(annotation)
-        _add_times(found, annotation.columns, kept)
+        columns = annotation.columns
+        bounded = [name for name in ("time", "start", "end", "onset") if name in columns]
+        bounded += ["pitch"] if kind in ("notes", "patterns") else []
+        kept = np.all([np.isfinite(columns[name]) & (np.abs(columns[name]) < _LATEST) for name in bounded], axis=0)
+        if "start" in columns:
+            start, end = columns["start"][kept], columns["end"][kept]
+            found |= {"s": _steps(start), "n": (_milli(end) - _milli(start)).tolist()}
+        else:
+            found["t"] = _steps(columns["time" if "time" in columns else "onset"][kept])
         _add_pitches(found, annotation, kept)
         if annotation.inner_counts:
-            found["c"] = _kept_counts(annotation, kept)
+            # Of nested kinds some innermost items may have been left out.
+            through = np.concatenate([[0], np.cumsum(kept)])
+            innermost = np.diff(through[offsets_of(annotation.inner_counts[-1])])
+            found["c"] = [*(one.tolist() for one in annotation.inner_counts[:-1]), innermost.tolist()]
         if annotation.labels is not None:
             labels = [label for label, keep in zip(annotation.labels, kept.tolist(), strict=True) if keep]
             found["l"] = vocabulary.codes(labels, task)
-            _add_rows(found, kind, labels)
+            # A row for each class of drums, and for each pedal.
+            if kind == "hits":
+                found |= {"r": [staff_row(label) for label in labels], "y": STAFF}
+            elif kind == "pedals":
+                found |= {"k": "levels", "r": [max(0, pedal_of(label)) for label in labels], "y": tuple(PEDALS)}
         if kind == "hierarchy" and "levels" in annotation.attrs:
             found["y"] = str(annotation.attrs["levels"]).split(", ")
     return found
-
-
-def _add_rows(found: Encoded, kind: str, labels: Sequence[str]) -> None:
-    """Add a row for each class of drums, and for each pedal."""
-    if kind == "hits":
-        found |= {"r": [staff_row(label) for label in labels], "y": STAFF}
-    elif kind == "pedals":
-        found |= {"k": "levels", "r": [max(0, pedal_of(label)) for label in labels], "y": tuple(PEDALS)}
 
 
 def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: PageLabels) -> None:
@@ -251,14 +252,6 @@ def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: Pa
         found["o"] = more
 
 
-def _finite(annotation: Annotation) -> Bool:
-    columns = [annotation.columns[name] for name in ("time", "start", "end", "onset") if name in annotation.columns]
-    if annotation.kind in ("notes", "patterns"):
-        columns.append(annotation.columns["pitch"])
-    fit: Bool = np.all([np.isfinite(column) & (np.abs(column) < _LATEST) for column in columns], axis=0)
-    return fit
-
-
 def _milli(values: Float) -> Column:
     return np.rint(values * _MILLI).astype(np.int64)
 
@@ -266,15 +259,6 @@ def _milli(values: Float) -> Column:
 def _steps(values: Float) -> list[int]:
     steps: list[int] = np.diff(_milli(values), prepend=0).tolist()
     return steps
-
-
-def _add_times(found: Encoded, columns: Mapping[str, Column], kept: Bool) -> None:
-    if "start" in columns:
-        start, end = columns["start"][kept], columns["end"][kept]
-        found["s"] = _steps(start)
-        found["n"] = (_milli(end) - _milli(start)).tolist()
-    else:
-        found["t"] = _steps(columns["time" if "time" in columns else "onset"][kept])
 
 
 def _add_pitches(found: Encoded, annotation: Annotation, kept: Bool) -> None:
@@ -299,22 +283,6 @@ def _cents(frequency: Float) -> list[int]:
     return cents
 
 
-def _kept_counts(annotation: Annotation, kept: Bool) -> list[list[int]]:
-    """Counts of nested kinds after some innermost items were left out."""
-    offsets = offsets_of(annotation.inner_counts[-1])
-    through = np.concatenate([[0], np.cumsum(kept)])
-    innermost = np.diff(through[offsets])
-    return [*(one.tolist() for one in annotation.inner_counts[:-1]), innermost.tolist()]
-
-
-def _add_multipitch(found: Encoded, annotation: Annotation) -> None:
-    time, (counts,) = annotation.columns["time"], annotation.inner_counts
-    fit = np.isfinite(time) & (np.abs(time) < _LATEST)
-    found["t"] = _steps(time[fit])
-    found["c"] = [counts[fit].tolist()]
-    found["p"] = _cents(annotation.columns["frequency"][np.repeat(fit, counts)])
-
-
 def encode_evidence(
     evidence: Sequence[Mapping[str, Column] | None], kind: str, verdicts: dict[str, int]
 ) -> list[Encoded | None]:
@@ -331,7 +299,11 @@ def encode_evidence(
     codes: Column = np.zeros(sum(sizes), dtype=np.int64)
     if held and kind not in TIMELESS:
         words = [columns.get("verdict", np.full(size, "")) for columns, size in zip(held, sizes, strict=True)]
-        codes = _codes(np.concatenate(words), verdicts)
+        every, codes = np.concatenate(words), codes - 1
+        # There are few different verdicts, so that all of the same are found at once.
+        while len(left := np.flatnonzero(codes < 0)):
+            word = every[left[0]]
+            codes[every == word] = verdicts.setdefault(str(word), len(verdicts))
     lasting = kind not in TIMELESS and KINDS[kind].drawn_as != "patterns" and kind != "multipitch"
     if held and lasting and all({"start", "end", "verdict"} <= set(columns) for columns in held):
         encoded = iter(_stretches(held, codes))
@@ -345,17 +317,35 @@ def _encode_columns(columns: Mapping[str, Column], kind: str, codes: Column) -> 
     if kind in TIMELESS:
         most = WORDS if kind == "text" else ITEMS
         rows = zip(*(column[:most].tolist() for column in columns.values()), strict=True)
-        return {"x": [_named_texts(dict(zip(columns, row, strict=True))) for row in rows]}
+        named = (zip(columns, row, strict=True) for row in rows)
+        known = ([(name, value) for name, value in row if value == value] for row in named)
+        return {
+            "x": [
+                [[name, f"{value:.4g}" if isinstance(value, float) else str(value)] for name, value in row]
+                for row in known
+            ]
+        }
     if KINDS[kind].drawn_as == "patterns" and "verdict" in columns:
         return {"a": matches(columns).tolist(), "v": codes.tolist()}
     if kind == "multipitch" and "estimate_frequency" in columns:
-        return _points(columns, codes)
+        # The estimated pitches; those that are missed are the reference's own.
+        there = ~np.isnan(columns["estimate_frequency"])
+        start, end = columns["start"][there], columns["end"][there]
+        lengths = (_milli(end) - _milli(start)).tolist()
+        pitches = _cents(columns["estimate_frequency"][there])
+        return {"m": _steps(start), "n": lengths, "q": pitches, "v": codes[there].tolist()}
     if "start" in columns and "end" in columns and "verdict" in columns:
         return next(_stretches([columns], codes))
     sides = [columns.get(name) for name in ("reference", "estimate")]
     if any(side is None or side.dtype.kind != "f" for side in sides):
         return {}
-    found: Encoded = {key: _marks(side) for key, side in zip("re", sides, strict=True) if side is not None}
+    found: Encoded = {}
+    for key, side in zip("re", sides, strict=True):
+        if side is not None:
+            # The step of each mark from the one before it; None where there is none.
+            finite = np.isfinite(side)
+            steps = iter(_steps(side[finite]))
+            found[key] = [next(steps) if there else None for there in finite.tolist()]
     if "class" in columns:
         found["y"] = [staff_row(name) for name in columns["class"].tolist()]
     if KINDS[kind].drawn_as == "sheet":
@@ -364,34 +354,6 @@ def _encode_columns(columns: Mapping[str, Column], kind: str, codes: Column) -> 
         if name in columns:
             found[key] = _cents(columns[name])
     return {**found, "v": codes.tolist()}
-
-
-def _codes(words: Column, verdicts: dict[str, int]) -> Column:
-    """Numbers of verdicts; there are few of them, so that all of the same are found at once."""
-    codes = np.full(len(words), -1, dtype=np.int64)
-    while len(left := np.flatnonzero(codes < 0)):
-        word = words[left[0]]
-        codes[words == word] = verdicts.setdefault(str(word), len(verdicts))
-    return codes
-
-
-def _marks(times: Float) -> list[int | None]:
-    """The step of each mark from the one before it; None where there is none."""
-    finite = np.isfinite(times)
-    steps = iter(_steps(times[finite]))
-    return [next(steps) if there else None for there in finite.tolist()]
-
-
-def _points(columns: Mapping[str, Column], codes: Column) -> Encoded:
-    """The estimated pitches; those that are missed are the reference's own."""
-    there = ~np.isnan(columns["estimate_frequency"])
-    start, end = columns["start"][there], columns["end"][there]
-    return {
-        "m": _steps(start),
-        "n": (_milli(end) - _milli(start)).tolist(),
-        "q": _cents(columns["estimate_frequency"][there]),
-        "v": codes[there].tolist(),
-    }
 
 
 def _stretches(evidence: Sequence[Mapping[str, Column]], codes: Column) -> Iterator[Encoded]:
@@ -411,11 +373,3 @@ def _stretches(evidence: Sequence[Mapping[str, Column]], codes: Column) -> Itera
     columns = {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
     for low, high in pairwise(bounds.tolist()):
         yield {key: values[low:high] for key, values in columns.items()}
-
-
-def _named_texts(row: Mapping[str, object]) -> list[list[str]]:
-    return [[name, _text(value)] for name, value in row.items() if not (isinstance(value, float) and np.isnan(value))]
-
-
-def _text(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -17,7 +17,7 @@ from ...metrics.base import Convention
 from ...metrics.cleaning import usable_pair
 from ...metrics.edits import RIGHT, Edits, Mending
 from ...metrics.measures import Measure
-from ...ragged import Bool, Column, Float, Ragged, offsets_of
+from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import QUALITIES, encode_chord
 from ...theory.harte import InvalidChordException
 from ...theory.keys import MODES, UNNAMED, parse_key
@@ -122,7 +122,15 @@ class ErrorLists:
             if systems:
                 right[np.arange(len(owner)), owner] = 0.0
             code = np.array([self.codes.setdefault(kind, len(self.codes)) for kind in kinds])
-            self.rows.append(_merge(np.column_stack([owner, code, track, start, end, amount, right]), gap))
+            # Places of the same system, kind and track that follow each other are one.
+            places = np.column_stack([owner, code, track, start, end, amount, right])
+            places = places[np.lexsort(places[:, [3, 2, 1, 0]].T)]
+            apart = ~(places[1:, 3] <= places[:-1, 4] + gap)  # without times, all are
+            first = np.flatnonzero(np.append(True, apart | (places[1:, :3] != places[:-1, :3]).any(axis=1)))
+            merged = places[first]
+            merged[:, 4] = places[np.append(first[1:], len(places)) - 1, 4]
+            merged[:, 5:] = np.add.reduceat(places[:, 5:], first, axis=0)
+            self.rows.append(merged)
 
     def describe(self, rule: str) -> dict[str, Any] | None:
         """Describe them for the page, with the metric that judges; None if nothing was judged.
@@ -158,7 +166,13 @@ class ErrorLists:
         grouped = places[np.argsort(group[codes], kind="stable")]
         bounds = offsets_of(np.bincount(group[codes], minlength=count + 2))
         *kinds, left = (grouped[low:high] for low, high in pairwise(bounds[: count + 2].tolist()))
-        totals = self._by_track(np.repeat(np.arange(count + 2), np.diff(bounds)), grouped, count + 1)
+        # Of each group of places the numbers of its tracks, each less the one before, and what its places count.
+        owner = np.repeat(np.arange(count + 2), np.diff(bounds)) * len(self.names) + grouped[:, 1].astype(np.int64)
+        keys, index = np.unique(owner, return_inverse=True)
+        summed = [_rounded(amount) for amount in np.bincount(index, grouped[:, 4], len(keys)).tolist()]
+        edges = np.searchsorted(keys, np.arange(count + 2) * len(self.names)).tolist()
+        tracks = keys % len(self.names)
+        totals = [[np.diff(tracks[low:high], prepend=0).tolist(), summed[low:high]] for low, high in pairwise(edges)]
         described = {
             "tracks": len(judged),
             "judged": sum(judged.values()),
@@ -172,14 +186,6 @@ class ErrorLists:
         }
         by_track = [_rounded(judged[number]) if number in judged else None for number in range(len(self.names))]
         return described, {"judged": by_track, "kinds": totals[:-1], "left": totals[-1]}
-
-    def _by_track(self, group: Column, places: Float, count: int) -> list[list[list[float]]]:
-        """Of each group of places the numbers of its tracks, each less the one before, and what its places count."""
-        keys, index = np.unique(group * len(self.names) + places[:, 1].astype(np.int64), return_inverse=True)
-        amounts = [_rounded(amount) for amount in np.bincount(index, places[:, 4], len(keys)).tolist()]
-        bounds = np.searchsorted(keys, np.arange(count + 1) * len(self.names)).tolist()
-        tracks = keys % len(self.names)
-        return [[np.diff(tracks[low:high], prepend=0).tolist(), amounts[low:high]] for low, high in pairwise(bounds)]
 
     def _describe_kind(self, name: str, places: Float, tracks: int) -> dict[str, Any]:
         """Totals of a kind, and its largest places in the order of tracks and times."""
@@ -210,17 +216,6 @@ def _rounded(amount: float) -> float:
     """An amount in few characters: whole numbers without a point."""
     short = round(amount, _DIGITS)
     return int(short) if short.is_integer() else short
-
-
-def _merge(places: Float, gap: float) -> Float:
-    """Join places of the same system, kind and track that follow each other."""
-    places = places[np.lexsort(places[:, [3, 2, 1, 0]].T)]
-    apart = ~(places[1:, 3] <= places[:-1, 4] + gap)  # without times, all are
-    first = np.flatnonzero(np.append(True, apart | (places[1:, :3] != places[:-1, :3]).any(axis=1)))
-    merged = places[first]
-    merged[:, 4] = places[np.append(first[1:], len(places)) - 1, 4]
-    merged[:, 5:] = np.add.reduceat(places[:, 5:], first, axis=0)
-    return merged
 
 
 def _right_seconds(track: Column, start: Float, end: Float, alike: Sequence[Cell], systems: int) -> Float:
@@ -357,12 +352,12 @@ class ErrorFinder:
         if "class" in columns:
             what = columns["class"][wrong]
             words = [f"{name}: {word}" for name, word in zip(what.tolist(), words, strict=True)]
-        elif "reference_pitch" in columns:
-            pitch = np.where(lacking, columns["reference_pitch"][wrong], columns["estimate_pitch"][wrong])
-            words = self._kinds(reference, estimate, lacking, times, pitch, words)
-            what = np.rint(12 * np.log2(np.maximum(pitch, 1.0)))
         else:
-            words = self._kinds(reference, estimate, lacking, times, np.zeros(len(times)), words)
+            pitch = what
+            if "reference_pitch" in columns:
+                pitch = np.where(lacking, columns["reference_pitch"][wrong], columns["estimate_pitch"][wrong])
+                what = np.rint(12 * np.log2(np.maximum(pitch, 1.0)))
+            words = self._kinds(reference, estimate, lacking, times, pitch, words)
         # A hit is an event of both sides.
         judged = float(len(times) + 2 * np.isin(verdict, GOOD).sum())
         return Errors(words, times, times, np.ones(len(times)), judged, self.unit, keys=(lacking, what))
@@ -395,7 +390,13 @@ class ErrorFinder:
         texts = {name: columns[name].tolist() for name in columns}
         what: Column = np.zeros(len(rows))
         if self.kind == "tempo":
-            names, what = self._kinds_of_tempi(reference, estimate, rows), columns["reference"][wrong]
+            names, what = ["other"] * len(rows), columns["reference"][wrong]
+            if self.convention.errors is not None:
+                sides = usable_pair(reference, estimate, self.convention.clean)
+                edits = self.convention.errors.align(*sides, self.measure, False)
+                assert isinstance(edits, Edits)
+                kinds = [*(kind.name for kind in self.convention.errors.kinds), "other"]
+                names = [kinds[edits.inserted[row]] for row in rows]
         elif "label" in columns:
             words = [_PLAIN.get(word, word) for word in texts["verdict"]]
             names = [f"{texts['label'][row]}: {words[row]}" for row in rows]
@@ -406,15 +407,6 @@ class ErrorFinder:
         keys = None if self.kind == "text" else (wrong[wrong], what)
         nowhere = np.full(len(rows), np.nan)
         return Errors(names, nowhere, nowhere, np.ones(len(rows)), float((wrong | right).sum()), self.unit, keys=keys)
-
-    def _kinds_of_tempi(self, reference: Annotation, estimate: Annotation, wrong: Sequence[int]) -> list[str]:
-        if self.convention.errors is None:
-            return ["other"] * len(wrong)
-        sides = usable_pair(reference, estimate, self.convention.clean)
-        edits = self.convention.errors.align(*sides, self.measure, False)
-        assert isinstance(edits, Edits)
-        kinds = [*(kind.name for kind in self.convention.errors.kinds), "other"]
-        return [kinds[edits.inserted[row]] for row in wrong]
 
 
 def _kinds_of_items(edits: Any) -> dict[tuple[bool, float, float], int]:
@@ -431,26 +423,17 @@ def _kinds_of_items(edits: Any) -> dict[tuple[bool, float, float], int]:
         removed[changed] = kinds[changed]
         if edits.partner is not None:
             inserted[edits.partner[changed]] = kinds[changed]
-    return {
-        (own, time, pitch): kind
-        for own, rows, kinds in ((True, edits.reference, inserted), (False, edits.estimate, removed))
-        for time, pitch, kind in zip(*_places_of(rows), kinds.tolist(), strict=True)
-        if kind != RIGHT
-    }
-
-
-def _places_of(rows: Ragged) -> tuple[list[float], list[float]]:
-    times = rows.columns["time" if "time" in rows.columns else "start"]
-    return times.tolist(), rows.columns.get("pitch", np.zeros(len(times))).tolist()
-
-
-@cache
-def _qualities() -> Mapping[int, str]:
-    """The shortest name of the chords with some tones above the root, as bits."""
-    found: dict[int, str] = {}
-    for name, semitones in QUALITIES.items():
-        found.setdefault(sum(bit << place for place, bit in enumerate(semitones)), name)
+    found: dict[tuple[bool, float, float], int] = {}
+    for own, rows, kinds in ((True, edits.reference, inserted), (False, edits.estimate, removed)):
+        times = rows.columns["time" if "time" in rows.columns else "start"]
+        pitches = rows.columns.get("pitch", np.zeros(len(times)))
+        each = zip(times.tolist(), pitches.tolist(), kinds.tolist(), strict=True)
+        found |= {(own, time, pitch): kind for time, pitch, kind in each if kind != RIGHT}
     return found
+
+
+_QUALITIES = {sum(bit << place for place, bit in enumerate(tones)): name for name, tones in reversed(QUALITIES.items())}
+"""The first name of the chords with some tones above the root, as bits."""
 
 
 @cache
@@ -479,7 +462,7 @@ def _parse(task: str, label: str) -> tuple[int, str] | None:
             return -1, "no chord" if code.pitches == 0 else label
         bass = f"/{label.partition('/')[2]}" if "/" in label else ""
         tones = label.partition(":")[2].removesuffix(bass)
-        return code.root, _qualities().get(code.pitches, tones or "maj")
+        return code.root, _QUALITIES.get(code.pitches, tones or "maj")
     if task in ("key", "local_key"):
         key = parse_key(label)
         if key is not None:

@@ -61,10 +61,19 @@ class FirstScreen:
         """Put elements in place of the standings of a metric: the chart, and what is beside and below it."""
         if "standings" not in found:
             return dict(found)
+        # The system without which most tracks more would count is named, if they are many.
+        missing, lacking = self._numbers.missing(metric), ""
+        count = missing.sum(axis=0)
+        gains = (missing & (count == 1)).sum(axis=1)
+        worst = int(gains.argmax())
+        if len(gains) >= 3 and gains[worst] >= _MANY * missing.shape[1]:
+            lacks, left = int(missing[worst].sum()), int((count == 0).sum() + gains[worst])
+            name = list(self._short["systems"].values())[worst]
+            lacking = f"{name} lacks {counted(lacks, 'track')}: without it {left} count."
         standings: Standings = replace(
             found["standings"],
-            names=self._systems,
-            lacking=self._lacking(metric),
+            names=self._short["systems"],
+            lacking=lacking,
             decimals=self.evaluation["metrics"][metric].get("decimals", DECIMALS),
         )
         leading = [row.system for row in standings.rows if not math.isnan(row.value)][:2]
@@ -88,29 +97,12 @@ class FirstScreen:
     def _numbers(self) -> EvaluationNumbers:
         return EvaluationNumbers(self.scores, [])
 
-    def _lacking(self, metric: int) -> str:
-        """The system without which most tracks more would count, if they are many."""
-        missing = self._numbers.missing(metric)
-        count = missing.sum(axis=0)
-        gains = (missing & (count == 1)).sum(axis=1)
-        worst = int(gains.argmax())
-        if len(gains) < 3 or gains[worst] < _MANY * missing.shape[1]:
-            return ""
-        name = list(self._systems.values())[worst]
-        lacks, left = int(missing[worst].sum()), int((count == 0).sum() + gains[worst])
-        return f"{name} lacks {counted(lacks, 'track')}: without it {left} count."
-
     @cached_property
-    def _systems(self) -> dict[str, str]:
-        return self._short("systems")
-
-    @cached_property
-    def _tracks(self) -> dict[str, str]:
-        return self._short("tracks")
-
-    def _short(self, kind: str) -> dict[str, str]:
-        every = self.evaluation.get(kind, ())
-        return dict(zip(every, self.evaluation.get("short", {}).get(kind, every), strict=True))
+    def _short(self) -> dict[str, dict[str, str]]:
+        """Short names of the ``systems`` and the ``tracks``."""
+        names = {kind: self.evaluation.get(kind, ()) for kind in ("systems", "tracks")}
+        short = self.evaluation.get("short", {})
+        return {kind: dict(zip(every, short.get(kind, every), strict=True)) for kind, every in names.items()}
 
     def _link(self, metric: int, tab: str = "", **more: str) -> str:
         name = self.evaluation["metrics"][metric]["name"]
@@ -123,7 +115,7 @@ class FirstScreen:
             return []
         _, system, _, words, score, better, *_ = own[0]
         alike = [row for row in own if row[3] == words]
-        names = [self._systems.get(name, name) for row in alike for name in row[8]]
+        names = [self._short["systems"].get(name, name) for row in alike for name in row[8]]
         few = words.removeprefix("the estimate is ").replace("the reference (or the recording) is ", "reference ")
         short = few if system == "*" else f"{', '.join(names)}: {few}"
         gain = f" ({score:.2f}→{better:.2f})" if better > score and len(alike) == 1 else ""
@@ -151,10 +143,10 @@ class FirstScreen:
         for at, kind in ((0, "link good"), (-1, "link bad")) if len(pair.gains) > 1 else ():
             track, gain = pair.tracks[at], float(pair.gains[at])
             if gain > 0 if at == 0 else gain < 0:
-                words = f"{self._tracks[track]} {standings.show_signed(gain)}"
+                words = f"{self._short['tracks'][track]} {standings.show_signed(gain)}"
                 link = node("a", words, href=self._track(metric, pair, at), kind=kind, title=track)
                 extremes.append(node("span", link, *self._why(track)))
-        names = [self._systems[one.system] for one in (first, second)]
+        names = [self._short["systems"][one.system] for one in (first, second)]
         sides = [
             node("span", node("i"), f"{names[0]} better on {counted(better, 'track')}", kind="good"),
             node("span", node("i"), f"{names[1]} better on {worse:,}", kind="bad"),
@@ -201,7 +193,7 @@ class FirstScreen:
             rows += [name, node("svg", bar, kind="amount", **chart)]
             unit = "" if rows[2:] else f" {found['unit']}"
             rows.append(node("span", f"{amount}{unit}", kind="number quiet"))
-        title = f"What costs {self._systems[system]} most"
+        title = f"What costs {self._short['systems'][system]} most"
         # A part of the tracks is never shown as the whole.
         return [
             node("h2", title if few == many else f"{title} on {extent}", title=f"On {extent}"),
@@ -236,10 +228,12 @@ class FirstScreen:
             link = self._track(metric, pair, at)
         elif leader is not None:
             own = self.scores["score"].isel(metric=metric).sel(system=leader).values * (standings.sign or 1)
-            known = [at for at, name in enumerate(self._tracks) if name in self.timelines and own[at] == own[at]]
+            known = [
+                at for at, name in enumerate(self._short["tracks"]) if name in self.timelines and own[at] == own[at]
+            ]
             if not known:
                 return []
-            track, other, title = list(self._tracks)[min(known, key=own.__getitem__)], "", "Worst track"
+            track, other, title = list(self._short["tracks"])[min(known, key=own.__getitem__)], "", "Worst track"
             link = self._link(metric, track=track, ear=leader)
         else:
             return []
@@ -247,11 +241,11 @@ class FirstScreen:
             title = "The track"
         why = self._why(track)
         why = [] if text_of(why) in said else why
-        count = len(self._systems)
+        count = len(self._short["systems"])
         words = node(
             "div",
             node("h2", title),
-            node("p", self._tracks[track], *([" ", *why] if why else []), kind="note", title=track),
+            node("p", self._short["tracks"][track], *([" ", *why] if why else []), kind="note", title=track),
             node("p", node("a", f"All {count} systems" if count > 1 else "Open", kind="link", href=link), kind="bar"),
         )
         data = {"data-track": track, "data-of": leader or "", "data-against": other}
@@ -267,8 +261,6 @@ class _Pair:
     tracks: Sequence[str]
     """Those that both have, the largest gain of the first one first."""
     gains: Float
-    values: Float
-    """float64 (2, tracks)."""
     oracle: float
     """The aggregate with the best system of each track; NaN where it is not of the metric, or all have too few."""
 
@@ -290,7 +282,7 @@ class _Pair:
         kind = str(scores["standard_aggregate"].values[metric])
         best = np.argmax(standings.sign * np.where(every, value, 0.0), axis=0)
         oracle = numbers.best_of_each(metric, kind, best, every) if kind in RATIOS and every.any() else math.nan
-        return cls(first, second, [names[at] for at in tracks[order].tolist()], gains[order], own[:, order], oracle)
+        return cls(first, second, [names[at] for at in tracks[order].tolist()], gains[order], oracle)
 
     def chart(self) -> Node:
         """The gain of every track as an upright line; of many tracks the largest of those that share one."""

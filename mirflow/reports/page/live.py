@@ -19,7 +19,8 @@ from ...annotations.annotation import Annotation
 from ..figures.page_pictures import can_draw, draw_track
 from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
-from .assembly import assemble_shell, script, style
+from ..style import style_sheet
+from .assembly import assemble_shell, read_asset, script
 from .contents import add_causes, add_doubts, cause_boards, describe_page, draw_first_screens, find_doubts, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
@@ -37,7 +38,10 @@ _ENTRY = 500
 
 def asset(name: str) -> bytes:
     """One of `ASSETS`, the same for all pages of this version: a server may let it be kept under a digest's name."""
-    makers: dict[str, Callable[[], str]] = {"report.js": script, "report.css": style}
+    makers: dict[str, Callable[[], str]] = {
+        "report.js": script,
+        "report.css": lambda: style_sheet(read_asset("page.css")),
+    }
     return makers[name]().encode("utf-8")
 
 
@@ -90,6 +94,7 @@ class LivePage:
         self._recent = _Recent(cache)
         self._computing = BoundedSemaphore()
         self._able: dict[str, Sequence[str]] = {}
+        self._tracks = frozenset(name for ds in self._subject.boards.values() for name in names_of(ds, "track"))
 
     def shell(
         self, assets: Mapping[str, str], contents: str = "report/contents.json", links: Sequence[tuple[str, str]] = ()
@@ -150,7 +155,7 @@ class LivePage:
         """
         if not self._shown.by_track or track not in self._tracks:
             return None
-        asked = metric if metric in self._metrics else ""
+        asked = metric if any(metric in names_of(ds, "metric") for ds in self._subject.boards.values()) else ""
         made = self._recent.get(f"track {asked} {track}", lambda: self._make_timeline(track, asked))
         return made[:-1] + b',"audio":' + pack_json(audio) + b',"peaks":' + pack_json(peaks) + b"}"
 
@@ -199,14 +204,6 @@ class LivePage:
         return found
 
     @cached_property
-    def _tracks(self) -> frozenset[str]:
-        return frozenset(name for ds in self._subject.boards.values() for name in names_of(ds, "track"))
-
-    @cached_property
-    def _metrics(self) -> frozenset[str]:
-        return frozenset(name for ds in self._subject.boards.values() for name in names_of(ds, "metric"))
-
-    @cached_property
     def _origins(self) -> dict[str, EvaluationOrigin]:
         return {name: find_evaluation_files(name, self._subject.origins) for name in self._subject.boards}
 
@@ -214,8 +211,17 @@ class LivePage:
         from ..causes import diagnose_boards  # which imports all that scores
 
         subject, shown = self._subject, self._shown
-        notes = {name: self._note(name) for name in subject.boards}
-        timelines = [{"rules": [], "able": [], "note": note} for note in notes.values()]
+        # For readers, who cannot change it and need no paths.
+        secret, gone = (
+            "The references of these tracks are not public.",
+            "The annotations of these tracks are not on this server.",
+        )
+        notes = (
+            ["" if self._origins[name].files else gone for name in subject.boards]
+            if shown.references
+            else [secret] * len(subject.boards)
+        )
+        timelines = [{"rules": [], "able": [], "note": note} for note in notes]
         contents = describe_page(subject, timelines, self._parts, shown)
         if shown.references and shown.by_track:
             add_doubts(contents, find_doubts(subject, self._origins, most=CELLS), self._parts)
@@ -234,12 +240,6 @@ class LivePage:
             for name in sorted(first)
         }
         return pack_json({**contents, "ahead": ahead, "tracks": "tracks/"})
-
-    def _note(self, evaluation: str) -> str:
-        """Reason why an evaluation has no timelines, for readers, who cannot change it and need no paths."""
-        if not self._shown.references:
-            return "The references of these tracks are not public."
-        return "" if self._origins[evaluation].files else "The annotations of these tracks are not on this server."
 
     def _pack_errors(self, name: str) -> bytes:
         """The errors of an evaluation by the first metric that judges, from all of its annotations."""
@@ -260,7 +260,14 @@ class LivePage:
                 drawn = bool(origin.files) and track in names_of(ds, "track")
                 made = self._add(timelines, name, origin, track, metric, shelf) if drawn else {"rules": [], "able": []}
                 timelines.evaluations.append({**made, "note": ""})
-        return pack_json(_described(timelines, track))
+        found, rules = timelines.tracks.get(track), timelines.evaluations
+        described: dict[str, Any] = found.described() if found else {"annotations": [], "evaluations": []}
+        described["evaluations"] = [
+            [number, {**one, "rules": rules[number]["rules"], "able": rules[number]["able"]}]
+            for number, one in described["evaluations"]
+        ]
+        words = {"vocabulary": timelines.vocabulary.entries(), "verdicts": list(timelines.verdicts)}
+        return pack_json({**described, **words})
 
     def _add(
         self, timelines: Timelines, name: str, origin: EvaluationOrigin, track: str, metric: str, shelf: Shelf
@@ -277,19 +284,6 @@ class LivePage:
         if rules.able is not None:
             self._able.setdefault(name, rules.able)
         return made
-
-
-def _described(timelines: Timelines, track: str) -> dict[str, Any]:
-    """Describe a track for the page, with its labels, verdicts and rules."""
-    found = timelines.tracks.get(track)
-    described: dict[str, Any] = found.described() if found else {"annotations": [], "evaluations": []}
-    rules = timelines.evaluations
-    evaluations = [
-        [number, {**one, "rules": rules[number]["rules"], "able": rules[number]["able"]}]
-        for number, one in described["evaluations"]
-    ]
-    words = {"vocabulary": timelines.vocabulary.entries(), "verdicts": list(timelines.verdicts)}
-    return {**described, "evaluations": evaluations, **words}
 
 
 @dataclass(frozen=True)
@@ -325,18 +319,15 @@ class _Recent:
                 future = self._made[key] = Future()
                 self._kept |= {key} if keep else set()
             self._made.move_to_end(key)
-        if own:
-            self._make(key, make, future)
-        return future.result()
-
-    def _make(self, key: str, make: Callable[[], bytes], future: Future[bytes]) -> None:
+        if not own:
+            return future.result()
         try:
             made = make()
         except BaseException as error:
             with self._lock:
                 del self._made[key]
             future.set_exception(error)
-            return
+            raise
         future.set_result(made)
         with self._lock:
             self._size += len(made) + _ENTRY
@@ -345,3 +336,4 @@ class _Recent:
                 if self._size <= self._most:
                     break
                 self._size -= len(self._made.pop(one).result()) + _ENTRY
+        return made

@@ -20,7 +20,7 @@ from ...store.generations import write_atomically
 from .assembly import assemble
 from .contents import describe_page, draw_first_screens, read_subject
 from .data import ALL
-from .embed import CompressedParts, pack_json, to_json
+from .embed import CompressedParts, encode_evidence, pack_json, to_json
 from .timelines import Explainer, ShownMetrics, Timelines, Track
 
 _LANE, _REST, _TALLEST = 66, 310, 800
@@ -119,7 +119,7 @@ def timeline(
     own.evaluations[0] = {
         "references": [[reference_place, ""]],
         "estimates": [own.put(one, task, drawn.vocabulary) for one in found.values()],
-        "evidence": [[explainer.encode(each) for each in evidence]],
+        "evidence": [[encode_evidence(each, explainer.kind, drawn.verdicts) for each in evidence]],
         "changed": [],
     }
     subject = read_subject(scores, explainer.rules.rules[:1], title=track)

@@ -16,7 +16,7 @@ from ...annotations.schema import kind_of
 from ...annotations.source import Source
 from ...errors import MirflowError, QueryError
 from ...metrics.base import Convention, get_task
-from ...metrics.measures import Measure, parse
+from ...metrics.measures import parse
 from ...ragged import Column
 from ..origins import REFERENCE, Files, Origin, Shelf
 from .data import order_tracks
@@ -89,7 +89,13 @@ class Explainer:
             if rules.able is not None:
                 break
             every = dict.fromkeys([*rules.asked, *rules.others])
-            able = [rule for rule in every if self._judges(*self._columns(convention, [(reference, estimate)], rule))]
+            able = []
+            for rule in every:
+                # Evidence counts that says of single items whether they are right.
+                packed = encode_evidence(
+                    self._columns(convention, [(reference, estimate)], rule), self.kind, self.verdicts
+                )[0]
+                able += [rule] if packed is not None and ("x" in packed or packed.get("v")) else []
             if able:
                 rules.settle(able)
         found: list[list[Columns | None]] = [[None] * len(rules.rules) for _ in pairs]
@@ -101,10 +107,6 @@ class Explainer:
                     found[place][column] = one
         return found
 
-    def encode(self, found: Sequence[Columns | None]) -> list[Encoded | None]:
-        """Pack evidence for the page."""
-        return encode_evidence(found, self.kind, self.verdicts)
-
     def find_errors(
         self, rule: str, convention: int, evidence: Sequence[Columns], pairs: Sequence[tuple[Annotation, Annotation]]
     ) -> list[Errors | None]:
@@ -112,14 +114,9 @@ class Explainer:
         chosen = self.conventions[convention]
         return ErrorFinder(chosen, parse(rule, chosen.metrics), self.kind).find(evidence, pairs)
 
-    def _judges(self, found: Columns | None) -> bool:
-        """Whether evidence says of single items whether they are right."""
-        (packed,) = self.encode([found])
-        return packed is not None and ("x" in packed or bool(packed.get("v")))
-
     def _columns(self, number: int, pairs: Sequence[tuple[Annotation, Annotation]], rule: str) -> list[Columns | None]:
         convention = self.conventions[number]
-        found: Sequence[Columns | MirflowError | None] = [None] * len(pairs)
+        found: list[Columns | MirflowError | None] = [None] * len(pairs)
         try:
             measure = parse(rule, convention.metrics)
         except MirflowError:  # a convention from outside of mirflow has no evidence
@@ -127,20 +124,12 @@ class Explainer:
         if convention.explain_many is not None:
             with suppress(MirflowError):
                 references, estimates = ([pair[side] for pair in pairs] for side in (0, 1))
-                found = convention.explain_many(references, estimates, measure)
+                found = [*convention.explain_many(references, estimates, measure)]
         elif convention.explain is not None:
-            found = [_explain(convention, reference, estimate, measure) for reference, estimate in pairs]
+            for place, (reference, estimate) in enumerate(pairs):
+                with suppress(MirflowError):
+                    found[place] = convention.explain(reference, estimate, measure)
         return [one if isinstance(one, Mapping) else None for one in found]
-
-
-def _explain(
-    convention: Convention, reference: Annotation, estimate: Annotation, measure: Measure
-) -> Mapping[str, Column] | None:
-    assert convention.explain is not None
-    try:
-        return convention.explain(reference, estimate, measure)
-    except MirflowError:
-        return None
 
 
 @dataclass
@@ -308,7 +297,11 @@ class Comparer:
                     of_pairs += [(len(found) - 1, place, "" if position else name) for place in shown]
         explained = self.explainer.explain(pairs)
         if drawn:
-            packed = iter(self.explainer.encode([columns for each in explained for columns in each]))
+            packed = iter(
+                encode_evidence(
+                    [columns for each in explained for columns in each], self.explainer.kind, self.explainer.verdicts
+                )
+            )
             for (number, place, _), each in zip(of_pairs, explained, strict=True):
                 found[number][place] = [next(packed) for _ in each]
         for number, rule in enumerate(self.explainer.rules.rules):

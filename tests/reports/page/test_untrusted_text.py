@@ -10,7 +10,8 @@ import pytest
 
 import mirflow
 from mirflow.reports.page import write_page
-from mirflow.reports.page.assembly import script, style
+from mirflow.reports.page.assembly import read_asset, script
+from mirflow.reports.style import style_sheet
 from tests.datasets import score_files, write_lab
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -108,7 +109,7 @@ def test_odd_characters_and_endless_labels(tmp_path, visit):
             (tmp_path / side).mkdir(parents=True, exist_ok=True)
             (tmp_path / side / f"{track.replace('/', '')}.lab").write_text(lines)
     size = write_page(score_files(tmp_path, "segment"), tmp_path / "p.html").size
-    assert size - len(script()) - len(style()) < 50_000
+    assert size - len(script()) - len(style_sheet(read_asset("page.css"))) < 50_000
     page = visit(tmp_path / "p.html")
     assert set(page.locator("#tracks tbody th").all_text_contents()) == set(ODD[:-2])
     page.locator("#tracks button.link").first.click()

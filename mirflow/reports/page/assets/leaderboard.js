@@ -17,7 +17,7 @@ export async function valuesOf(state, metric, aggregate, members = null) {
     // The page has them ready, each number of all systems after the other.
     const ready = await readFloats(metrics[metric].values);
     const row = (place, system) => ready[place * systems.length + system];
-    return systems.map((_, system) => ({ n: row(0, system), missing: row(1, system), value: row(3 + metrics[metric].aggregates.indexOf(aggregate), system) }));
+    return systems.map((_, system) => ({ n: row(0, system), missing: row(1, system), value: row(2 + metrics[metric].aggregates.indexOf(aggregate), system) }));
   }
   const numbers = await readShown(state, metric, aggregate);
   const included = include(numbers, state.policy);

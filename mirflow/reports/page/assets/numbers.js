@@ -71,7 +71,7 @@ export function byNumber(a, b, sign = 1) {
 /** What a byte of an evaluation's flags says. */
 export const MISSING = 1;
 /** Place of the bits that say under which of its policies a score counts. */
-export const POLICIES = 2;
+export const POLICIES = 1;
 
 /** Which scores count under a policy, and as what: one that is missing and counts is 0. */
 export function include({ score, flags }, policy) {
