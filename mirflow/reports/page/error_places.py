@@ -284,14 +284,9 @@ class ErrorFinder:
     """Of the annotations."""
 
     @property
-    def task(self) -> str:
-        """Name of the task."""
-        return self.convention.task
-
-    @property
     def unit(self) -> str:
         """What the errors of marks or items without times are counted in."""
-        return {"tagging": "tags"}.get(self.task) or _UNITS.get(
+        return {"tagging": "tags"}.get(self.convention.task) or _UNITS.get(
             self.kind, "tracks" if not KINDS[self.kind].times else "events"
         )
 
@@ -327,7 +322,7 @@ class ErrorFinder:
         length, either = end - start, wrong | right
         if "reference" in evidence[0] and evidence[0]["reference"].dtype.kind == "U":
             sides = [np.concatenate([one[name] for one in evidence])[wrong] for name in ("reference", "estimate")]
-            task = self.task
+            task = self.convention.task
             names = [_name_pair(task, *pair) for pair in zip(*(side.tolist() for side in sides), strict=True)]
         else:
             names = [_PLAIN.get(word, word) for word in verdict[wrong].tolist()]
@@ -402,7 +397,10 @@ class ErrorFinder:
             names = [f"{texts['label'][row]}: {words[row]}" for row in rows]
             what = np.array(names)
         else:
-            names = [_name_pair(self.task, str(texts["reference"][row]), str(texts["estimate"][row])) for row in rows]
+            names = [
+                _name_pair(self.convention.task, str(texts["reference"][row]), str(texts["estimate"][row]))
+                for row in rows
+            ]
         # Words of two estimates are not aligned with each other.
         keys = None if self.kind == "text" else (wrong[wrong], what)
         nowhere = np.full(len(rows), np.nan)

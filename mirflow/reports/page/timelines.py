@@ -107,13 +107,6 @@ class Explainer:
                     found[place][column] = one
         return found
 
-    def find_errors(
-        self, rule: str, convention: int, evidence: Sequence[Columns], pairs: Sequence[tuple[Annotation, Annotation]]
-    ) -> list[Errors | None]:
-        """Find the errors in the evidence for the scores of pairs."""
-        chosen = self.conventions[convention]
-        return ErrorFinder(chosen, parse(rule, chosen.metrics), self.kind).find(evidence, pairs)
-
     def _columns(self, number: int, pairs: Sequence[tuple[Annotation, Annotation]], rule: str) -> list[Columns | None]:
         convention = self.conventions[number]
         found: list[Columns | MirflowError | None] = [None] * len(pairs)
@@ -306,16 +299,18 @@ class Comparer:
                 found[number][place] = [next(packed) for _ in each]
         for number, rule in enumerate(self.explainer.rules.rules):
             wrong: dict[str, dict[int, Errors]] = {}
-            for convention in range(len(self.explainer.conventions)):
+            for convention, rules in enumerate(self.explainer.conventions):
                 judged = [
                     (name, place, pair, columns)
                     for (_, place, name), (*pair, own), each in zip(of_pairs, pairs, explained, strict=True)
                     if name and own == convention and (columns := each[number]) is not None
                 ]
+                if not judged:
+                    continue
                 evidence = [columns for *_, columns in judged]
                 sides = [(reference, estimate) for _, _, (reference, estimate), _ in judged]
-                errors = self.explainer.find_errors(rule, convention, evidence, sides) if judged else []
-                for (name, place, _, _), one in zip(judged, errors, strict=True):
+                finder = ErrorFinder(rules, parse(rule, rules.metrics), self.explainer.kind)
+                for (name, place, _, _), one in zip(judged, finder.find(evidence, sides), strict=True):
                     wrong.setdefault(name, {}).update({} if one is None else {place: one})
             lists = self.errors.setdefault(rule, ErrorLists(len(self.systems)))
             lists.add({name: wrong.get(name, {}) for name in tracks}, drawn)

@@ -12,7 +12,7 @@ export function make(tag, values, ...children) {
 }
 
 /** A recording with a button, a slider for the position and the time; made of a box with an `audio` element and, as data, the gain from 0 to 1. */
-export class Player {
+class Player {
   constructor(box, log) {
     const { gain = 1, name, seconds = NaN } = box.dataset;
     // Nothing is loaded before it is played: the server knows the length.

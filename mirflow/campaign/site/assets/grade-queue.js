@@ -22,7 +22,7 @@ function storage() {
 }
 
 /** Keys for all rounds and graders of a server; other servers on this host have other paths. */
-export const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
+const keysBelow = (folder) => Object.keys(kept).filter((key) => key.startsWith(PREFIX + folder));
 
 const post = (address, csrf, body, options) => fetch(address, { method: "POST", body: JSON.stringify(body),
   headers: { "Content-Type": "application/json", Accept: "application/json", "X-CSRF-Token": csrf }, ...options });
