@@ -16,10 +16,10 @@ from typing import Any
 from ...analysis.queries import ScoresLike
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
+from ..drawing import style_sheet
 from ..figures.page_pictures import can_draw, draw_track
 from ..figures.timeline import find_worst
 from ..origins import Roots, Shelf
-from ..style import style_sheet
 from .assembly import assemble_shell, read_asset, script
 from .contents import add_causes, add_doubts, cause_boards, describe_page, draw_first_screens, find_doubts, read_subject
 from .data import Shown

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import mirflow
+from mirflow.reports.drawing import style_sheet
 from mirflow.reports.page import write_page
 from mirflow.reports.page.assembly import read_asset, script
-from mirflow.reports.style import style_sheet
 from tests.datasets import score_files, write_lab
 
 IMAGE = "<img src=x onerror=alert(1)>"
