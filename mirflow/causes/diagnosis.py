@@ -180,6 +180,11 @@ class Cause:
         of_track = self.system == ALL and self.change.side == REFERENCE
         return self.change.sentence("reference (or the recording)" if of_track else self.change.side)
 
+    @property
+    def remedy(self) -> str:
+        """What makes it right: options of reading as YAML, or empty."""
+        return ", ".join(f"{name}: {value}" for name, value in self.change.option().items())
+
 
 class Diagnosis(NamedTuple):
     """What was found, of how many cells."""
