@@ -76,3 +76,17 @@ def test_the_scores_by_annotator_are_an_evaluation_of_their_own(judged, visit):
         page.keyboard.press("Escape")
         page.wait_for_selector("dialog", state="detached")
     assert chosen <= set(PEOPLE)
+
+
+def test_a_track_is_found_among_those_that_the_filter_leaves(judged, visit):
+    page = visit(judged)
+    page.select_option("#controls select[name=evaluation]", label="chord by annotator")
+    choose(page, "by", "annotator")
+    page.locator("#groups thead button", has_text="ben").click()
+    page.wait_for_selector("#tracks .shown", state="attached")
+    assert page.locator("#names-of-tracks option").count() == len(TRACKS)
+    page.locator("#tracks input[type=search]").evaluate(
+        "field => { field.value = 'one'; field.dispatchEvent(new Event('change')); }"
+    )
+    page.wait_for_selector("dialog[open] .details")
+    assert "annotator ben" in page.locator("dialog .details").inner_text()

@@ -165,3 +165,9 @@ def test_a_part_can_be_shown_alone_inside_of_another_page(page: Any, report: Pat
         )
         assert [one for one in shown if one != "leaderboard"] == [part]
     context.close()
+
+
+def test_a_list_that_was_made_longer_is_copied_whole(page: Any) -> None:
+    page.evaluate("() => document.querySelector('#tracks button.more').click()")
+    rows = list(csv.DictReader(copied(page, "tracks", "CSV").splitlines()))
+    assert len(rows) == page.locator("#tracks tbody tr").count() == 30

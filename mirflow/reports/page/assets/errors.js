@@ -230,7 +230,7 @@ function matrix({ extra: { system } }, { dims: [[down, rows], [across, columns]]
   const label = `${named(down)} by ${named(across)}`;
   // A pixel for each of very many values, enlarged.
   const canvas = el("canvas", { class: "dense", role: "img", "aria-label": label, width: columns.length, height: rows.length });
-  if (columns.length > DENSE) paintShares(canvas, (x, y) => tone(y, x));
+  if (columns.length > DENSE) paintShares(canvas, (x, y) => (Number.isFinite(tone(y, x)) ? tone(y, x) : NaN));
   const at = (offset, size, number) => Math.min(number - 1, Math.floor((offset / size) * number));
   const made = columns.length > DENSE ? hover(canvas, ({ offsetX, offsetY }) => [words(at(offsetY, canvas.clientHeight, rows.length), at(offsetX, canvas.clientWidth, columns.length))]) :
     table([th(named(down), "who"), columns.map((column) => th(el("span", {}, column)))], rows.map((row, y) => el("tr", {}, el("th", { scope: "row" }, row), columns.map((_, x) => tintedCell(value(y, x), tone(y, x), shown(y, x), { title: words(y, x) })))),

@@ -59,9 +59,10 @@ const FORMS = {
 export function takeMenu(part, { title = "", command = "", citation, frame = null }) {
   if (!command && !part.querySelector("table, svg, canvas")) return null;
   const { node, copy } = copier();
-  const tables = [...part.querySelectorAll("table")];
-  const forms = tables.length ? Object.entries(FORMS).map(([label, write]) =>
-    [label, `Copy the table as ${label}`, () => tables.map((table) => write(table, title)).join("\n\n"), `Copied as ${label}`]) : [];
+  // Those that are there when something is copied: a list may have been sorted, or made longer.
+  const tables = () => [...part.querySelectorAll("table")];
+  const forms = tables().length ? Object.entries(FORMS).map(([label, write]) =>
+    [label, `Copy the table as ${label}`, () => tables().map((table) => write(table, title)).join("\n\n"), `Copied as ${label}`]) : [];
   const items = [...forms,
     frame && ["Embed", "Copy HTML that shows it inside of another page", frame, `Copied as HTML${linkNote()}`],
     command && ["Command", "Copy the command that makes it", typeof command === "string" ? () => command : command, "Copied the command"],

@@ -51,8 +51,9 @@ export async function drawTracks(state, open) {
     redraw();
   });
   const way = el("span", { class: "onpaper" });
-  const finder = nameFinder("tracks", state.shownTracks.map((track) => tracks[track]), { placeholder: "its name" }, (name, field) => {
-    open(tracks.indexOf(name), "name");
+  const places = new Map(state.shownTracks.map((track) => [tracks[track], track]));
+  const finder = nameFinder("tracks", [...places.keys()], { placeholder: "its name" }, (name, field) => {
+    open(places.get(name), "name");
     field.value = "";
   });
   await redraw();
