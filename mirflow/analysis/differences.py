@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -285,14 +284,21 @@ def compare_sides(
     half of the last printed digit where a side is a table, at least 1e-9. `pair`: metrics of a and the one of b that
     each is compared with, whatever their names; then no others are compared unless `metric` names some.
     """
-    asked = {"system": system, "track": tracks, "metric": metric}
+    # Names that are not there are an error before all others.
+    chosen = [
+        {
+            "system": names_of(side.ds, "system", find_labels(side.ds, "system", system)),
+            "track": names_of(side.ds, "track", find_labels(side.ds, "track", tracks)),
+            "metric": names_of(side.ds, "metric", find_metrics(side.ds, metric)),
+        }
+        for side in (a, b)
+    ]
     common: dict[str, list[str]] = {}
     only: dict[str, tuple[list[str], list[str]]] = {}
     akin: list[tuple[str, str, str]] = []
     by_hand = [(_single(a, mine), _single(b, other)) for mine, other in (pair or {}).items()]
-    for dim, wanted in asked.items():
-        find = find_metrics if dim == "metric" else partial(find_labels, dim=dim)
-        mine, others = (names_of(side.ds, dim, find(side.ds, names=wanted)) for side in (a, b))
+    for dim in chosen[0]:
+        mine, others = (names[dim] for names in chosen)
         common[dim] = [name for name in mine if name in set(others)]
         only[f"{dim}s"] = ([n for n in mine if n not in set(others)], [n for n in others if n not in set(mine)])
         if dim == "metric":

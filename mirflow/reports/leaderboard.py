@@ -193,7 +193,8 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         if columns["orientation"][place] != "none":
             first = [(share if math.isfinite(share) else None) for share in first_shares(blocks, how)[:, 0].tolist()]
     scores = {name: values_of(found, name)[:, 0] for name in _SCORE if name in found}
-    gain = SIGN_OF.get(columns["orientation"][place], 0) * scores["value"][:, place]
+    value = scores["value"][:, place]
+    gain = -value if columns["orientation"][place] == "lower" else value
     ranked = []
     for row, system in enumerate(systems):
         metadata: dict[str, Any] = {}

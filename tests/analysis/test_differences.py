@@ -185,6 +185,8 @@ def test_nothing_in_common() -> None:
     a, b = make_group([[[0.5]]], systems=["X"]), make_group([[[0.5]]], systems=["Y"])
     with pytest.raises(QueryError, match="have no system in common: X; Y"):
         mirflow.diff(a, b)
+    with pytest.raises(UnknownNameError, match="unknown metric 'rot'"):  # what was mistyped comes first
+        mirflow.diff(a, b, metric="rot")
 
 
 @pytest.mark.slow

@@ -80,6 +80,13 @@ def test_letters_are_those_of_comparisons(store):
     assert chord["comparison"].startswith("systems that share a letter are not told apart at 0.05")
 
 
+def test_infinite_values_of_which_neither_is_better_have_no_rank(tmp_path):
+    group = make_group([[[float("inf")]], [[1.0]]], orientation=["none"], standard=["mean"])
+    store = write_store(tmp_path / "s.zarr", {"beat": group})
+    (evaluation,) = exported(store, "-", "--no-intervals")["evaluations"]
+    assert [one["rank"] for one in evaluation["systems"]] == [None, None]
+
+
 def test_what_is_no_number_is_null_and_infinities_are_text(tmp_path):
     score = [[[float("inf"), float("nan")]], [[1.0, 2.0]], [[float("nan"), 1.0]]]
     store = write_store(tmp_path / "s.zarr", {"separation": make_group(score, standard=["mean", "mean"])})

@@ -281,6 +281,7 @@ class Ratios:
     denominator: Int
     """The column of `below` of each value: int64 (values,)."""
     clusters: int
+    """Number of clusters to draw."""
 
     @classmethod
     def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Ratios:
