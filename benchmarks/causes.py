@@ -190,8 +190,7 @@ def main() -> None:
                         top = judge.score([replace(others[0], estimate=estimate)])[0]
                     elif changes[0].cause in ("part", "metrical_level") and not np.isnan(changes[0].amount):
                         top = judge.score([changes[0].apply(wrong)])[0]
-                    bar = max(RESULT, *(TRANSFORMATIONS[one.cause].result for one in changes))
-                    bar = max(bar, *(least_score(one, judge.task) for one in changes))
+                    bar = max(least_score(one, judge.task) for one in changes)
                     if top < bar or min(base, top) - judge.score([wrong])[0] < GAIN:
                         continue
                     if number < TRACKS and changes[0].cause != "other_track":

@@ -177,15 +177,16 @@ def installed(group: str) -> Iterable[EntryPoint]:
     for folder in sys.path:
         with suppress(OSError):
             folders.append((folder, Path(folder).stat().st_mtime_ns))
-    key = group, tuple(folders)
-    if key not in _scanned:  # only if the folders on `sys.path` have changed
+    before, points = _scanned.get(group, (None, None))
+    if points is None or before != folders:  # all packages are scanned again only if these folders have changed
         from importlib.metadata import entry_points
 
-        _scanned[key] = entry_points(group=group)
-    return _scanned[key]
+        points = entry_points(group=group)
+        _scanned[group] = folders, points
+    return points
 
 
-_scanned: dict[tuple[str, tuple[tuple[str, int], ...]], EntryPoints] = {}
+_scanned: dict[str, tuple[list[tuple[str, int]], EntryPoints]] = {}
 _declared: dict[str, dict[str, Any]] = {group: {} for group in (TASKS, READERS, COMMANDS, DOCUMENTS, BENCHMARKS)}
 
 

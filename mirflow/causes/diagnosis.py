@@ -400,21 +400,22 @@ def _try(judge: Judge, cells: Sequence[Cell], options: Sequence[Sequence[tuple[C
     return made
 
 
+def least_score(change: Correction, task: str) -> float:
+    """The score that a change must lead to."""
+    moved = 0.0
+    if change.cause == "displacement":  # more is needed where times repeat, or few of them decide
+        moved = _SECTIONS_RESULT if task in ("segment", "hierarchy") else 0.0
+        moved = _FAR_RESULT if task in PERIODIC and abs(change.amount) > _BAR else moved
+    return max(RESULT, TRANSFORMATIONS[change.cause].result, moved)
+
+
 def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float) -> bool:
     """Note the best change of a cell, if it is above the bars."""
-    periodic = cell.pair.task in PERIODIC
-
-    def least(change: Correction) -> float:
-        moved = 0.0
-        if change.cause == "displacement":  # more is needed where times repeat, or few of them decide
-            moved = _SECTIONS_RESULT if cell.pair.task in ("segment", "hierarchy") else 0.0
-            moved = _FAR_RESULT if periodic and abs(change.amount) > _BAR else moved
-        return max(RESULT, TRANSFORMATIONS[change.cause].result, moved)
-
+    task = cell.pair.task
     good = [
         place
         for place, changes in enumerate(options)
-        if values[place] - cell.score >= GAIN and values[place] >= max(map(least, changes))
+        if values[place] - cell.score >= GAIN and values[place] >= max(least_score(change, task) for change in changes)
     ]
     if not good:
         return False
@@ -422,7 +423,7 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
         good = [at for at in good if options[at][-1].cause != weakest] or good
     best = max(float(values[place]) for place in good)
     names = list(TRANSFORMATIONS)
-    repeated = {at for at in good if periodic and options[at][-1].cause in ("metrical_level", "displacement")}
+    repeated = {at for at in good if task in PERIODIC and options[at][-1].cause in ("metrical_level", "displacement")}
     distant = {at for at in repeated if options[at][-1].cause == "displacement" and abs(options[at][-1].amount) > _BAR}
 
     def rank(at: int) -> tuple[int, int, bool, float]:

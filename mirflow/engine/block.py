@@ -136,9 +136,9 @@ class Works(Sequence[BlockWork]):
         return columns
 
     @overload
-    def __getitem__(self, place: int) -> BlockWork: ...
+    def __getitem__(self, number: int) -> BlockWork: ...
     @overload
-    def __getitem__(self, place: slice) -> list[BlockWork]: ...
+    def __getitem__(self, number: slice) -> list[BlockWork]: ...
     def __getitem__(self, number: int | slice) -> BlockWork | list[BlockWork]:
         if isinstance(number, slice):
             return [self[index] for index in range(len(self))[number]]
@@ -404,7 +404,7 @@ def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate:
 def _state(
     track: TrackWork, system: str, compared: Sequence[int], estimate: int, references: BlockSide, estimates: BlockSide
 ) -> tuple[Status, CellRemark]:
-    """Status of a cell that lacks something, and the reason; `own` are the references that it is scored against."""
+    """Status of a cell that lacks something, and the reason; `compared`: the references that it is scored against."""
     side: RemarkSide = "reference"
     troubles = [references.troubles[reference] for reference in compared if reference in references.troubles]
     empty = [reference for reference in compared if not references.filled[reference]]
