@@ -200,10 +200,8 @@ def describe(findings: Sequence[Cause], most: int = LINES, *, doubts: Iterable[s
                 system = "" if first.system in (ALL, "estimate", first.track) else f"{first.system!r}: "
                 whose = f"track {first.track!r}: {system}"
             side = "reference" if first.change.side == REFERENCE else "estimate"
-            options = first.change.option().items()  # of reading, as in a pipeline and as typed
-            typed = ", ".join(f"--{side}-{name.replace('_', '-')} {value}" for name, value in options)
-            written = ", ".join(f"{name}: {value}" for name, value in options)
-            cure = f"; {written} ({typed})" if options else f" ({first.change.cause})"
+            typed = [f"--{side}-{name.replace('_', '-')} {value}" for name, value in first.change.option().items()]
+            cure = f"; {first.remedy} ({', '.join(typed)})" if typed else f" ({first.change.cause})"
             lines.append(f"{whose}{first.sentence}{cure}")
         else:
             tracks = list(dict.fromkeys(one.track for one in some))

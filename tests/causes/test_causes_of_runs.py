@@ -53,6 +53,15 @@ def test_of_very_many_scores_those_of_some_tracks_are_compared(pipeline: Path, m
     assert lines(pipeline)[0].startswith("track 'a': 'bob': the estimate is 4 s late")
 
 
+def test_the_findings_of_a_store_name_the_option_that_makes_it_right(pipeline: Path) -> None:
+    for path in pipeline.parent.glob("est/ada/*.lab"):
+        rows = [line.split(" ") for line in path.read_text().splitlines()]
+        path.write_text("".join(f"{1000 * float(a):.0f} {1000 * float(b):.0f} {label}\n" for a, b, label in rows))
+    (found,) = mirflow.diagnose(mirflow.run(pipeline, scheduler="serial").store)
+    assert {"time_unit: ms", ""} == set(found["remedy"].values.tolist())
+    assert found["sentence"].sel(finding=found["remedy"] != "").values[0].startswith("the times of the estimate have")
+
+
 def test_distances_in_place_of_scores_are_a_cause() -> None:
     relevant = {f"q{query}": {f"d{query}": 1.0, f"d{query + 3}": 1.0} for query in range(6)}
     distances = {

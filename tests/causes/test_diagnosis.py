@@ -105,7 +105,7 @@ def test_what_all_tracks_of_a_system_share_is_the_systems() -> None:
     ]  # fmt: skip
     (found,) = causes("melody", {"a": references, "b": numbers}, references)
     assert (found.track, found.system, found.change.cause, found.change.unit) == (ALL, "b", "pitch_unit", "MIDI")
-    assert (found.tracks, found.change.option()) == (5, {"pitch_unit": "MIDI"})
+    assert (found.tracks, found.remedy) == (5, "pitch_unit: MIDI")
 
 
 def respelled(one: Annotation, spelling: Callable[[str], str]) -> Annotation:
