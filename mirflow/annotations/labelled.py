@@ -145,7 +145,7 @@ class _Samples:
             end, within = int(sample.max(initial=low - 1)) + 1, sample - low
         elif isinstance(sample, slice):
             places = range(self.shape[2])[sample]
-            low, end = (min(places), max(places) + 1) if places else (0, 0)
+            low, end = (min(places[0], places[-1]), max(places[0], places[-1]) + 1) if places else (0, 0)
             within = slice(None, None, places.step)
         else:
             low = range(self.shape[2])[sample]

@@ -194,7 +194,7 @@ class KeyPair:
 
 
 def score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> list[float]:
-    """Check one pair of arrays and score it."""
+    """Score one pair of keys."""
     pair = KeyPair(int(relation_table()[tuple(key_codes([reference, estimate]))]))
     return [measure.read(pair)[0] for measure in measures]
 

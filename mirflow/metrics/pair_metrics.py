@@ -21,6 +21,8 @@ from ..plugins import METRICS, describe_error, digest_of, import_module, install
 from .measures import Family, Measure, Metric, Parameter, Pooling
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from .arguments import ArgumentLayout
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -258,9 +260,6 @@ def _shown(value: Any) -> str:
         return f"an array of shape {tuple(shape)}"
     return "None (missing return statement?)" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
 
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 _REFERENCE = re.compile(r"(?P<module>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?P<value>(?:\.\w+)*)(?P<rest>.*)")
 

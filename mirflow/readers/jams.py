@@ -644,12 +644,12 @@ def _observations_in(annotation: Any, where: str, length: Any) -> Observations:
 
 def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
     """Violations of the JAMS schema or of the schemas of namespaces, such as at ``annotations[0].data[12].value``."""
-    import jams
-
     try:
         document = _load_json(read_bytes(path, max_bytes), path)
     except UnicodeDecodeError as error:
         raise UnreadableError(f"is not JSON: {error}", path=path) from None
+    import jams  # takes seconds, and reports nothing of what is no JSON
+
     annotations = document.get("annotations") if isinstance(document, Mapping) else None
     held = annotations if isinstance(annotations, list) else []
     # Observations are checked against their namespace below; here a single message would list all of them.

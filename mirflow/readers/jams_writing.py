@@ -72,9 +72,8 @@ def to_jams(
     for key in ("title", "artist"):
         setattr(jam.file_metadata, key, next((str(one.attrs[key]) for one in plain if one.attrs.get(key)), ""))
     for one in plain:
-        wanted = task
-        if wanted is None and not one.attrs.get("namespace") and one.attrs.get("task") is not None:
-            wanted = str(one.attrs["task"])  # noted by load()
+        noted = None if one.attrs.get("namespace") else one.attrs.get("task")  # by load()
+        wanted = task if task is not None or noted is None else str(noted)
         name = namespace or (default_namespace(wanted) if wanted is not None else one.attrs.get("namespace"))
         if name not in NAMESPACES:
             holding = [space.name for space in NAMESPACES.values() if one.kind in space.kinds]

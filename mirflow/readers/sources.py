@@ -89,6 +89,7 @@ def declare_reader(format: str) -> Callable[[_Function], _Function]:
     >>> @declare_reader("milliseconds")
     ... def read_milliseconds(data):
     ...     return {"time": [int(line) / 1000 for line in data.split()]}
+    >>> from mirflow.readers.options import Reading
     >>> parse_user_format(b"500 1000", Reading.of("beat", format="milliseconds"), "a.ms").columns["time"].tolist()
     [0.5, 1.0]
     """
