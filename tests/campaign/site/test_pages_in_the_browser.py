@@ -131,6 +131,10 @@ def test_a_search_is_by_keyboard_and_forgives_typing_errors(site, open_page):
     page.get_by_role("option", name="amazing-grace", selected=True).wait_for()
     page.keyboard.press("Escape")
     assert page.get_by_role("option").count() == 0
+    page.locator("form.search input").fill("amazing-gr")
+    page.get_by_role("option", name="amazing-grace", selected=True).wait_for()
+    page.locator("form.search input").fill("lang-s")  # not the beginning of a name
+    page.get_by_role("option", name="auld-lang-syne", selected=True).wait_for()
     page.locator("form.search input").fill("long system 1")
     page.get_by_text("3 pages.").wait_for()  # 1, 10 and 11
     assert_accessible(page)

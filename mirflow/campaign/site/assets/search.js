@@ -31,7 +31,8 @@
 
   function find(query) {
     const words = query.split(/\s+/).filter(Boolean);
-    const begin = new RegExp(`(^|[^\\p{L}\\p{N}])${query.replace(/[^\p{L}\p{N}\s]/gu, "\\$&")}`, "u");
+    // Only characters of the syntax may be escaped.
+    const begin = new RegExp(`(^|[^\\p{L}\\p{N}])${query.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")}`, "u");
     // 0 for the whole name of a page, 3 for a place within words.
     const grade = ({ key, text }) => key === query ? 0 : key.startsWith(query) ? 1 : begin.test(text) ? 2 : 3;
     return pages.filter((page) => words.every((word) => page.text.includes(word)))
