@@ -178,6 +178,12 @@ def test_a_slider_says_its_value_and_has_none_before_it_is_touched(enter, servic
     assert page.locator(".kept").all_inner_texts() == ["saved", "", "", "", ""]
     assert slider.evaluate("slider => getComputedStyle(slider).appearance") == "auto"
     assert [one.fine for one in rows(service, StoredAssignment) if one.saved] == [5.1]
+    second = page.locator(".candidate input[type=range][aria-label^=Fine]").nth(1)
+    second.focus()
+    page.keyboard.press("Enter")  # takes the middle
+    until(page, "document.querySelectorAll('.kept')[1].textContent === 'saved'")
+    assert second.get_attribute("aria-valuetext") == "5.0 of 10"
+    assert sorted(one.fine for one in rows(service, StoredAssignment) if one.saved) == [5.0, 5.1]
 
 
 def test_one_recording_plays_at_a_time(enter):

@@ -60,8 +60,10 @@ class Candidate {
     if (control === this.player?.position) return;
     this.editing = false;
     if (control === this.fine && !this.fine.reportValidity()) return;
+    // Enter takes a control as it is shown, even if nothing was chosen by it.
+    if (control === this.slider) this.fine.value = Number(control.value).toFixed(1);
     const field = control.type === "radio" ? "broad" : control.dataset.field ?? "fine";
-    this.save({ [field]: this.state[field] });
+    this.save({ [field]: field === "broad" ? control.value : this.state[field] });
     this.showSlider();
   }
 
