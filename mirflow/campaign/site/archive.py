@@ -221,8 +221,8 @@ class Archive:
                     labelled.append(point)
             paths = [" ".join(f"{point.x:g},{point.y:g}" for point in run) for run in runs]
             words = ", ".join(f"{entry.year}: {entry.shown}" for entry in entries)
-            drawn = SimpleNamespace(points=points, scale=scale, paths=paths, labelled=labelled[::-1])
-            lines.append(SimpleNamespace(part=part, metric=metric, words=words, **vars(drawn)))
+            drawn = {"points": points, "scale": scale, "paths": paths, "labelled": labelled[::-1]}
+            lines.append(SimpleNamespace(part=part, metric=metric, words=words, **drawn))
         return lines
 
     def tabulation(self) -> Tabulation[YearOfTask]:
