@@ -16,7 +16,6 @@ import mir_eval
 import numpy as np
 from race import race
 
-from mirflow.metrics import local_key
 from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
@@ -42,8 +41,8 @@ def main() -> None:
     sides = [[_pair(rows, one) for one in range(count)] for rows in (references, estimates)]
 
     def alone() -> np.ndarray:
-        pairs = zip(*sides, strict=True)
-        return np.array([[local_key.weighted_score(*one, allow_descending_fifths=False)] for one in pairs])
+        pairs, grid = Pairs(references, estimates, row, row), convention.grids[0]
+        return np.concatenate([convention.score(pairs[one : one + 1], measures, grid).score for one in range(count)])
 
     def frames() -> np.ndarray:
         found = []
@@ -53,7 +52,7 @@ def main() -> None:
         return np.array(found)
 
     def batch() -> np.ndarray:
-        return convention.score(Pairs(references, estimates, row, row), measures).score
+        return convention.score(Pairs(references, estimates, row, row), measures, convention.grids[0]).score
 
     race(f"{count} pairs in one batch, mir_eval frame by frame", batch, frames)
     race("the same pairs one by one", alone, frames)

@@ -105,7 +105,7 @@ def measure(title: str, evaluation: EvaluationPlan, most: int) -> None:
         measures = [convention.select([str(name).replace("@0.5", "@0.75")])[0] for name in measures]
     pairs = []
     for block in blocks:
-        matched = pair_up(block.work, block.references, block.estimates)
+        matched = pair_up(block)
         pairs.append(Pairs(*(side.rows for side in block.cleaned), matched.reference, matched.estimate))
 
     def from_rows() -> np.ndarray:

@@ -81,10 +81,10 @@ def add(path: Path, systems: int, tracks: int, metrics: int, new: int = 1) -> di
     memory, began, used, io = peak(), time.perf_counter(), time.process_time(), transferred()
     with StoreWriter(path) as writer:
         before = writer.contents()
-        job = runs._start(plan, before.get("chord"), writer.journal)
+        job = runs.start_job(plan, before.get("chord"), writer.journal)
         assert len(job.stale) == new * tracks
         job.done.append(cells)
-        runs._publish([job], before, writer, planned)
+        runs.publish_jobs([job], before, writer, planned)
     seconds, cpu = time.perf_counter() - began, time.process_time() - used
     read, written = (now - before for now, before in zip(transferred(), io, strict=True))
     return {"s": seconds, "cpu": cpu, "above": peak() - memory, "peak": peak(), "read": read, "written": written}
