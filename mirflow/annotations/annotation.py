@@ -1,4 +1,8 @@
-"""Annotations as plain columns, as returned by readers and converted to datasets or rows of collections."""
+"""Annotations of one track as plain columns, which readers return, and their conversion to ragged rows and back.
+
+Many annotations can share a vocabulary of labels. Hierarchies are stacked from segmentations and split into them, and
+texts with times become labelled intervals.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Annotations from plain arrays: arguments of mir_eval's functions in order, or columns by name."""
+"""Annotations from plain arrays: arguments of mir_eval's functions in order, or columns by name.
+
+Values may be sequences or arrays of other libraries; they are converted to columns of numbers and text and checked.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A collection: the annotations of many tracks as one ragged, labelled whole."""
+"""A collection: the annotations of many tracks as one ragged, labelled whole, and its conversion to datasets and back.
+
+Tracks of a collection are also sources for scoring, which are read at once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Piano rolls: notes and frames put on a time grid of MIDI pitches, and read back."""
+"""Piano rolls: notes, frames with pitches and pedals on a time grid, read back, and notes as multiple pitches."""
 
 from __future__ import annotations
 

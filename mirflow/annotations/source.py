@@ -1,4 +1,4 @@
-"""Sources: addresses of annotations, small enough to be sent to workers and read there."""
+"""Sources: addresses of annotations, which are sent to workers and read there, and annotations in memory."""
 
 from __future__ import annotations
 

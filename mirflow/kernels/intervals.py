@@ -1,4 +1,4 @@
-"""Intervals of many pairs: common timelines, frames, runs of frames, and the directional Hamming distance.
+"""Intervals of many pairs: common timelines, frames, visible parts where they overlap, directional Hamming distances.
 
 Columns are flat over rows or pairs, with int64 counts of items per row; times are finite float64 seconds, ascending
 within a row.

@@ -1,4 +1,4 @@
-"""Aggregates over tracks, declared once for queries, inference, captions, commands and the page.
+"""Aggregates over tracks (totals, medians, ratios of sums), declared once for queries, inference, captions and pages.
 
 Modules outside of the package declare further ones in the same way::
 

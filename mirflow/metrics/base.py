@@ -1,4 +1,9 @@
-"""Tasks and their conventions, which score batches of pairs."""
+"""Tasks and their conventions, which score batches of pairs, and the registry of tasks.
+
+Conventions also find the measures and grids that users name. Modules of tasks find here the cache of results that
+metrics share, scores on frames, doubts (signs of likely mistakes in annotations), and tasks made from functions over
+one pair.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cleaning of rows: rows that cannot be scored are emptied, and their first flaw is kept."""
+"""Cleaning of rows before scoring: those that cannot be scored are emptied, and their first flaw is kept.
+
+Helpers sort items, drop them, find overlaps and bad labels or tempi, and turn flaws into errors with file and line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates that say nothing about the music and yet score well by some metrics.
+"""Estimates that say nothing about the music and yet score well by some metrics: a table, and doubts about such files.
 
 A precision is 1 for an estimate that risks a single item, a recall for one that claims everything, and an error of one
 kind is 0 for one that makes only the others. Such metrics are read together with their counterpart. A metric that a

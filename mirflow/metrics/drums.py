@@ -1,7 +1,8 @@
 """Drum transcription: reference and estimate are hits of drums at times in seconds; several may coincide.
 
 Drums are General MIDI pitches or common names. A drum map assigns them to classes; hits of other drums are left out on
-both sides. Hits of each class are matched separately. `TASK` holds the metrics of whole datasets.
+both sides. Hits of each class are matched separately. `evaluate` and `class_scores` score one pair; `TASK` holds the
+metrics of whole datasets, with a warning of maps that leave out many hits.
 
 Conventions
 -----------

@@ -1,4 +1,4 @@
-"""Kinds of errors of beats and onsets."""
+"""Kinds of errors of beats (also at another tempo or off-beat), onsets and drums, and how they are found."""
 
 from __future__ import annotations
 

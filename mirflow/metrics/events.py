@@ -1,4 +1,7 @@
-"""Events of many pairs, their cleaning, and metrics of detected events as in madmom: for beats, onsets and notes."""
+"""Events of many pairs, their cleaning, and metrics of detected events as in madmom: for beats, onsets and notes.
+
+Beats and onsets share their evidence and the checks of one pair; metrics by class share their counts and tables.
+"""
 
 from __future__ import annotations
 

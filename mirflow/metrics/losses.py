@@ -1,4 +1,4 @@
-"""Error budgets: the score that a pair loses, split among the kinds of errors that the estimate has."""
+"""Error budgets: the score that a pair loses, split by Shapley values among the kinds of errors of the estimate."""
 
 from __future__ import annotations
 

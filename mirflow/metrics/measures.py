@@ -1,4 +1,4 @@
-"""Metrics and their parameters: declarations, identity strings, and coordinates that describe them."""
+"""Metrics and their parameters: declarations, identity strings, coordinates that describe them, and literature."""
 
 from __future__ import annotations
 

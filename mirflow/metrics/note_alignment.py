@@ -3,7 +3,7 @@
 Each entry is a match (two notes), a deletion (a note of the score that is not played), an insertion (a note of the
 performance that is not in the score) or an ornament (a note of the performance, and the note of the score that it
 decorates). mir_eval does not have this task. `evaluate` scores one performance; `TASK` holds the metrics of whole
-datasets.
+datasets, with warnings of unknown names of notes and of entries that contradict each other.
 
 Conventions
 -----------

@@ -1,7 +1,7 @@
 """Retrieval: for each query, the estimate is a ranked list of items and the reference the relevant items.
 
 mir_eval does not have this task. Functions take one ranking and its relevant items; `TASK` holds the metrics of whole
-datasets, in which each track is a query.
+datasets, in which each track is a query, with a warning of rankings that are probably by distance.
 
 Conventions
 -----------

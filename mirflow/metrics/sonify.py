@@ -1,7 +1,8 @@
 """Sonify annotations for evaluation by ear: the functions of `mir_eval.sonify`, and one for what mirflow loads.
 
-:func:`annotation` chooses by the kind of an annotation: beats become clicks, chords Shepard tones, pitch contours a
-gliding tone, and notes one tone per pitch. The module needs mir_eval (the extra ``mir_eval``).
+:func:`annotation` chooses by the kind of an annotation: events, boundaries of segments and tempi become clicks, chords
+and keys Shepard tones, melodies a gliding tone, and notes and multiple pitches one tone per pitch. The module needs
+mir_eval (the extra ``mir_eval``).
 """
 
 from __future__ import annotations

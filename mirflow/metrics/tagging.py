@@ -1,6 +1,7 @@
 """Tagging: reference and estimate are any number of tags for each clip, optionally with affinities.
 
-mir_eval does not have this task. `evaluate` scores one clip; `TASK` holds the metrics of whole datasets.
+mir_eval does not have this task. `evaluate` scores one clip; `TASK` holds the metrics of whole datasets, with
+verdicts on tags and a warning of affinities outside [0, 1].
 
 Conventions
 -----------

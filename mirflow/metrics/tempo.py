@@ -1,7 +1,7 @@
 """Tempo estimation: reference and estimate are one or two tempi in beats per minute, with or without salience.
 
 The functions are those of ``mir_eval.tempo``, with the same arguments, results and errors; `TASK` holds the metrics of
-whole datasets.
+whole datasets, with kinds of errors and a warning of tempi that are probably not in beats per minute.
 
 Conventions
 -----------

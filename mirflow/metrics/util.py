@@ -1,4 +1,4 @@
-"""The helpers of `mir_eval.util`: conversions, spans, checks, and matching."""
+"""The helpers of `mir_eval.util`: conversions, spans, checks, matching, lists of files, and keyword arguments."""
 
 from __future__ import annotations
 

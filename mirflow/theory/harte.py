@@ -1,4 +1,4 @@
-"""The grammar of chord labels, ``root:quality(degrees)/bass``, after Harte et al. (2005)."""
+"""Chord labels ``root:quality(degrees)/bass`` after Harte et al. (2005): grammar, parser, semitones of their parts."""
 
 from __future__ import annotations
 

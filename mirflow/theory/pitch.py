@@ -1,4 +1,4 @@
-"""Pitch: conversion between frequencies and MIDI numbers."""
+"""Pitch: conversion between frequencies, MIDI numbers and names of notes such as ``C4``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The form in which texts are compared: names of tracks, systems, items, classes, tags and instruments, and labels."""
+"""The form in which names and labels are compared, texts in a wrong encoding, and the style of lyrics of Jam-ALT.
+
+Names are those of tracks, systems, items, classes, tags and instruments.
+"""
 
 from __future__ import annotations
 

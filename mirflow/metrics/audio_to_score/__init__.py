@@ -1,6 +1,7 @@
 """Audio-to-score transcription: reference and estimate are notations, with notes in voices, meter, keys and chords.
 
-`evaluate` scores one pair of texts in the format of MV2H; `TASK` holds the metrics of whole datasets.
+`evaluate` scores one pair of texts in the format of MV2H; `TASK` holds the metrics of whole datasets, with
+verdicts on notes and a warning of missing keys and chords.
 
 Conventions
 -----------

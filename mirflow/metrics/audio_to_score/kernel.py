@@ -1,4 +1,7 @@
-"""Kernels of audio-to-score transcription: notations in whole milliseconds, and the five scores of MV2H."""
+"""Kernels of audio-to-score transcription: notations in whole milliseconds, their alignment, and the scores of MV2H.
+
+Notations on different time axes are aligned by dynamic time warping of their notated times.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The beat metrics: records that read score and weight of batches, evidence, and conventions."""
+"""The beat metrics: records that read score and weight of batches, evidence, and conventions mir_eval and mirex.
+
+Doubts report files whose times are probably tempi or beginnings of chords, and beats that are all left out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chord metrics: declarations, cleaning, scores of batches, evidence, and conventions mir_eval and decibel."""
+"""The chord metrics: records, cleaning, scores, evidence, kinds of errors, and conventions mir_eval and decibel."""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Words of both sides are aligned with the fewest edits. mir_eval does not have this task. `evaluate` scores one pair of
 texts; the functions with metrics' names use the convention ``plain``, those of punctuation and parentheses
-``alt_eval``. `TASK` holds the metrics of whole datasets.
+``alt_eval``. `TASK` holds the metrics of whole datasets, with aligned words as evidence, kinds of errors, and
+warnings of lyrics that hold more than words, such as times, section headings or tags.
 
 Conventions
 -----------

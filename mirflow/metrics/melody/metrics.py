@@ -1,4 +1,4 @@
-"""The melody metrics: records, cleaning, scores of batches, evidence, and conventions."""
+"""The melody metrics: records, cleaning, scores of batches, evidence, kinds of errors, and conventions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Multiple F0 estimation: reference and estimate are frames with a time in seconds and any number of pitches in Hz.
 
 Pitches match within half a semitone. The functions are those of ``mir_eval.multipitch``, with the same arguments,
-results and errors; `TASK` holds the metrics of whole datasets.
+results and errors; `TASK` holds the metrics of whole datasets, with verdicts on pitches and kinds of errors.
 
 Conventions
 -----------

@@ -1,4 +1,4 @@
-"""Metrics of functional labels, such as verse and chorus: time with the same label on both sides.
+"""Metrics of functional labels, such as verse and chorus, and their functions for one pair: time with equal labels.
 
 Unlike other metrics of labels, these require the same vocabulary on both sides. They are computed from unmodified
 annotations, on the exact union of all boundaries. Case is ignored.

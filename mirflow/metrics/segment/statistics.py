@@ -1,4 +1,4 @@
-"""Regularity and balance: statistics of either the estimate or the reference alone."""
+"""Regularity of the lengths of segments, and balance of their labels: metrics and functions of one side alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Source separation: reference and estimate are the recorded sources of a track, as signals.
 
-The functions are those of ``mir_eval.separation``, with the same arguments, results and errors; `TASK` holds the
-metrics of whole datasets, which read audio piece by piece.
+The functions are those of ``mir_eval.separation``, with the same arguments, results and errors, and further ones
+for other metrics; `TASK` holds the metrics of whole datasets, which read audio piece by piece.
 
 Conventions
 -----------

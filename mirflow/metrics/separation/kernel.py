@@ -1,5 +1,7 @@
-"""Kernels of source separation: correlations and filters of long signals, recordings read piece by piece,
-decompositions, ratios, distances of spectra, and pairs of sources.
+"""Kernels of source separation: filters of long signals, ratios of energies in dB, and distances of spectra.
+
+Recordings are read piece by piece. Estimates are projected onto delayed references and matched with these in the best
+order.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The separation metrics: records, kernels' results, cleaning, and conventions."""
+"""The separation metrics: cleaning, pairs of sources by name or order, scores, records, and conventions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conventions of transcription, also of piano music (pedal, cut notes, notes decoded from frames); kinds of errors."""
+"""The task of transcription: conventions of piano music (pedal, cut notes, notes decoded from frames), kinds of errors.
+
+Doubts report velocities that are probably pitches, channels or programs.
+"""
 
 from __future__ import annotations
 

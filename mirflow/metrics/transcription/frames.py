@@ -1,4 +1,4 @@
-"""Active pitches of notes in continuous time and in frames, and notes that are cut or decoded from a piano roll."""
+"""Active pitches of notes over time and in frames with their metrics, and notes cut or decoded from a piano roll."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels of note transcription: matching of notes and velocities, scores of matches, and notes by instrument."""
+"""Kernels of note transcription: matching of notes and velocities, scores, notes by instrument or program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The transcription metrics: records, cleaning, scores of batches, instruments, evidence, and conventions."""
+"""The transcription metrics: records (notes, instruments, General MIDI programs, deviations), scores, and evidence.
+
+Cleaning and conventions mir_eval, mirex2015 and mt3 are here, too.
+"""
 
 from __future__ import annotations
 
