@@ -1,7 +1,7 @@
-"""Errors and warnings that mirflow raises on purpose.
+"""Errors and warnings that mirflow raises on purpose, and the wording of their messages.
 
-Every message names what is wrong, where (file, line, track, system, value) and what to do about it, so that a user
-of the command line never needs a traceback.
+Every message names what is wrong, where (file, line, track, system, value) and what to do about it, so that a user of
+the command line never needs a traceback. Texts are cleaned and shortened, and unknown names get the nearest known ones.
 """
 
 from __future__ import annotations

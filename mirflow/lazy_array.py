@@ -1,4 +1,7 @@
-"""Arrays of xarray that are read on access; importing this module imports xarray."""
+"""Variables of xarray that are read on access, and of numpy arrays that are made without importing ``dask.array``.
+
+Importing this module imports xarray.
+"""
 
 from __future__ import annotations
 

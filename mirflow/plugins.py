@@ -1,5 +1,7 @@
-"""Imports by name: code from outside of mirflow, which is files, modules and packages with their declarations, and
-modules of mirflow's own packages that are imported on use.
+"""Imports by name: code from outside of mirflow, and modules of mirflow's own packages that are imported on use.
+
+Code from outside is files, modules and packages with their declarations of tasks, readers and the like, which are
+looked up here by name, among entry points, too.
 """
 
 from __future__ import annotations

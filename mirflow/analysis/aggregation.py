@@ -1,4 +1,8 @@
-"""Aggregates over the tracks of a collection, which say how they came about."""
+"""Scores selected and aggregated over the tracks of each group; the results say how they came about.
+
+Systems are aggregated a block at a time, which bounds the memory, and can be sorted from the best to the worst. Names
+of coordinates, and attributes that describe the origin of results, are made here, too.
+"""
 
 from __future__ import annotations
 

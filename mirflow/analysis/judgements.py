@@ -1,4 +1,8 @@
-"""Graders: their agreement, the fine scores that they give within each category, and their workload."""
+"""Judgements of graders: agreement, fine scores within each broad category, workload, and plans of a grading.
+
+Judgements are read from files or taken from collections. A plan says how many queries and graders show a difference of
+two systems.
+"""
 
 from __future__ import annotations
 

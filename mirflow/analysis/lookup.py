@@ -1,4 +1,8 @@
-"""Systems, tracks and metrics of an evaluation looked up by name, and tracks by an expression."""
+"""Systems, tracks and metrics of an evaluation looked up by name, and tracks by an expression.
+
+Metrics are also found by their parameters, those with extra dims apart from those with one number per track. The
+headline metric and the convention of an evaluation are read here.
+"""
 
 from __future__ import annotations
 

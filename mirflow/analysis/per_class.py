@@ -1,4 +1,8 @@
-"""Values of classes and tags: counts, ratios and confusions over the tracks of an evaluation."""
+"""Values of classes and tags (counts, ratios and confusions), and of other metrics with extra dims, over the tracks.
+
+Such metrics are selected and aggregated here: from outcomes that are added up, from the order of affinities, or by the
+mean or median over the tracks.
+"""
 
 from __future__ import annotations
 

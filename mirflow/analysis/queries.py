@@ -1,4 +1,8 @@
-"""Queries to an evaluation or to a whole result store."""
+"""Queries to an evaluation or to a whole result store, which is opened here: aggregates in memory or as lazy arrays.
+
+A query chooses evaluations, aggregates their metrics over tracks, and reduces the results across groups or classes.
+Numbers of cells by status and the headline metrics of short tables are here, too.
+"""
 
 from __future__ import annotations
 

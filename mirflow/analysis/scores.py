@@ -1,4 +1,8 @@
-"""Scores of one evaluation as a labelled dataset: its arrays, its annotators, and groups of its tracks."""
+"""Scores of one evaluation as a labelled dataset: its arrays, its annotators, and groups of its tracks.
+
+Datasets of users are checked and brought into the form that a store gives. Results of queries about evaluations in
+memory have classes that do without xarray.
+"""
 
 from __future__ import annotations
 

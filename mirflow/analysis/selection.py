@@ -1,7 +1,7 @@
 """Selections: the scores that a query selects, read a block of systems at a time, and which of them count.
 
-Scores may be missing or undefined: which ones count is a matter of policies. The reasons for missing ones are problems
-of cells.
+Scores may be missing or undefined: which ones count is a matter of policies. Remarks on cells, such as why one has no
+score, are listed, grouped by cause, and freed of quotations from references.
 """
 
 from __future__ import annotations

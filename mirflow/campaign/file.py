@@ -1,4 +1,7 @@
-"""Campaign files: evaluations as in a pipeline, whose estimates are submitted to a server."""
+"""Campaign files: what a server scores, shows and has graded, with its limits and notifications; their checks.
+
+Scoring a split is a pipeline, which is made here from the campaign.
+"""
 
 from __future__ import annotations
 

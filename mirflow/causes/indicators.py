@@ -1,4 +1,8 @@
-"""What is compared before a kernel is asked: times, pitch classes and pitches of annotations, on coarse grids."""
+"""What is compared before a kernel is asked: times, pitch classes and pitches of annotations, on coarse grids.
+
+Shifts, factors of time and pitch intervals between two annotations are found from these. Functions that transpose,
+retime, cut or select parts of an annotation are here, too.
+"""
 
 from __future__ import annotations
 

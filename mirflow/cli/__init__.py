@@ -1,4 +1,7 @@
-"""The command line: commands of the files of this folder, of questions to scores, and of entry points."""
+"""The command line: commands of the files of this folder, of questions to scores, and of entry points.
+
+Users' errors and warnings are printed as messages, with an exit code and without a traceback.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Options that commands share, and those of reading files."""
+"""Options that commands share, those of reading files, and the classes of commands that have them.
+
+Names of evaluations, metrics and systems are completed from the stores on the command line.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The model of mapping files, and the tables of scores that they name."""
+"""The model of mapping files, and the tables of scores that they name, which are parsed from delimited text or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Published tables of scores, read by a mapping file: as arrays over systems, tracks and metrics, or into a store."""
+"""Published tables of scores, read by a mapping file: as arrays over systems, tracks and metrics, or into a store.
+
+Files of museval are read as well, with the values of sources and frames.
+"""
 
 from __future__ import annotations
 

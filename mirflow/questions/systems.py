@@ -1,4 +1,8 @@
-"""Questions about systems: whether they differ, how they rank, what combining them reaches, how many tracks suffice."""
+"""Questions about systems: whether they differ, how they rank, what combining them reaches, how many tracks suffice.
+
+Others measure how far metrics, annotators or systems agree in their rankings, and how much the estimates of systems
+overlap.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Questions about tracks: the worst and the best, what changed; what explains scores: covariates, errors, causes."""
+"""Questions about tracks: the worst and best, what changed, what explains scores, and which references are doubtful.
+
+Scores are explained by covariates, kinds of errors, and causes such as a displaced side.
+"""
 
 from __future__ import annotations
 

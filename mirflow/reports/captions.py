@@ -1,4 +1,4 @@
-"""Captions and notes of tables: metrics, numbers of tracks, and the meaning of values."""
+"""Captions and notes of tables: numbers of tracks, missing scores, meaning of values; titles of metrics and tasks."""
 
 from __future__ import annotations
 

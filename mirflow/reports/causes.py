@@ -1,4 +1,4 @@
-"""Causes of low scores in stores: the files are read again, and what is found becomes datasets and tables."""
+"""Causes of low scores in stores: files are read again; causes become datasets, tables and patches of references."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Comparisons of systems, gates and differences of evaluations as tables."""
+"""Comparisons of systems, gates and differences of evaluations as tables, with sentences to quote from them.
+
+Tables of Friedman's test, of kinds of errors, and of the tracks on which systems lose or gain most are here, too; and
+`columns_table`, which writes the answers of all questions as rows for programs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranks of systems, plans of collections, correlations with covariates, and agreement of rankings as tables."""
+"""Ranks, plans, oracles, overlaps of systems, correlations with covariates, and agreement of rankings as tables."""
 
 from __future__ import annotations
 

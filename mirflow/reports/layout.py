@@ -1,4 +1,7 @@
-"""Results of queries as tables for people, and as long tables for programs."""
+"""Results of queries as tables for people, with their notes, and as long or wide tables for programs.
+
+The formats of values and of intervals, and the notes on both, are used by other tables, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Who leads by a metric, who is not told apart from the leader, and who is worse: in a sentence and in a chart."""
+"""Who leads by a metric, who is not told apart from the leader, and who is worse: in a sentence and in a chart.
+
+Columns of tables get charts of values with intervals as well, in HTML or in the characters of a terminal.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Signed numbers computed again: ``mirflow.verify``."""
+"""Signed numbers computed again, from a store, a pipeline or folders of annotations: ``mirflow.verify``.
+
+Numbers are compared by the digits that are printed; for those that cannot be computed the reason is listed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Samples of some systems at a time, so that the memory of inference follows a block and not the store."""
+"""Samples of the scores of some systems at a time; and replicates, the values of all systems on units drawn again.
+
+This way the memory of inference follows a block of systems and not the store.
+"""
 
 from __future__ import annotations
 

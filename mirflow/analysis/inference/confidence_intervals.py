@@ -1,4 +1,7 @@
-"""Confidence intervals of every aggregate, by resampling the contributions of units; of many units, normal ones."""
+"""Confidence intervals of every aggregate, by resampling the contributions of units; of many units, normal ones.
+
+Values of classes and tags have intervals, too, and so has the difference of two systems.
+"""
 
 from __future__ import annotations
 

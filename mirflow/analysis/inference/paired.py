@@ -1,4 +1,8 @@
-"""Compare two systems on the same units: tests, corrections, effect sizes, groups without significant differences."""
+"""Compare two systems on the same units: tests, corrections, effect sizes, groups without significant differences.
+
+Tests and corrections are also chosen here, and the results of many pairs become the dataset of a comparison.
+Permutation tests themselves are in `permutation.py`.
+"""
 
 from __future__ import annotations
 

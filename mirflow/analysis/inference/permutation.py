@@ -5,6 +5,10 @@ all pairs share: the difference of a pair is computed from two rows. Medians and
 compared by how far single swaps move them, which is a sum, too. Statistics of swapped scores themselves would have two
 modes where systems are far apart, and no standard deviation that tells how far.
 
+p-values of all pairs, or of those with the best system, are corrected together: by the largest difference of any pair
+in each replicate (max-T). For values of classes and tags the contributions to sums are swapped, and the values computed
+again.
+
 *Sorted scores.* If the results of two systems are swapped at random, unit by unit, the median lies at or below a score
 x with a probability H(x) that is that of a binomial variable: of the units on which one of the two has a score up to x,
 each counts with a probability of a half, and those on which both have count for certain. A unit with the scores a and b

@@ -1,4 +1,8 @@
-"""Drawing units again: statistics that can be computed from how often each unit was drawn."""
+"""Resampling of units: its options, draws and swaps, statistics of drawn units, and the ends of bootstrap intervals.
+
+A statistic can be computed again from how often each unit was drawn. There are ratios of sums, statistics of sorted
+scores such as the median, values of classes, and values of tags by the order of their affinities.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How small a difference of systems can be shown with so many tracks, and how many tracks show one of a given size."""
+"""How small a difference of systems so many tracks can show, and how many tracks show one of a given size.
+
+Where several annotators are scored, the tracks are planned for several numbers of annotators a track.
+"""
 
 from __future__ import annotations
 

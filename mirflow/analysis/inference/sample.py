@@ -1,4 +1,8 @@
-"""Samples: the scores of a selection on the units that inference draws; and results as labelled datasets."""
+"""Samples: the scores of a selection on the units that inference draws; and results as labelled datasets.
+
+Units are tracks, or the values of a coordinate (such as folds) or of an extra dim of the metric (such as classes), over
+each of which the tracks are aggregated first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands of ``mirflow grading``: from the lists of systems to scored judgements."""
+"""Commands of ``mirflow grading``: from the lists of systems to scored judgements.
+
+Others report the agreement and the workload of graders, and plan how many queries and graders are needed.
+"""
 
 from __future__ import annotations
 

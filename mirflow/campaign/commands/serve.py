@@ -1,4 +1,4 @@
-"""Commands of ``mirflow serve``: a server for results, submissions and grading."""
+"""Commands of ``mirflow serve``: a server for results, submissions and grading, its worker, accounts and backups."""
 
 from __future__ import annotations
 

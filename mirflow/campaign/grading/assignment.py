@@ -1,4 +1,4 @@
-"""Assignment of graders to candidates of queries, least judged first."""
+"""Assignment of graders to candidates of queries, least judged first: one by one, or all in a plan (a table)."""
 
 from __future__ import annotations
 

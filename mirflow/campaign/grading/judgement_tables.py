@@ -1,4 +1,8 @@
-"""Tables of judgements as made by graders, and those written when a round is closed."""
+"""Tables of judgements as made by graders, logs of their actions, and the tables written when a round is closed.
+
+A closed round has the last valid judgements without names of graders, the systems' lists, and a pipeline file that
+scores them.
+"""
 
 from __future__ import annotations
 

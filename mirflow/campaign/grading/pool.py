@@ -1,4 +1,7 @@
-"""Pools: the first candidates of all systems for each query, without duplicates and names of systems."""
+"""Pools: the first candidates of all systems for each query, without duplicates and names of systems.
+
+The key, a file apart, has the piece, the systems and the ranks behind each candidate. Lists of systems are read here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Agreement of graders with each other and with themselves, time on task, and groups that they tell apart."""
+"""Agreement of graders with each other and with themselves, time on task, and groups that they tell apart.
+
+Also the work of each grader, the progress of a round, and the ranking of systems without the middle category.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of stores, read once for all requests; cached responses; and what clients accept.
+"""Snapshots of stores, read once for all requests; cached responses and pictures; and what clients accept.
 
 A snapshot is a store at one generation. Responses are keyed by all they depend on and stored as bytes.
 

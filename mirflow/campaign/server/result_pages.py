@@ -1,4 +1,7 @@
-"""Pages of results from the current generation of the stores, and recordings."""
+"""Pages of results from the current generation of the stores: tables, reports, years, and the feed; and recordings.
+
+Organisers also see the true scores on hidden splits.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rendering of pages: addresses on disk and on a server, templates, assets with digests in their names, run times."""
+"""Rendering of pages: addresses on disk and on a server, templates, formats of values, and assets.
+
+Names of assets have digests. Run times of systems are read and placed in a chart here.
+"""
 
 from __future__ import annotations
 

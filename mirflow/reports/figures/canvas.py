@@ -1,4 +1,4 @@
-"""The canvas of all figures: sizes for papers, colours, captions and files."""
+"""How figures are declared, drawn and written: kinds of figures, and the canvas with sizes, colours and captions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores of one metric by track, as figures show them, with their notes."""
+"""What figures of scores share: options, the scores of one metric by track, the order of systems, labels and notes."""
 
 from __future__ import annotations
 

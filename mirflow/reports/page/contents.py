@@ -1,4 +1,8 @@
-"""Contents of a page that are there at once: names, their meanings, and the places of its numbers."""
+"""Contents of a page that are there at once: names, their meanings, and the places of its numbers.
+
+The scores that a page is about are read here. Parts about doubted references, causes of low scores and errors are added
+later, and the first screens are drawn when these are known.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Routes of the graders' pages."""
+"""Pages of graders: consent, queries with candidates to hear and judge; and the overview for organisers.
+
+Judgements and events are received here. Recordings are measured, and louder ones are attenuated.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Pages for organisers: the steps of a plan, the overview of a round, and opening and closing it."""
+"""Pages for organisers: the steps of a plan, the overview of a round, and opening and closing it.
+
+An overview has the agreement of the graders and a forecast of the end. Closing writes the judgements, raw and as
+scored.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rounds of grading: from the campaign file into the database, and the participation of graders."""
+"""Rounds of grading: from the campaign file into the database; consent, pages to judge, and progress of graders.
+
+A page has the pairs that a grader judges next, some of them hidden repeats.
+"""
 
 from __future__ import annotations
 

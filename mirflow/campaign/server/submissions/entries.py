@@ -1,4 +1,4 @@
-"""Submissions as users see them: entry, listing, visibility, withdrawal and quotas."""
+"""Submissions as users see them: entry, quotas, visibility and withdrawal, findings and released scores."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Notifications: messages about submissions, from the event to the row that waits for delivery.
+"""Notifications: messages about submissions, from the event to their delivery to a webhook or by mail.
 
 A message is a row written in the transaction of its event, so messages are neither lost nor sent for events that were
-rolled back. A message contains no scores; it links to a page that shows those its reader may see.
+rolled back; threads deliver the rows. A message contains no scores; it links to a page that shows those its reader may
+see.
 """
 
 from __future__ import annotations

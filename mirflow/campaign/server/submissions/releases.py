@@ -5,6 +5,8 @@ only that it is no better: tables of systems never show a score under the name o
 released score then grows only with the logarithm of the number of submissions, however these are adapted to earlier
 results (A. Blum and M. Hardt: The Ladder: A Reliable Leaderboard for Machine Learning Competitions, ICML 2015,
 section 3). Every metric has a separate ladder.
+
+A submission is compared with the leader and with the best earlier one of its team, also track by track.
 """
 
 from __future__ import annotations

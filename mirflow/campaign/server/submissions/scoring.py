@@ -3,7 +3,7 @@
 Only the annotations that a confined process has read before (:func:`.checking.read_job`) are scored. A submission is
 run alone, and its scores are kept as files until they are joined to the store of the split: no other submission is
 read, and no score of it is computed again. Scores in a store are never replaced; metrics of new rules become new
-columns.
+columns. Another job publishes the public copy of a store, which has the public systems alone.
 """
 
 from __future__ import annotations

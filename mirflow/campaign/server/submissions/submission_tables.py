@@ -1,4 +1,7 @@
-"""Tables of submissions: uploads, findings, and released scores."""
+"""Tables of submissions: uploads, findings, released scores and comparisons, and messages about them.
+
+Others hold the state of workers and of public copies, and the versions of the rules.
+"""
 
 from __future__ import annotations
 
