@@ -1,4 +1,8 @@
-"""The scores of a plan as lazy arrays: only what is asked for is read, each cell once for all variables."""
+"""The scores of a plan as lazy arrays: only what is asked for is read, each cell once for all variables.
+
+One layer of a graph of dask scores the blocks of all that an expression needs; the arrays of all variables are cut from
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Parts of a run: shares of its cells that processes score apart, each in a folder beside the store, to be published.
 
-No state says which cells a part has: its journal does. So a killed part continues, and nothing can contradict it.
+No state says which cells a part has: its journal does. So a killed part continues, and nothing can contradict it. To be
+published, results are sorted by system, in files, and read over those of the store.
 """
 
 from __future__ import annotations

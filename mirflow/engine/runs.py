@@ -1,4 +1,8 @@
-"""Run a pipeline: compute, journal and publish stale cells, or compute a part; or open it as a lazy tree."""
+"""Run a pipeline: compute, journal and publish stale cells, or compute a part; or open it as a lazy tree.
+
+A store is published only if its contents differ from those before; cells of copied or touched files keep their results.
+Runs are previewed and reported for each evaluation.
+"""
 
 from __future__ import annotations
 

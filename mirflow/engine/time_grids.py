@@ -1,4 +1,4 @@
-"""Annotations on common time grids, in memory or as lazy arrays over the tracks of a collection."""
+"""Annotations on common time grids, in memory or as lazy arrays over the tracks of a collection; and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The linter: lists the problems of all files, with lines, before anything is scored."""
+"""The linter: lists the problems of all files, with lines, before anything is scored.
+
+It checks files, folders, or the references of a pipeline: whether they can be read and scored, agree with other
+annotations of the track, and are perfect against themselves.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Annotations as labelled datasets and collections: ``annotation``, ``load``, ``pack`` and collections."""
+"""Annotations as labelled datasets and collections: from files, arrays, other annotations, and data sets of mirdata.
+
+`pack` writes what a pattern finds into one file, which is read faster.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The files of one side of an evaluation, on disk and on servers; of a million estimates, only places in lists."""
+"""The files that the pattern of one side finds, on disk and on servers, and the estimates of each system by track.
+
+Files that lead out of a confined root are refused. An estimate is held as its place in what was found; its source is
+made on access.
+"""
 
 from __future__ import annotations
 

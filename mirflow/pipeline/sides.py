@@ -1,4 +1,9 @@
-"""The files of two sides below a folder, references and estimates, and the patterns that find the files of each."""
+"""The files of two sides below a folder, references and estimates, and the patterns that find the files of each.
+
+Drafts of pipelines are made from them. Sides are distinguished by words in names of folders and files, and by nested
+folders that both have. Files that one pattern finds form a series, with its possible tasks; series of estimates are
+paired with those of references.
+"""
 
 from __future__ import annotations
 

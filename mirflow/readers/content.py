@@ -1,4 +1,8 @@
-"""Read the bytes and the text of files, and report why a file cannot be read."""
+"""Bytes, text, versions and digests of files, which files a folder holds, and why a file cannot be read.
+
+Only regular files up to a limit are read; their text is decoded here. Runs notice by sizes, versions and digests that
+files have changed.
+"""
 
 from __future__ import annotations
 

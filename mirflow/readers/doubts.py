@@ -1,7 +1,7 @@
-"""Doubts about rows of text and tables: columns that are not read, and numbers that are implausible in theirs.
+"""Doubts about rows of text and tables: columns that are not read, repeated rows, and implausible numbers.
 
-What may be content beside the columns that are read is an error, other columns are told. Implausible numbers are told,
-with the columns that would be plausible.
+Unread columns without which labels may mean something else, and rows of several systems or the like, are errors; other
+columns are reported. Implausible numbers are reported with the columns that would be plausible.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Formats of annotation files: their suffixes and readers.
+"""Formats of annotation files: their suffixes and readers, and what of a file is read, reported or left out silently.
 
-To add a format, write its reader and register it here.
+Names of files tell the format, sometimes the task, and whether a file in a folder is an annotation at all. To add a
+format, write its reader and register it here.
 """
 
 from __future__ import annotations

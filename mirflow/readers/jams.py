@@ -1,4 +1,7 @@
-"""JAMS: read files without the jams package, convert from its objects, and validate files."""
+"""JAMS: read files without the jams package, convert from its objects, and validate files.
+
+Annotations are chosen by task or namespace and annotator, and their observations converted to the kinds of mirflow.
+"""
 
 from __future__ import annotations
 

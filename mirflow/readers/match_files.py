@@ -1,4 +1,7 @@
-"""Match files: performances aligned note by note with scores, as in the Vienna 4x22 and Batik data sets and in ASAP."""
+"""Match files: performances aligned note by note with scores, as in the Vienna 4x22 and Batik data sets and in ASAP.
+
+The alignment is read, or the notes or pedals of the performance.
+"""
 
 from __future__ import annotations
 

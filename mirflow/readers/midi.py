@@ -1,6 +1,7 @@
 """MIDI files: notes, hits and pedals of all tracks are read, in seconds; notes and hits are written.
 
-Notes that end under the sustain pedal may be extended.
+Notes that end under the sustain pedal may be extended. Other readers decode files, convert ticks and find pedals by
+functions from here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Data sets of mirdata: convert its annotation classes, and read the tracks of its loaders."""
+"""Data sets of mirdata: convert its annotation classes, and read the tracks of its loaders and their metadata.
+
+Nothing is downloaded.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Names of tracks and items, matched between both sides if only folders and suffixes differ.
+"""Names of tracks and items: matched between both sides if only folders and suffixes differ, and compared for messages.
 
 A list of `a.wav` and a reference of `a` have no name in common, so every score would silently be 0. Names are compared
-over whole collections: a single list without relevant items is merely a bad one.
+over whole collections: a single list without relevant items is merely a bad one. Messages about tracks without a
+partner show the most similar names, and in what they differ.
 """
 
 from __future__ import annotations

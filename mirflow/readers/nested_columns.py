@@ -2,7 +2,8 @@
 
 A path is the name of a column, followed by the names of fields of structs, inside of lists or around them; a last step
 that is a number chooses an item of the innermost list (``intervals.0``). The depth of a path is the number of lists
-around each of its values: 0 in tables with one row per item, 1 in tables with one row per track.
+around each of its values: 0 in tables with one row per item, 1 in tables with one row per track. The columns of a kind
+are found by their usual names; dictionaries and numbers of classes are replaced by their values and names.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Patches of references: corrections of single rows, in a JSON file beside the references, which stay as published.
 
-A patch names the digest of each reference that it corrects, so that it is never applied to another version of the file.
+Patches are read, checked and applied, and made from an original and an edited annotation. A patch names the digest of
+each reference that it corrects, so that it is never applied to another version of the file.
 """
 
 from __future__ import annotations

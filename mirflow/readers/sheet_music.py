@@ -1,7 +1,7 @@
-"""Sheet music in MusicXML and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols.
+"""Sheet music in MusicXML, kern and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols.
 
-Chords and keys of MusicXML and kern are read by music21 or, keys of MusicXML, by partitura. Their times
-follow from the tempo marks, in seconds. Repeats are not played.
+Notations in MusicXML and kern have half a second per quarter note. Chords and keys of these formats can be read alone,
+by music21 or, keys of MusicXML, by partitura; their times follow from the tempo marks. Repeats are not played.
 """
 
 from __future__ import annotations

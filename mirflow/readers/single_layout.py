@@ -1,6 +1,6 @@
 """Text of kinds with a fixed layout: keys, tempi, multiple pitches over time, patterns, and notations.
 
-Keys and tempi are one row of a track, in a file of its own or in a table of tracks.
+Keys and tempi are one row of a track, in a file for each track or in a table of tracks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Sources of annotations in files: one file, a file for each part, or selected beats; cheap to send to workers.
 
-Files are parsed by their format, which may be one that users declare with a function that reads its bytes.
+Sources are made from paths and from the files that a pattern finds. Files are parsed by their format, which may be one
+that users declare with a function that reads its bytes.
 """
 
 from __future__ import annotations

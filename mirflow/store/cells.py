@@ -1,4 +1,8 @@
-"""Results of cells (one system's estimate of one track): status, and scores as plain arrays."""
+"""Results of cells (one system's estimate of one track): status, messages, and scores as plain arrays.
+
+`Cells` are some cells of an evaluation, to be joined and selected; `GroupContent` is a whole evaluation, with its
+coordinates, attributes, and the systems whose results are still in a store.
+"""
 
 from __future__ import annotations
 

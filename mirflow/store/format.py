@@ -1,4 +1,8 @@
-"""The layout of results in Zarr: dims, variables, chunks, attributes, dense and sparse."""
+"""The layout of results in Zarr: dims, variables, attributes, and cells as dense arrays or sparse entries.
+
+Attributes keep cautions and how an evaluation was scored, and are read back for people. Content that cannot be written
+unchanged is refused. Chunks are cut in :mod:`mirflow.store.chunks`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Generations of a store: folders, one of which the user's path leads to; the writer's lock, the run's signature."""
+"""Generations of a store: folders, one of which the user's path leads to; the writer's lock, the run's signature.
+
+Here are also functions for files that must survive crashes and other processes (synced and atomic writes, removal), the
+errors of damaged stores, and the names and numbers of the files of chunks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A result store read: groups as plain data, scores for queries, and the tree."""
+"""A result store read: groups as plain data, scores for queries, and the tree.
+
+Evaluations in memory are converted to datasets, and datasets of scores back to evaluations.
+"""
 
 from __future__ import annotations
 

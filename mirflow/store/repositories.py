@@ -1,6 +1,7 @@
 """Stores in object stores: repositories of Icechunk, to which several processes commit results.
 
-Icechunk is imported only where an address is opened.
+Versions can be opened, listed and tagged; a commit is joined with those that others made meanwhile. Errors of services
+name the address, the reason and a remedy. Icechunk is imported only where an address is opened.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Parquet files, such as those of data sets of Hugging Face: a row for each item, or a row of lists for each track.
 
-Only the columns of the task are read, and one row group at a time.
+Rows are grouped by track, system and annotator. Only the columns of the task are read, one row group at a time; but
+columns that name the tracks or may separate annotations, and unread ones that may be content, are read whole on
+opening. The rows of a track may be in several files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Delimited text with a column for the track of each row."""
+"""Delimited text with a column for the track of each row.
+
+Tables with a column for each tag, or with rows that end in lists of tags, are converted to such rows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Tables: files with the annotations of many tracks, and the index of each track's rows."""
+"""Files with the annotations of many tracks: how they are recognized, opened and cached, and the source of each track.
+
+Each format extends `TrackTable`; one that reads a file track by track extends `SpanTable`, which knows the bytes of
+each track's rows. The rows of a track may be in several files, whose sources are joined.
+"""
 
 from __future__ import annotations
 
