@@ -2,7 +2,7 @@
 
 Each part of an input is taken into the annotation, left out by declaration of its format, an option or a convention, or
 reported here. A reader adds a remark for each such part; `RULES` decides once, for all formats, whether it is an error,
-a warning, a repair or a note.
+a warning, a repair or a note. Accounts are written as text into datasets and read back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Aggregates over tracks (totals, medians, ratios of sums), declared once for queries, inference, captions and pages.
+"""Aggregates over tracks (totals, medians, ratios of sums), declared once for queries, tests, captions and the page.
 
 Modules outside of the package declare further ones in the same way::
 

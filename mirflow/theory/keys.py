@@ -1,4 +1,4 @@
-"""Keys: parsing of labels such as ``C# minor``, ``Db:major`` or ``X``, and relations of two keys."""
+"""Keys: parsing of labels such as ``C# minor`` or ``X``, their other forms in files, and relations of two keys."""
 
 from __future__ import annotations
 
