@@ -1,4 +1,8 @@
-"""Blocks of work: read the references and estimates of some tracks, clean both sides, and score all pairs at once."""
+"""Blocks of work: read the references and estimates of some tracks, clean both sides, and score all pairs at once.
+
+Files that cannot be used, and failures of scoring, give cells with a status and a reason; doubtful scores get a
+warning.
+"""
 
 from __future__ import annotations
 

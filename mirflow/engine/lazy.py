@@ -1,4 +1,4 @@
-"""Collections that are read when they are computed, and results that lazy scores have."""
+"""Collections that are read when they are computed, and templates of the results with extra dims in lazy scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Options of reading: declared once, hashable and picklable, shared by the sources of a whole evaluation."""
+"""Options of reading: declared once, hashable and picklable, shared by the sources of a whole evaluation.
+
+Keywords in Python, keys of pipelines and options of commands are made from the same declarations. Values are checked
+here, also against the kind of annotation.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of a score as music21 or partitura reads them: notes, measures, keys and tempi.
+"""Parts of a score as music21 or partitura reads them: notes, measures, harmonies, keys and tempi.
 
 Offsets and durations are in quarter notes from the beginning. Repeats are not written out, grace notes are left out,
 and tied notes are one.

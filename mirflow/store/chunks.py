@@ -1,4 +1,8 @@
-"""Writing of an evaluation to a generation: chunks of what is new, links to those of systems that stay as they are."""
+"""Writing of an evaluation to a generation or a repository: chunks of new results, and what can stay as it is.
+
+The files of systems that stay are linked in a generation; in a repository, their rows are not written again. The sizes
+of chunks and shards are chosen here.
+"""
 
 from __future__ import annotations
 
