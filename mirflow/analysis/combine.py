@@ -1,4 +1,8 @@
-"""Join several stores along systems and tracks, or report why they cannot be joined."""
+"""Join several stores along systems and tracks, or report why they cannot be joined.
+
+Classes, settings and references of the stores are compared first. Scores of the whole stay in the stores, and are read
+part by part.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Options of queries: each is declared here once; Python, the command line and the HTTP API follow.
 
-Beside them are the names of policies for missing and undefined scores, and of tests, with their descriptions.
+Beside them are the names of policies for missing and undefined scores, and of tests, and the words by which tables
+describe these and intervals.
 
 To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`, or in :class:`SelectionOptions` if
 figures have it. The command line and the HTTP API pass values as text, lists of texts or pairs. This module is light to

@@ -1,4 +1,7 @@
-"""Try transformations on cells with low scores, by the metric's own kernel, and say which side is probably wrong."""
+"""Try transformations on cells with low scores, by the metric's own kernel, and say which side is probably wrong.
+
+Causes that cells have in common are joined to one of their track or system.
+"""
 
 from __future__ import annotations
 

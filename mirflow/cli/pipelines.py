@@ -1,4 +1,7 @@
-"""Commands about pipeline files: ``init``, ``demo``, ``schema``, ``run`` and ``publish``."""
+"""Commands about pipeline files: ``init``, ``demo``, ``schema``, ``run`` and ``publish``.
+
+``run`` prints scores, numbers of cells, the reasons of missing scores, and causes of low ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Short tables: contents and problems of a store, problems of files, headline metrics, extreme tracks, metrics."""
+"""Short tables: contents and problems of a store, problems of files, headline metrics, extreme tracks, metrics.
+
+The function `check` finds the problems of files. Problems of a store are grouped by cause, each with an example.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Tables, the ways to write them as text, LaTeX and Parquet, and tabulations: datasets with their tables."""
+"""Tables, the formats in which they are written (text, Markdown, HTML, LaTeX, data), and tabulations.
+
+Formats of data are CSV, JSON and Parquet. A tabulation is datasets with their tables. In text, wide tables are broken
+into blocks.
+"""
 
 from __future__ import annotations
 

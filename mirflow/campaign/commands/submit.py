@@ -1,4 +1,7 @@
-"""The command ``submit``, which sends estimates to a server and prints the findings and scores."""
+"""The command ``submit``, which sends estimates to a server and prints the findings and scores.
+
+Its client finds the token of an account, packs folders, follows no redirects, and polls until the scores are there.
+"""
 
 from __future__ import annotations
 

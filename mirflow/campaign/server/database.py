@@ -1,4 +1,7 @@
-"""The database of a campaign: accounts and their submissions, in SQLite or PostgreSQL."""
+"""The database of a campaign, in SQLite or PostgreSQL: its transactions and revisions, and the tables of accounts.
+
+Tables of submissions and of grading are declared beside the code that uses them.
+"""
 
 from __future__ import annotations
 

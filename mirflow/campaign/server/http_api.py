@@ -1,6 +1,6 @@
-"""The HTTP API: stores, tables, scores by track and leaderboards; and stores as read-only Zarr, a generation at a time.
+"""The HTTP API: stores, questions, scores by track and leaderboards; and stores as read-only Zarr, by generation.
 
-The OpenAPI description of the API is generated.
+Every question to scores is an operation. The OpenAPI description of the API is generated.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 On an open split, anonymous viewers see the public copy, and logged-in viewers a part of the full store. Of a hidden
 split only the released scores are shown, which come from the database: its store is never opened here.
+The history of a campaign is read here, too, as its viewer may see it.
 
 Responses are cached by `cache.py`. `Views.state` covers all that a page depends on besides address and viewer:
 generations of stores, the database, dates of the campaign file that have passed, and the progress of grading.

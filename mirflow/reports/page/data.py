@@ -1,4 +1,7 @@
-"""Data of the page about an evaluation: scores, aggregates, intervals, values by class, missing cells with reasons."""
+"""Data of the page about an evaluation: scores, aggregates, intervals, values by class, missing cells with reasons.
+
+Systems are compared by the main metrics, and tracks ordered by how much they are worth looking at.
+"""
 
 from __future__ import annotations
 

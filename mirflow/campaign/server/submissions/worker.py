@@ -3,6 +3,9 @@
 Several workers check and score concurrently, but scores are released one by one in the order of arrival, on which the
 ladder and the comparisons depend. All steps are idempotent: an interrupted step is started again, by this or another
 worker, with the same result. A submission counts as scored from the transaction that writes its scores.
+
+A worker first checks from the inside that the confinement of its jobs holds. A server restarts the workers that belong
+to it.
 """
 
 from __future__ import annotations
