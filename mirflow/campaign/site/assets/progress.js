@@ -5,8 +5,7 @@ const [words, stage, done] = ["words", "stage", "done"].map((id) => document.get
 
 function show(now) {
   words.textContent = now.words[0].toUpperCase() + now.words.slice(1);
-  const parts = [now.stage && `: ${now.stage}`, now.before > 0 && `; ${now.before} before it`];
-  stage.textContent = parts.filter(Boolean).join("");
+  stage.textContent = (now.stage ? `: ${now.stage}` : "") + (now.before > 0 ? `; ${now.before} before it` : "");
   done.hidden = !now.total;
   done.max = now.total || 1;
   done.value = now.done;

@@ -14,13 +14,11 @@ const ends = (starts, lengths) => starts.map((start, at) => start + lengths[at] 
 
 const pitches = (cents) => Float64Array.from(cents, (one) => (one === 0 ? NaN : Math.abs(one) / 100));
 
-/** The number of the holder of each item. */
-const spread = (counts) => counts.flatMap((many, holder) => Array(many).fill(holder));
-
 /** One annotation as lists that lie beside each other. */
 export function unpackAnnotation({ k: form, l, s, n, t, p, v, w, o, r, y, c = [] }, vocabulary) {
   const times = s || t ? running(t ?? s) : null;
-  const holders = c.map(spread);
+  // The number of the holder of each item.
+  const holders = c.map((counts) => counts.flatMap((many, holder) => Array(many).fill(holder)));
   const framed = form === "frames" || form === "curve";
   const steps = framed ? Array.from(times.subarray(1, 400), (time, at) => time - times[at]).filter((step) => step > 0).sort((a, b) => a - b) : [];
   return { form, labels: l?.map((code) => vocabulary[code]) ?? null, values: v, shares: w, more: o,

@@ -15,8 +15,7 @@ import { MISSING, POLICIES, acrossSystems, byName, count, formatter, niceTicks, 
 
 const column = ({ trackCoords }, name) => trackCoords.find(([own]) => own === name)?.[1];
 const isList = (values) => Array.isArray(values) && values.length > 0 && values.every((one) => typeof one === "string");
-const isEnd = (end) => end === null || Number.isFinite(end);
-const isRange = (low, high) => isEnd(low) && isEnd(high) && !(low === null && high === null) && (low === null || high === null || low <= high);
+const isRange = (low, high) => [low, high].every((end) => end === null || Number.isFinite(end)) && !(low === null && high === null) && (low === null || high === null || low <= high);
 
 const FITS = new Map([
   ["find", (_, text) => typeof text === "string" && text !== ""],
