@@ -22,7 +22,7 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.engine import block
+from mirflow.engine import schedule
 from tests.datasets import write_dataset, write_lab
 
 from ..groups import CODES
@@ -168,9 +168,9 @@ def write_and_die(write: Write, pipeline: Path, store: Path, moment: int) -> Non
     if moment:
         kill_at(moment, store.parent)
     else:
-        scored = block.score_block
+        scored = schedule.score_block
         left = iter([scored])
-        block.score_block = lambda work: next(left, lambda _: os.kill(os.getpid(), signal.SIGKILL))(work)
+        schedule.score_block = lambda work: next(left, lambda _: os.kill(os.getpid(), signal.SIGKILL))(work)
     write(pipeline, store)
 
 
