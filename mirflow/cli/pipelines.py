@@ -312,7 +312,7 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
 def _print_causes(
     evaluations: Sequence[EvaluationReport], store: str, problems: Sequence[str], *, everything: bool
 ) -> None:
-    from ..causes import causes_of_run, describe
+    from ..causes.low_cells import causes_of_run, describe
 
     computed = [
         sum(report.counts.values()) - report.counts["reused"] - report.counts["removed"] for report in evaluations

@@ -17,7 +17,7 @@ from ..annotations.annotation import Annotation, AnnotationLike, SupportsArray
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..annotations.source import MemorySource, Source
-from ..causes import describe
+from ..causes.low_cells import describe
 from ..engine.block import BLOCK, TrackWork, block_size
 from ..engine.runs import raise_failure
 from ..errors import AnnotationError, MetricError, RunError, ScoreError, UnknownNameError, counted, warn_caller

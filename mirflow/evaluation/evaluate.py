@@ -17,7 +17,7 @@ from ..annotations.annotation import Annotation, AnnotationLike
 from ..annotations.classes import Classes, as_classes
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..causes import LowCells, describe
+from ..causes.low_cells import LowCells, describe
 from ..engine.block import BlockWork, TrackWork, block_size, score_block
 from ..engine.runs import raise_failure
 from ..errors import (

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 import numpy as np
 
-from ..causes import LowCells, describe
+from ..causes.low_cells import LowCells, describe
 from ..errors import counted, warn_caller
 from ..store.cells import FAILED, MISSING, SCORED, Cells, Status, read_message, text_of
 

@@ -29,7 +29,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from ....causes import LINES
+from ....causes.low_cells import LINES
 from ....errors import MirflowError, clean_text, counted
 from ....pipeline.discovery import language_column
 from ....pipeline.document import VARIABLE

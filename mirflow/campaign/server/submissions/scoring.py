@@ -23,7 +23,7 @@ from ....analysis.inference.confidence_intervals import intervals
 from ....analysis.queries import headline_metrics
 from ....analysis.query_options import Query
 from ....analysis.scores import names_of
-from ....causes import causes_of_run, describe
+from ....causes.low_cells import causes_of_run, describe
 from ....engine.runs import run_plans, same_content, same_results
 from ....errors import AnnotationError, MirflowWarning, PipelineError, QueryError, StoreError
 from ....pipeline.document import dump_document, values_without_folders

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.causes import causes_of_run, describe
+from mirflow.causes.low_cells import causes_of_run, describe
 from mirflow.errors import MirflowWarning
 
 CHORDS = ("C:maj", "G:maj", "A:min", "F:maj", "D:min", "E:7")
@@ -49,7 +49,7 @@ def test_a_run_says_the_same_of_results_in_memory_on_disk_and_in_the_store(
 
 
 def test_of_very_many_scores_those_of_some_tracks_are_compared(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mirflow.causes.MOST_SCORES", 4)
+    monkeypatch.setattr("mirflow.causes.low_cells.MOST_SCORES", 4)
     assert lines(pipeline)[0].startswith("track 'a': 'bob': the estimate is 4 s late")
 
 
