@@ -20,7 +20,7 @@ from ..errors import MirflowError, QueryError, counted
 from ..metrics.base import chosen_grid
 from ..notebook import styled
 from ..reports.captions import title_in
-from ..reports.standings import rank_result, text_of
+from ..reports.standings import rank_result
 from ..store.format import REFERENCES_DIFFER, list_cautions
 from . import find, method_of, names
 
@@ -164,7 +164,7 @@ def _section(name: str, ds: xr.Dataset) -> str:
     if result.sizes["system"] > _SYSTEMS:
         notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
     listed = "".join(f'<div class="note">{escape(note)}</div>' for note in notes)
-    leader = f"{title_in(result)}: {text_of(rank_result(result).lead())}"
+    leader = f"{title_in(result)}: {rank_result(result).lead()}"
     units = [f" [{unit}]" if unit else "" for unit in names_of(result, "unit")]
     named = zip(names_of(result, "metric"), units, names_of(result, "aggregate"), strict=True)
     heads = "".join(

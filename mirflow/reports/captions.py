@@ -17,7 +17,7 @@ from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import chosen_grid, get_task, has_task
 from ..ragged import Float, Int
 from ..store.format import REFERENCES_DIFFER, WARNINGS
-from .results import column_of, count_tracks, groupings_of, labels_of, shown_metrics, values_of
+from .results import axes_of, column_of, values_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -169,14 +169,14 @@ def caption_of(ds: Results, percent: bool) -> str:
 
     `percent`: whether ratios are percentages.
     """
-    attrs, has_dims, tracks, groupings = ds.attrs, "metric" in ds.attrs, count_tracks(ds), groupings_of(ds)
+    attrs, has_dims, axes = ds.attrs, "metric" in ds.attrs, axes_of(ds)
     systems = len(names_of(ds, "system"))
     task, where, rules = _frame(attrs)
-    names = list(titles_of(shown_metrics(ds), column_of(ds, "title")).values())
+    names = list(titles_of(axes.metrics, column_of(ds, "title")).values())
     what = listed(names) if 0 < len(names) < _NAMED else ""
     if has_dims:  # the values of a metric, with the dims that they lie along: ``recall of each class``
         across, metric, kind = across_of(attrs), str(attrs["metric"]), attrs["aggregate"]
-        dims = [dim for dim in labels_of(ds) if dim]
+        dims = [dim for dim in axes.labels if dim]
         left = [dim for dim in dims if dim not in across]
         what = DECLARED[kind].written if kind in CLASS_AGGREGATES else metric.replace("_", " ")
         if kind in CLASS_AGGREGATES and not metric.isidentifier():
@@ -186,9 +186,9 @@ def caption_of(ds: Results, percent: bool) -> str:
         reduced = attrs.get("over", "").replace("=", ": ")
         what += f" (in each track {reduced})" if reduced else ""
     counts = values_of(ds, "n").sum(axis=1) // repeats(attrs)
-    on = counted(tracks, "track")
-    on = on if (counts == tracks).all() else f"{show_span(counts)} of {on}"
-    by = f" by {' and '.join(groupings)}" if groupings else ""
+    on = counted(axes.tracks, "track")
+    on = on if (counts == axes.tracks).all() else f"{show_span(counts)} of {on}"
+    by = f" by {' and '.join(axes.groupings)}" if axes.groupings else ""
     way = " in percent" if percent else ""
     way += f" with {say_level(attrs['level'])} confidence intervals" if "low" in ds else ""
     over = f"{counted(systems, 'system')} on {on}{where}{by}{f',{way}' if way else ''}"
@@ -202,7 +202,7 @@ def matrix_caption(ds: Results, system: int, group: int, made: str, percent: boo
 
     `made`: what makes the group; empty where nothing is grouped.
     """
-    dims = [dim.replace("_", " ") for dim in labels_of(ds)]
+    dims = [dim.replace("_", " ") for dim in axes_of(ds).labels]
     tracks = counted(int(values_of(ds, "n")[system, group, 0]), "track")
     name, (unit,) = str(ds.attrs["metric"]).replace("_", " "), column_of(ds, "unit")
     task, where, rules = _frame(ds.attrs)

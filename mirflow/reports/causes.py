@@ -26,7 +26,7 @@ from ..causes.transformations import REFERENCE, LowPair
 from ..engine.schedule import start_forkserver, worker_pool
 from ..errors import QueryError, counted
 from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
-from .doubted_references import file_digest, rows_of
+from .doubted_references import Disagreements, file_digest, rows_of
 from .origins import Files, Roots, Shelf, evaluations_with_files
 from .tables import Table, Tabulation
 
@@ -83,12 +83,12 @@ _FEW = 40
 """Low cells of which the causes are found before a worker process has started."""
 
 
-CausesAndDoubts = tuple[list[Diagnosis], list[bytes]]
+CausesAndDoubts = tuple[list[Diagnosis], list[Disagreements]]
 
 
 @contextmanager
 def find_beside(
-    boards: Sequence[Board | None], doubts: Sequence[Callable[[Shelf], bytes]], shelf: Shelf, guarded: bool
+    boards: Sequence[Board | None], doubts: Sequence[Callable[[Shelf], Disagreements]], shelf: Shelf, guarded: bool
 ) -> Iterator[Callable[[], CausesAndDoubts]]:
     """Give a function that returns the causes of the low scores of evaluations, and what makers of doubts make.
 
@@ -115,7 +115,7 @@ def find_beside(
 
 
 def _find_causes_and_doubts(
-    boards: Sequence[Board | None], doubts: Sequence[Callable[[Shelf], bytes]], shelf: Shelf
+    boards: Sequence[Board | None], doubts: Sequence[Callable[[Shelf], Disagreements]], shelf: Shelf
 ) -> CausesAndDoubts:
     return diagnose_boards(boards, shelf.read), [make(shelf) for make in doubts]
 

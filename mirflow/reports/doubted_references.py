@@ -117,14 +117,18 @@ MOST = 200
 """Disagreements of an evaluation that a page lists."""
 
 
+Disagreements = dict[str, Any] | None
+"""Those of an evaluation as a page lists them; None where systems cannot agree."""
+
+
 def describe_disagreements(
-    files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf
-) -> dict[str, Any] | None:
+    files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf | None = None
+) -> Disagreements:
     """The heaviest disagreements of an evaluation for a page, with the rows that a patch replaces.
 
     Returns None where systems cannot agree: there is one, or annotations have neither labels nor events.
     """
-    task = files[0].plan.task
+    task, shelf = files[0].plan.task, shelf or Shelf()
     if len(systems) < 2 or len(kind_of(task).dims) > 1:
         return None
     held = list(read_annotations(files, systems, tracks, shelf))

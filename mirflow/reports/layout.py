@@ -42,24 +42,7 @@ from .captions import (
     titles_of,
     undefined_note,
 )
-from .results import (
-    INTERVAL,
-    MARKS,
-    NARROWED,
-    ORIGIN,
-    adds_up,
-    best_of,
-    column_of,
-    count_tracks,
-    counts_of,
-    group_sizes,
-    groupings_of,
-    groups_of,
-    is_whole,
-    labels_of,
-    shown_metrics,
-    values_of,
-)
+from .results import INTERVAL, MARKS, NARROWED, ORIGIN, axes_of, column_of, is_whole, values_of
 from .signed_numbers import SIGNATURE, Names, Signing
 from .tables import MARK, Entry, ShownValue, Table, blocks_of, fewest_blocks, full_width, plain_entry, table_of
 
@@ -167,12 +150,13 @@ def readable_tables(
     `across` ({"metric", "system", "group"} or None): what runs across; None: what fits. `signatures`: gives the
     signatures of the result, for files.
     """
-    attrs, has_dims, labels = ds.attrs, "metric" in ds.attrs, labels_of(ds)
-    if has_dims and len(labels) > 1 and adds_up(ds):
+    attrs, has_dims, axes = ds.attrs, "metric" in ds.attrs, axes_of(ds)
+    # Of counts and seconds, those that are 0 do not occur.
+    if has_dims and len(axes.labels) > 1 and attrs["orientation"] == "none" and "nominal" not in attrs:
         if across is not None:
             whose = f"{attrs['metric']} has a table for each system, one dim down and one across"
             raise QueryError(f"pivot {across!r}: {whose}")
-        places = product(range(len(names_of(ds, "system"))), range(len(groups_of(ds))))
+        places = product(range(len(names_of(ds, "system"))), range(len(axes.groups)))
         return [_matrix(ds, system, group, width, percent) for system, group in places]
     if across == "group" and has_dims:
         named = attrs["metric"]
@@ -181,7 +165,7 @@ def readable_tables(
         raise QueryError(NOTHING_GROUPED)
     unit = ds["value"].attrs.get("units", "") if has_dims else ""
     percent = percent and not unit
-    cells, last = show_values(ds, percent), list(labels)[-1]
+    cells, last = show_values(ds, percent), list(axes.labels)[-1]
     if "across" in attrs:
         ds, cells = with_deviations(ds, cells)
     table = _lay_out(ds, cells, last if across in ("metric", None) else across)
@@ -200,8 +184,8 @@ def readable_tables(
     caption = partial(caption_of, ds, percent)
     assert table.signing is not None
     signing = None if signatures is None else replace(table.signing, signatures=signatures)
-    titles = {} if has_dims else titles_of(shown_metrics(ds), column_of(ds, "title"))
-    return [replace(table, title=title, notes=below, caption=caption, titles=lambda: titles, signing=signing)]
+    titles = dict if has_dims else partial(titles_of, axes.metrics, column_of(ds, "title"))
+    return [replace(table, title=title, notes=below, caption=caption, titles=titles, signing=signing)]
 
 
 def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
@@ -209,7 +193,20 @@ def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
     value = values_of(ds)
     ends = [values_of(ds, name) for name in ("low", "high") if name in ds]
     cells = np.empty(value.shape, dtype=object)
-    whole, best = "metric" in ds.attrs and is_whole(ds), np.broadcast_to(best_of(ds, value), cells.shape)
+    # The best value of all systems; none where there are not two, or neither high nor low ones are better.
+    known, ways = ~np.isnan(value), np.array(column_of(ds, "orientation"))
+    lowest = np.where(known, value, np.inf).min(axis=0, initial=np.inf)
+    largest = np.where(known, value, -np.inf).max(axis=0, initial=-np.inf)
+    best: Float = np.where(ways == "lower", lowest, largest)
+    best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
+    for dim, names in across_of(ds.attrs).items():
+        axes = axes_of(ds)
+        if "std" in names and dim in axes.groupings:
+            best[[group[axes.groupings.index(dim)] == "std" for group in axes.groups]] = np.nan
+        elif "std" in names:
+            axis = 1 + list(axes.labels).index(dim)
+            np.moveaxis(best, axis, 0)[[label == "std" for label in axes.labels[dim]]] = np.nan
+    whole, best = "metric" in ds.attrs and is_whole(ds), np.broadcast_to(best, cells.shape)
     percents = np.broadcast_to([percent and not unit for unit in column_of(ds, "unit")], cells.shape)
     like = values_of(ds, "like_best") if "like_best" in ds else None
     if like is not None:  # a best system that differs from all others needs no mark: it is bold, or the largest number
@@ -229,10 +226,11 @@ def show_values(ds: Results, percent: bool) -> npt.NDArray[Any]:
 
 def with_deviations(ds: Results, cells: npt.NDArray[Any]) -> tuple[Results, npt.NDArray[Any]]:
     """Means across runs with their standard deviations, as mean ± std, where exactly these two were asked for."""
-    both = across_of(ds.attrs).get(RUN) == ["mean", "std"] and groupings_of(ds)[:1] == [RUN]
+    axes = axes_of(ds)
+    both = across_of(ds.attrs).get(RUN) == ["mean", "std"] and axes.groupings[:1] == [RUN]
     if isinstance(ds, ResultInMemory) or not both:
         return ds, cells
-    groups = groups_of(ds)
+    groups = axes.groups
     means, deviations = ([index for index, group in enumerate(groups) if group[0] == name] for name in ("mean", "std"))
     merged = cells[:, means].copy()
     for place in np.ndindex(merged.shape):
@@ -288,14 +286,15 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     `cells` (array of ShownValue (systems, groups, ...)), `across`: ``system``, ``group``, or an axis of the labels;
     None: a value a row.
     """
-    has_dims, labels, groupings = "metric" in ds.attrs, labels_of(ds), groupings_of(ds)
-    axes = {name: place for place, name in enumerate(("system", "group", *labels))}
-    order = list(axes) if has_dims else ["metric", "system", "group"]
+    has_dims, axes = "metric" in ds.attrs, axes_of(ds)
+    labels, groupings = axes.labels, axes.groupings
+    places = {name: place for place, name in enumerate(("system", "group", *labels))}
+    order = list(places) if has_dims else ["metric", "system", "group"]
     down = [name for name in order if name != across]
     names: dict[str, list[list[str]]] = {"system": [[name] for name in names_of(ds, "system")]}
-    names["group"] = [group_labels(group) for group in groups_of(ds)] if groupings else [[]]
+    names["group"] = [group_labels(group) for group in axes.groups] if groupings else [[]]
     names |= {name: [[label or "(none)"] for label in own] for name, own in labels.items()}
-    metrics, kinds = shown_metrics(ds), column_of(ds, "aggregate")
+    metrics, kinds = axes.metrics, column_of(ds, "aggregate")
     if "metric" in names:
         several = len(set(kinds)) > 1
         names["metric"] = [[f"{m} [{kind}]" if several else m] for m, kind in zip(metrics, kinds, strict=True)]
@@ -305,10 +304,12 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     if has_dims and across in across_of(ds.attrs):
         kind = ds.attrs["aggregate"]
         what = kind if kind in CLASS_AGGREGATES else ds.attrs["metric"]
-        along = [f"{what}, {name} over {plural(across)}" for name in labels_of(ds)[across]]
-    turn = [axes[name] for name in ([*down, across] if across is not None else down)]
+        along = [f"{what}, {name} over {plural(across)}" for name in labels[across]]
+    turn = [places[name] for name in ([*down, across] if across is not None else down)]
     body = cells.transpose(turn).reshape(-1, len(along))
-    counts = {name: count for name, count in counts_of(ds).items() if name == "n" or count.any()}
+    counted_as = {"n": "n_values"} if has_dims else dict(zip(COUNTS, COUNTS, strict=True))
+    every_count = {name: values_of(ds, variable) for name, variable in counted_as.items()}
+    counts = {name: count for name, count in every_count.items() if name == "n" or count.any()}
     beside = {name: count.transpose(turn).reshape(-1, len(along)) for name, count in counts.items()}
     rows: list[tuple[Entry, ...]] = []
     # What each place along an axis says of its cells, for each column that names it.
@@ -316,7 +317,7 @@ def _lay_out(ds: Results, cells: npt.NDArray[Any], across: str | None) -> Table:
     if "" in signed:
         signed[""] = [()]
     signed["system"] = [((("system", name),),) for name in names_of(ds, "system")]
-    signed["group"] = [tuple((pair,) for pair in zip(groupings, map(str, own), strict=True)) for own in groups_of(ds)]
+    signed["group"] = [tuple((pair,) for pair in zip(groupings, map(str, own), strict=True)) for own in axes.groups]
     if "metric" not in ds.attrs:
         signed["metric"] = [((("metric", name),),) for name in column_of(ds, "metric")]
     names_of_rows: list[tuple[Names, ...]] = []
@@ -355,13 +356,13 @@ def _in_brackets(unit: str) -> str:
 
 def runs_note(ds: Results) -> str:
     """Note on a value over the runs of a system, and on their number."""
-    shown = "mean ± standard deviation" if groupings_of(ds)[:1] != [RUN] else "statistics"
+    shown = "mean ± standard deviation" if ds["n_tracks"].dims[:1] != (RUN,) else "statistics"
     return f"{shown} over the runs of each system: {ds.attrs[EACH]}"
 
 
 def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
     """Notes on the values."""
-    attrs, tracks, has_dims = ds.attrs, count_tracks(ds), "metric" in ds.attrs
+    attrs, axes, has_dims = ds.attrs, axes_of(ds), "metric" in ds.attrs
     kinds, units = dict.fromkeys(column_of(ds, "aggregate")), column_of(ds, "unit")
     over = f"in each track {attrs['over'].replace('=', ': ')}; then " if has_dims and "over" in attrs else ""
     notes = [f"{over}{kind}: {DECLARED[kind].words}" for kind in kinds]
@@ -374,7 +375,7 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
         notes.append("inf: half of the scores or more are infinite" if set(kinds) == {"median"} else means)
     if any(units) and not has_dims:
         named: dict[str, list[str]] = {}
-        for metric, unit in zip(shown_metrics(ds), units, strict=True):
+        for metric, unit in zip(axes.metrics, units, strict=True):
             named.setdefault(unit, []).append(metric)
         each = [f"in {unit}: {', '.join(metrics)}" for unit, metrics in named.items() if unit]
         notes += each if len(named) > 1 else [f"values in {units[0]}"]
@@ -389,12 +390,12 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
     elif GROUPED in attrs:
         notes.append(f"mean over the systems of each {attrs[GROUPED]}: {attrs[EACH]}")
     systems = names_of(ds, "system")
-    cells = tracks * int(attrs.get(RUNS, len(systems)))
+    cells = axes.tracks * int(attrs.get(RUNS, len(systems)))
     if not has_dims:
         notes += _policy_notes(ds, systems, cells)
     elif lost := int(values_of(ds, "n_missing").sum()) // repeats(attrs):
         notes.append(missing_note(attrs, f"{lost} of {counted(cells, 'cell')}"))
-    notes += [] if tracks else [nothing_note(attrs)]
+    notes += [] if axes.tracks else [nothing_note(attrs)]
     if WARNINGS in attrs or REFERENCES_DIFFER in attrs:
         notes += caution_notes(attrs)
     if UNGROUPED in attrs:
@@ -404,7 +405,7 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
     if has_dims and attrs["aggregate"] not in RATIO_AGGREGATES:
         notes.append("n: tracks with a value")
     elif has_dims:
-        left = [dim for dim in labels_of(ds) if dim and dim not in across_of(attrs)]
+        left = [dim for dim in axes.labels if dim and dim not in across_of(attrs)]
         few = f", of which few may be of a single {' and '.join(left)}" if left else ""
         notes.append(f"n: tracks that count{few}")
     return tuple(notes)
@@ -481,7 +482,8 @@ REST = "(rest)"
 
 def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> Table:
     """A table of the counts of one system, the last dim across, as many labels as there is room for."""
-    attrs, labels = ds.attrs, labels_of(ds)
+    attrs, axes = ds.attrs, axes_of(ds)
+    labels = axes.labels
     own, dims = values_of(ds)[system, group], list(labels)
     values: Float = own.reshape(int(np.prod(own.shape[:-1])), own.shape[-1])  # which may hold nothing
     down = [" / ".join(filter(None, names)) for names in product(*(labels[dim] for dim in dims[:-1]))]
@@ -504,12 +506,12 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
         table = Table((head, *heads), body)
         if full_width(table) <= width:
             break
-    made = ", ".join(map(" ".join, zip(groupings_of(ds), group_labels(groups_of(ds)[group]), strict=True)))
+    made = ", ".join(map(" ".join, zip(axes.groupings, group_labels(axes.groups[group]), strict=True)))
     unit = "" if percent else _in_brackets(ds["value"].attrs.get("units", ""))
     whose = f"system {names_of(ds, 'system')[system]}" + (f", {made}" if made else "")
     kind = attrs["aggregate"]
     n, lost = (int(values_of(ds, name)[system, group, 0]) for name in ("n", "n_missing"))
-    notes = [f"{kind}: {DECLARED[kind].words}; {n} of {counted(int(group_sizes(ds)[group]), 'track')}"]
+    notes = [f"{kind}: {DECLARED[kind].words}; {n} of {counted(int(axes.sizes[group]), 'track')}"]
     notes += [missing_note(attrs, counted(lost, "cell"))] if lost else []
     there = np.nan_to_num(values) != 0
     if any(np.count_nonzero(there.any(axis=1 - axis)) > len(kept) for axis, kept in enumerate((rows, columns))):

@@ -29,7 +29,7 @@ from ..metrics.measures import SIGN_OF
 from .captions import letters_note, metric_title, task_title
 from .drawing import small_page
 from .inference_tables import show_ranks
-from .results import COLUMNS, column_of, count_tracks, values_of
+from .results import COLUMNS, axes_of, column_of, values_of
 from .scorecard import ScoredEvaluation
 from .standings import ALIKE, LEADER, WORSE, Node, Standing, Standings, node, to_html
 from .tables import aggregate_in_words
@@ -223,7 +223,7 @@ def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> Ran
         name=name,
         **attrs,
         created=str(ds.attrs.get("created", "")),
-        tracks=count_tracks(found),
+        tracks=axes_of(found).tracks,
         headline=str(headline),
         level=level,
         comparison=comparison,

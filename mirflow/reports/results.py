@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import product
+from dataclasses import dataclass
+from itertools import compress, product
 from typing import Any
 
 import numpy as np
 
-from ..analysis.aggregation import COUNTS
-from ..analysis.queries import across_of, repeats
+from ..analysis.queries import repeats
 from ..analysis.scores import Array, Results
 from ..metrics.aggregates import CLASS_AGGREGATES
-from ..ragged import Float, Int
+from ..ragged import Int
 from ..store.format import REFERENCES_DIFFER
 
 COLUMNS = ("metric", "title", "aggregate", "orientation", "unit")
@@ -35,51 +35,43 @@ def column_of(ds: Results, name: str) -> list[str]:
     return [str(value) for value in ds[name].values.tolist()]
 
 
-def shown_metrics(ds: Results) -> list[str]:
-    """The metrics as tables head them: beside other values of a parameter with that of the default."""
-    metrics = column_of(ds, "metric")
-    if not any("@" in name for name in metrics):
-        return metrics
-    along = {str(name): coord.values.tolist() for name, coord in ds.coords.items() if coord.dims == ("metric",)}
-    return with_defaults(metrics, along)
+@dataclass(frozen=True)
+class ResultAxes:
+    """What runs along the axes of the result of a query."""
 
-
-def groupings_of(ds: Results) -> list[str]:
+    metrics: list[str]
+    """As tables head them: beside other values of a parameter with that of the default."""
+    groupings: list[str]
     """The coordinates that group the tracks."""
-    return [str(dim) for dim in ds["n_tracks"].dims]
-
-
-def groups_of(ds: Results) -> list[tuple[object, ...]]:
+    groups: list[tuple[object, ...]]
     """The values of the groupings for each group that has tracks; one empty tuple where nothing is grouped."""
-    groupings = groupings_of(ds)
-    if not groupings:
-        return [()]
-    every = product(*(ds[name].values.tolist() for name in groupings))
-    return [group for group, count in zip(every, ds["n_tracks"].values.ravel().tolist(), strict=True) if count]
+    sizes: Int
+    """Numbers of tracks of the groups: int64 (groups,)."""
+    tracks: int
+    """How many tracks the query is about; each counts once, in however many groups it is."""
+    labels: dict[str, list[str]]
+    """The labels along each axis behind the groups: ``metric``, or the dims of one metric. A metric without any dim
+    left has an axis without a name."""
 
 
-def group_sizes(ds: Results) -> Int:
-    """Numbers of tracks: int64 (groups,)."""
-    sizes: Int = ds["n_tracks"].values.reshape(-1)
-    return sizes[sizes > 0] if groupings_of(ds) else sizes
-
-
-def count_tracks(ds: Results) -> int:
-    """How many tracks a query is about; each counts once, in however many groups it is."""
-    return int(ds["n_tracks"].values.sum()) // repeats(ds.attrs)
-
-
-def labels_of(ds: Results) -> dict[str, list[str]]:
-    """The labels along each axis behind the groups: ``metric``, or the dims of one metric.
-
-    A metric without any dim left has an axis without a name.
-    """
-    outer = ("system", *ds["n_tracks"].dims)
-    dims = [str(dim) for dim in ds["value"].dims if dim not in outer]
-    if dims:
-        return {dim: [str(value) for value in ds[dim].values.tolist()] for dim in dims}
-    kind = ds.attrs["aggregate"]
-    return {"": [kind if kind in CLASS_AGGREGATES else str(ds.attrs["metric"])]}
+def axes_of(ds: Results) -> ResultAxes:
+    """Read the axes of the result of a query."""
+    metrics, groupings = column_of(ds, "metric"), [str(dim) for dim in ds["n_tracks"].dims]
+    if any("@" in name for name in metrics):
+        along = {str(name): coord.values.tolist() for name, coord in ds.coords.items() if coord.dims == ("metric",)}
+        metrics = with_defaults(metrics, along)
+    groups: list[tuple[object, ...]] = [()]
+    sizes = ds["n_tracks"].values.reshape(-1)
+    if groupings:
+        every = product(*(ds[name].values.tolist() for name in groupings))
+        groups, sizes = [*compress(every, sizes > 0)], sizes[sizes > 0]
+    tracks = int(ds["n_tracks"].values.sum()) // repeats(ds.attrs)
+    dims = [str(dim) for dim in ds["value"].dims if dim not in ("system", *groupings)]
+    labels = {dim: [str(value) for value in ds[dim].values.tolist()] for dim in dims}
+    if not dims:
+        kind = ds.attrs["aggregate"]
+        labels = {"": [kind if kind in CLASS_AGGREGATES else str(ds.attrs["metric"])]}
+    return ResultAxes(metrics, groupings, groups, sizes, tracks, labels)
 
 
 def values_of(ds: Results, name: str = "value") -> Array:
@@ -93,42 +85,12 @@ def values_of(ds: Results, name: str = "value") -> Array:
     return np.ascontiguousarray(values[:, n_tracks > 0] if groupings else values)
 
 
-def counts_of(ds: Results) -> dict[str, Int]:
-    """Scores that count (``n``), of metrics that are one number also ``n_missing`` and ``n_undefined``."""
-    return {"n": values_of(ds, "n_values")} if "metric" in ds.attrs else {name: values_of(ds, name) for name in COUNTS}
-
-
-def adds_up(ds: Results) -> bool:
-    """True if values of a metric with dims are counts or seconds, of which those that are 0 do not occur."""
-    return ds.attrs["orientation"] == "none" and "nominal" not in ds.attrs
-
-
 def is_whole(ds: Results) -> bool:
     """True if values of a metric with dims are counts of things, or numbers that are names."""
     if ds.attrs["orientation"] != "none" or ds["value"].attrs.get("units"):
         return False
     known = ds["value"].values[np.isfinite(ds["value"].values)]
     return bool((known == np.round(known)).all())
-
-
-def best_of(ds: Results, value: Float) -> Float:
-    """The best value of all systems, NaN where there are not two or none is better: float64 (groups, ...)."""
-    known = ~np.isnan(value)
-    lowest = np.where(known, value, np.inf).min(axis=0, initial=np.inf)
-    largest = np.where(known, value, -np.inf).max(axis=0, initial=-np.inf)
-    ways = np.array(column_of(ds, "orientation"))
-    best: Float = np.where(ways == "lower", lowest, largest)
-    best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
-    if "across" in ds.attrs:
-        # Of deviations neither high nor low ones are better.
-        groupings, labels = groupings_of(ds), labels_of(ds)
-        for dim, names in across_of(ds.attrs).items():
-            if "std" in names and dim in groupings:
-                best[[group[groupings.index(dim)] == "std" for group in groups_of(ds)]] = np.nan
-            elif "std" in names:
-                axis = 1 + list(labels).index(dim)
-                np.moveaxis(best, axis, 0)[[label == "std" for label in labels[dim]]] = np.nan
-    return best
 
 
 def with_defaults(metrics: Sequence[str], coords: Mapping[str, Sequence[Any]]) -> list[str]:

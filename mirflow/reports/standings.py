@@ -174,55 +174,55 @@ class Standings:
         """Format a difference."""
         return f"{'+' if value > 0 else MINUS if value < 0 else ''}{self.show(abs(value))}"
 
-    def lead(self) -> list[Node | str]:
-        """The first sentence, in which numbers are elements: who leads, or between which values the systems lie."""
-        known = [row for row in self.rows if not math.isnan(row.value)]
-        if not known:
-            return ["No system has a score."]
-        if not self.sign and len(known) > 1:
-            low, high = min(row.value for row in known), max(row.value for row in known)
-            ends = [*self._with_unit(low), " to ", *self._with_unit(high)]
-            return ["The systems have ", *ends, "; neither high nor low is better."]
-        best = [row for row in known if row.value == known[0].value]
-        names, value = self.called(best), self._with_unit(known[0].value)
-        if len(self.rows) == 1:
-            interval: list[Node | str] = []
-            if not math.isnan(known[0].low):
-                ends = [self._number(known[0].low), " to ", self._number(known[0].high)]
-                interval = [f" ({say_level(self.level)} interval ", *ends, ")"]
-            return [f"{names} reaches ", *value, *interval, "."]
-        if any(row.relation for row in self.rows):
-            return [f"{names} {'leads' if len(best) == 1 else 'lead'} with ", *value, "."]
-        return [f"{names} {'has' if len(best) == 1 else 'have'} the best value, ", *value, "."]
+    def words(self) -> tuple[list[str | float], str, str]:
+        """The sentences: who leads, with numbers as such; who is not told apart and who is worse; which tracks count.
 
-    def _rest(self) -> tuple[str, str]:
-        """What follows: who is not told apart and who is worse, as the chart says, too; and which tracks count."""
+        The second one says what the chart says, too.
+        """
+        unit = f" {self.unit}" if self.unit else ""
+        known = [row for row in self.rows if not math.isnan(row.value)]
+        related = any(row.relation for row in self.rows)
         leaders, alike, worse = ([row for row in self.rows if row.relation == one] for one in (LEADER, ALIKE, WORSE))
-        best = "it" if len(leaders) == 1 else "them"
-        parts = []
-        if alike:
-            verb = "is" if len(alike) == 1 else "are"
-            parts.append(f"{self.called(alike)} {verb} not told apart from {best}")
-        if worse:
-            parts.append(f"{self.called(worse)} {'is' if len(worse) == 1 else 'are'} worse")
+        best = [row for row in known if row.value == known[0].value]
+        lead: list[str | float] = ["No system has a score."]
+        if known and not self.sign and len(known) > 1:
+            low, high = (end(row.value for row in known) for end in (min, max))
+            lead = ["The systems have ", low, unit, " to ", high, unit, "; neither high nor low is better."]
+        elif known and len(self.rows) == 1:
+            (row,) = known
+            lead = [f"{self.called(known)} reaches ", row.value, unit, "."]
+            if not math.isnan(row.low):
+                lead[-1:] = [f" ({say_level(self.level)} interval ", row.low, " to ", row.high, ")."]
+        elif known:
+            leads, has = ("leads", "has") if len(best) == 1 else ("lead", "have")
+            verb = f"{leads} with" if related else f"{has} the best value,"
+            lead = [f"{self.called(best)} {verb} ", known[0].value, unit, "."]
+        them = "it" if len(leaders) == 1 else "them"
+        parts = (
+            [f"{self.called(alike)} {'is' if len(alike) == 1 else 'are'} not told apart from {them}"] if alike else []
+        )
+        parts += [f"{self.called(worse)} {'is' if len(worse) == 1 else 'are'} worse"] if worse else []
         told, sentences = f"{'; '.join(parts)}." if parts else "", []
-        if alike and not worse and len(alike) == sum(not math.isnan(row.value) for row in self.rows) - len(leaders) > 1:
-            told = f"No other system is told apart from {best}."
-        few = 1 < len(self.rows) <= MOST_SYSTEMS and not any(row.relation for row in self.rows)
-        if few and self.sign and self.tested:
+        if alike and not worse and len(alike) == len(known) - len(leaders) > 1:
+            told = f"No other system is told apart from {them}."
+        if 1 < len(self.rows) <= MOST_SYSTEMS and not related and self.sign and self.tested:
             many = counted(self.n or self.tracks, "track")
             sentences.append(f"{many} {'is' if many.startswith('1 ') else 'are'} too few to rank systems.")
         if 0 < self.n < self.tracks:
             sentences.append(f"{self.n} of {counted(self.tracks, 'track')} count: those that every system has.")
             sentences += filter(None, [self.lacking])
         without = [row for row in self.rows if math.isnan(row.value)]
-        if without and len(without) < len(self.rows):
+        if without and known:
             sentences.append(f"{self.called(without)} {'has' if len(without) == 1 else 'have'} no score.")
-        return told, " ".join(sentences)
+        return lead, told, " ".join(sentences)
+
+    def lead(self) -> str:
+        """The first sentence: who leads, or between which values the systems lie."""
+        return "".join(part if isinstance(part, str) else self.show(part) for part in self.words()[0])
 
     def sentence(self) -> str:
         """Who leads, who is not told apart, who is worse, and which tracks count."""
-        return " ".join(filter(None, (text_of(self.lead()), *self._rest())))
+        return " ".join(filter(None, (self.lead(), *self.words()[1:])))
 
     def nodes(self, link: Callable[[str, str], str] | None = None, most: int | None = None) -> list[Node]:
         """The sentence and the chart, as elements of a page that has the style of the report.
@@ -234,7 +234,7 @@ class Standings:
         `most`: systems whose rows are shown at first; a row says how many there are besides, whose rows, of class
         ``over``, a script shows for whoever asks for them.
         """
-        scale, (told, rest) = _Scale.of(replace(self, rows=self.rows[:most])), self._rest()
+        scale, (first_words, told, rest) = _Scale.of(replace(self, rows=self.rows[:most])), self.words()
         bounded = scale.leader is not None or any(not math.isnan(row.low) for row in self.rows)
         ends = "Difference to the leader" if scale.leader is not None else f"{say_level(self.level)} interval"
         about = ""
@@ -266,7 +266,8 @@ class Standings:
         table = [node("thead", node("tr", *heads)), node("tbody", *rows)]
         # What the rows say, too, a first screen only says aloud.
         parts = [node("span", f" {told}", kind="told") if told else "", f" {rest}" if rest else ""]
-        lead = node("p", node("strong", *self.lead()), *parts, kind="lead")
+        named = (part if isinstance(part, str) else self._number(part) for part in first_words)
+        lead = node("p", node("strong", *named), *parts, kind="lead")
         caption = [node("caption", about, kind="note")] if about else []
         return [lead, node("table", *caption, *table, kind="forest")]
 
@@ -298,9 +299,6 @@ class Standings:
     def _number(self, value: float) -> Node:
         exact = {"data-value": f"{value:.10g}"} if math.isfinite(value) and not self.unit else {}
         return node("data", self.show(value), **exact)
-
-    def _with_unit(self, value: float) -> list[Node | str]:
-        return [self._number(value), f" {self.unit}" if self.unit else ""]
 
 
 def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
@@ -397,14 +395,9 @@ class _Scale:
             low, high = max(low, 0.0), min(high, 1.0)
         return cls(low, high, leader)
 
-    @property
-    def width(self) -> float:
-        """From end to end, in the metric's unit."""
-        return self.high - self.low
-
     def place(self, value: float) -> str:
         """Where a value is; what is infinite is at the edge."""
-        share = (min(max(value, self.low), self.high) - self.low) / self.width
+        share = (min(max(value, self.low), self.high) - self.low) / (self.high - self.low)
         return f"{100 * share:.2f}%"
 
     def axis(self) -> Node:

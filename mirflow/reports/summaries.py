@@ -43,7 +43,7 @@ from .layout import (
     title_of,
     with_deviations,
 )
-from .results import column_of, groupings_of, groups_of, values_of
+from .results import axes_of, column_of, values_of
 from .signed_numbers import EVALUATION, Names, Signing
 from .tables import Entry, Table, Tabulation, table_of
 
@@ -180,7 +180,7 @@ def primary_table(
     merged = [with_deviations(one, show_values(one, percent)) for one in results]
     results = [one for one, _ in merged]
     systems = list(dict.fromkeys(name for one in results for name in names_of(one, "system")))
-    groupings = groupings_of(results[0]) if results else []
+    groupings = axes_of(results[0]).groupings if results else []
     lost = any(one["n_missing"].values.any() for one in results)
     rows: list[tuple[Entry, ...]] = []
     signed: list[tuple[Names, ...]] = []
@@ -188,7 +188,7 @@ def primary_table(
         place = {name: at for at, name in enumerate(names_of(one, "system"))}
         (metric,), (kind,), (unit,) = (column_of(one, name) for name in ("metric", "aggregate", "unit"))
         counts = [values_of(one, name) for name in ("n", *(["n_missing"] if lost else []))]
-        for at, group in enumerate(groups_of(one)):
+        for at, group in enumerate(axes_of(one).groups):
             shown = (cells[place[name], at, 0] if name in place else None for name in systems)
             named = (one.attrs.get("group", ""), f"{metric} [{unit}]" if unit else metric, kind)
             rows.append((*named, *group_labels(group), *shown, *(show_span(count[:, at, 0]) for count in counts)))

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mirflow.analysis.aggregation import COUNTS
 from mirflow.analysis.queries import evaluate_query, headline_metrics, query_content
 from mirflow.analysis.query_options import BEST, Query
 from mirflow.analysis.scores import Results, as_scores, names_of
 from mirflow.errors import QueryError
 from mirflow.metrics.aggregates import AGGREGATES
 from mirflow.reports.layout import readable_tables
-from mirflow.reports.results import COLUMNS, column_of, count_tracks, counts_of, values_of
+from mirflow.reports.results import COLUMNS, axes_of, column_of, values_of
 from mirflow.reports.tables import to_latex, to_text
 from mirflow.store.cells import GroupContent
 from mirflow.store.read import dataset_of
@@ -55,7 +57,13 @@ def test_an_evaluation_in_memory_has_the_result_of_its_dataset(content: GroupCon
             query_content(content, shown)
         return
     one, other = query_content(content, shown), found
-    for read in (count_tracks, counts_of, values_of, lambda ds: [column_of(ds, name) for name in COLUMNS]):
+    counts = [lambda ds, name=name: values_of(ds, name) for name in COUNTS]
+    for read in (
+        lambda ds: asdict(axes_of(ds)),
+        values_of,
+        *counts,
+        lambda ds: [column_of(ds, name) for name in COLUMNS],
+    ):
         np.testing.assert_equal(read(one), read(other))
     assert names_of(one, "system") == names_of(other, "system")
     assert {**one.attrs} == {**other.attrs}

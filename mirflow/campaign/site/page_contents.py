@@ -27,7 +27,7 @@ from ...reports.captions import task_title
 from ...reports.inference_tables import show_ranks
 from ...reports.leaderboard import Leaderboard, RankedEvaluation, RankedMetric, leaderboard, standings_of
 from ...reports.page.data import LONGEST_MESSAGE
-from ...reports.standings import Standing, Standings, text_of, to_html
+from ...reports.standings import Standing, Standings, to_html
 from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
@@ -275,7 +275,7 @@ class EvaluationPage:
     def sentences(self) -> tuple[str, str]:
         """Who leads; and what follows: who is not told apart, who is worse, and which tracks count."""
         standings = self.standings
-        lead = text_of(standings.lead())
+        lead = standings.lead()
         return lead, standings.sentence().removeprefix(lead).strip()
 
     @property

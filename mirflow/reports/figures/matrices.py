@@ -22,7 +22,7 @@ from ..captions import metric_title, origin_in_words, title_in
 from ..drawing import PALE
 from ..layout import REST, choose_labels, with_others
 from ..overlaps import overlaps
-from ..results import column_of, count_tracks, labels_of, values_of
+from ..results import axes_of, column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import (
@@ -165,7 +165,7 @@ def confusion(scores: Stored, metric: str | None = None, *, most: int = 26, **op
     system = options["system"] = names[0]
     query = query_of(options, None)
     result = aggregate_table(select_table(ds, variable, query), None, group)
-    attrs, dims = result.attrs, labels_of(result)
+    attrs, dims = result.attrs, axes_of(result).labels
     if tuple(dims) != CONFUSED:
         raise FigureError(f"{attrs['metric']} is not a confusion of classes: its dims are {', '.join(dims)}")
     # All classes on both sides: estimates may have some that no reference has, such as no class at all.
@@ -190,7 +190,7 @@ def confusion(scores: Stored, metric: str | None = None, *, most: int = 26, **op
         page.ax.set_ylabel("reference")
         title = metric_title(attrs["metric"], find_measures(ds)[variable].metric.title)
         lost, n = (int(values_of(result, name).sum()) for name in ("n_missing", "n"))
-        tracks, (unit,) = count_tracks(result), column_of(result, "unit")
+        tracks, (unit,) = axes_of(result).tracks, column_of(result, "unit")
         over = f"{aggregate_in_words(attrs['aggregate'])} over {'' if n == tracks else f'{n} of '}"
         over += f"{counted(tracks, 'track')}{f' [{unit}]' if unit else ''}"
         without = f"{counted(lost, 'track')} without a score ({MISSING[attrs['missing']]})"

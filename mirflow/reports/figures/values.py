@@ -18,7 +18,7 @@ from ...metrics.edits import KIND
 from ...metrics.measures import Measure, parse
 from ..drawing import CYCLE, GREY, PALE, YELLOW
 from ..layout import group_labels, together
-from ..results import column_of, group_sizes, groupings_of, groups_of, values_of
+from ..results import axes_of, column_of, values_of
 from ..tables import aggregate_in_words
 from .canvas import Look, Sheet, figure, label, looks, sheet
 from .track_scores import (
@@ -85,20 +85,21 @@ def groups(
     group, ds = board_of(scores, metric, options)
     query = query_of(options, one_metric(ds, metric), aggregate, by)
     found = aggregate_query(ds, query, group)
-    groupings, sizes = groupings_of(found), group_sizes(found)
+    axes = axes_of(found)
+    groupings, sizes = axes.groupings, axes.sizes
     # Text of the tracks has no order: its small groups are put together, and the largest come first.
     nominal = all(
         name in ds and ds[name].dims == ("track",) and ds[name].dtype.kind not in "iufb" for name in groupings
     )
     pooled = nominal and 1 < int((sizes < least).sum()) < len(sizes)
     if pooled:
-        small = {tuple(group_labels(one)) for one, size in zip(groups_of(found), sizes, strict=True) if size < least}
+        small = {tuple(group_labels(one)) for one, size in zip(axes.groups, sizes, strict=True) if size < least}
         values = [ds[name].values.astype(object) for name in groupings]
         few = np.array([tuple(group_labels(one)) in small for one in zip(*values, strict=True)])
         coords = {name: ("track", np.where(few, OTHER, own)) for name, own in zip(groupings, values, strict=True)}
         ds = ds.assign_coords(coords)
         found = aggregate_query(ds, query, group)
-    systems, groups = found.sizes["system"], groups_of(found)
+    systems, groups = found.sizes["system"], axes_of(found).groups
     if not systems or not groups:
         raise FigureError("no systems or no tracks to show")
     if min(systems, len(CYCLE)) * len(groups) > _MOST_DOTS:
@@ -119,7 +120,7 @@ def groups(
             like = {dim: result[dim] for dim in result["value"].dims}
             result = result.assign({name: drawn[name].reindex(like) for name in ("low", "high") if name in drawn})
             result = result.assign_attrs({name: drawn.attrs[name] for name in ("method", "replicates")})
-    groups, sizes = groups_of(result), group_sizes(result).tolist()
+    groups, sizes = axes_of(result).groups, axes_of(result).sizes.tolist()
     ordered = list(range(len(groups)))
     if nominal:
         ordered.sort(key=lambda place: (OTHER in groups[place], -sizes[place], place))
@@ -159,7 +160,7 @@ def _draw_groups(page: Sheet, result: xr.Dataset, ordered: list[int]) -> None:
             ax.hlines(at, *(end[system] for end in ends), color=look.color, linewidth=1.1)
         shown = np.where(np.isfinite(value[system]), value[system], np.nan)
         ax.plot(shown, at, look.marker, color=look.color, markersize=3.6, label=label(names[system]), clip_on=False)
-    groups, sizes = groups_of(result), group_sizes(result).tolist()
+    groups, sizes = axes_of(result).groups, axes_of(result).sizes.tolist()
     ticks = []
     for place in ordered:
         parts = group_labels(groups[place])

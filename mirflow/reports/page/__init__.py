@@ -41,7 +41,6 @@ from .timelines import (
     CELLS,
     COUNTED,
     EvaluationOrigin,
-    ShownMetrics,
     Timelines,
     add_evaluation,
     check_timelines,
@@ -136,8 +135,6 @@ def write_page(
     choices, or the output cannot be written, `where` is not an expression, or no track is so. Raises
     `UnknownNameError` for a metric, or a name in `where`, that no evaluation has.
     """
-    from ..causes import find_beside  # which imports all that scores
-
     wanted = check_timelines(timelines)
     check_output(Path(output))
     with progress or Progress() as reported:
@@ -147,53 +144,60 @@ def write_page(
             reported.stage("scoring mended estimates")
             subject = _with_budgets(subject, store, root)
         shown = Shown(references, by_track=not only_aggregates, aggregates=only_aggregates)
-        shelf = Shelf()
-        chosen = _choose(subject, wanted) if shown.by_track and wanted != "none" else {}
-        tracks = {
-            track
-            for there, some in chosen.values()
-            for track in some
-            if any(track in one.references for one in there.files)
-        }
-        files = {name: there for name, (there, _) in chosen.items()}
-        judged = cause_boards(subject, files, tracks) if references and tracks else []
-        doubts = find_doubts(subject, files, tracks) if judged else []
-        makers = [make for make in dict.fromkeys(doubts) if make is not None]
-        # Beside this thread, one for what is mostly done by numpy and zlib, which let others work.
-        with find_beside(judged, makers, shelf, guarded) as causes_and_doubts, ThreadPoolExecutor(1) as beside:
-            inference = beside.submit(infer, subject)
-            without = "Timelines were not asked for." if shown.by_track else ""
-            drawn = _draw(subject, chosen, without, shown, shelf, reported)
-            texts = beside.map(compress, (pack_json(track.described()) for track in drawn.tracks.values()))
-            reported.stage("writing the page")
-            blocks = CompressedParts()
-            contents = describe_page(subject, drawn.evaluations, blocks, shown, inference.result())
-            errors = add_errors(contents, drawn.errors if judged else {}, blocks)
-            reported.stage("looking for the causes of low scores")
-            causes, packed = causes_and_doubts()
-            add_causes(contents, causes)
-            parts = {make: partial(bytes, data) for make, data in zip(makers, packed, strict=True)}
-            add_doubts(contents, [make and parts[make] for make in doubts], blocks)
-            places, dropped = _pack(
-                dict(zip(drawn.tracks, texts, strict=True)), blocks, BYTES if wanted == "auto" else None
-            )
-        vocabulary = blocks.add(pack_json(drawn.vocabulary.entries()))
-        draw_first_screens(contents, subject, shown, errors, [name for name, _ in places])
-        contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
+        contents, blocks, notes = _describe(subject, wanted, shown, guarded, reported)
         about = f"{contents['called']}, where {where}" if where else contents["called"]
-        tab = title or f"{subject.title} ({about})"
-        data = assemble(html.escape(tab), to_json(contents), list(blocks.texts), links, *first_html(contents)).encode(
-            "utf-8"
-        )
+        tab, first = html.escape(title or f"{subject.title} ({about})"), first_html(contents)
+        data = assemble(tab, to_json(contents), list(blocks.texts), links, *first).encode("utf-8")
         write_output(Path(output), data)
-    notes = (
-        *subject.notes,
-        *dict.fromkeys(evaluation["note"] for evaluation in drawn.evaluations if evaluation["note"]),
-    )
-    if dropped:
+    return PageReport(Path(output), len(data), frozenset(name for name, _ in contents["timelines"]), notes)
+
+
+def _describe(
+    subject: Subject, wanted: str, shown: Shown, guarded: bool, progress: Progress
+) -> tuple[dict[str, Any], CompressedParts, tuple[str, ...]]:
+    """The contents of a page, its parts, and why it has not more."""
+    from ..causes import find_beside  # which imports all that scores
+
+    shelf, chosen = Shelf(), _choose(subject, wanted, shown)
+    files = {name: origin for name, (origin, _) in chosen.items()}
+    tracks = {
+        track
+        for origin, names in chosen.values()
+        for track in names
+        if any(track in one.references for one in origin.files)
+    }
+    judged = cause_boards(subject, files, tracks) if shown.references and tracks else []
+    doubts = find_doubts(subject, files, tracks) if judged else []
+    makers = list(dict.fromkeys(filter(None, doubts)))
+    # Beside this thread, one for what is mostly done by numpy and zlib, which let others work.
+    with find_beside(judged, makers, shelf, guarded) as causes_and_doubts, ThreadPoolExecutor(1) as beside:
+        inference = beside.submit(infer, subject)
+        drawn = _draw(subject, chosen, shown, shelf, progress)
+        texts = beside.map(compress, (pack_json(track.described()) for track in drawn.tracks.values()))
+        progress.stage("writing the page")
+        blocks = CompressedParts()
+        contents = describe_page(subject, drawn.evaluations, blocks, shown, inference.result())
+        errors = add_errors(contents, drawn.errors if judged else {}, blocks)
+        progress.stage("looking for the causes of low scores")
+        causes, described = causes_and_doubts()
+        add_causes(contents, causes)
+        add_doubts(contents, doubts, blocks, dict(zip(makers, described, strict=True)))
+        # Of few timelines those that fit beside all else, so that the page does not become too large.
+        size = min(sum(map(len, blocks.texts)), 2 * BYTES // 3)
+        timelines: list[tuple[str, int]] = []
+        for name, text in zip(drawn.tracks, texts, strict=True):
+            more = 0 if text in blocks.texts else len(text)
+            if wanted != "auto" or size + more <= BYTES:
+                size += more
+                timelines.append((name, blocks.take(text)))
+    vocabulary = blocks.put("vocabulary", partial(pack_json, drawn.vocabulary.entries()))
+    draw_first_screens(contents, subject, shown, errors, [name for name, _ in timelines])
+    contents |= {"timelines": timelines, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
+    notes = *subject.notes, *dict.fromkeys(filter(None, (one["note"] for one in drawn.evaluations)))
+    if dropped := len(drawn.tracks) - len(timelines):
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)
-    return PageReport(Path(output), len(data), frozenset(name for name, _ in places), notes)
+    return contents, blocks, notes
 
 
 def report(
@@ -286,34 +290,34 @@ Chosen = Mapping[str, tuple[EvaluationOrigin, list[str]]]
 """Of evaluations the files, and the tracks that have timelines, the ones to look at first."""
 
 
-def _choose(subject: Subject, wanted: str) -> Chosen:
-    boards, chosen = subject.boards, {}
-    cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
-    for name, ds in boards.items():
-        there = find_evaluation_files(name, subject.origins)
-        first = next(iter(subject.first[name]), 0)
-        tracks = tracks_wanted(ds, first, wanted, CELLS / max(CELLS, cells)) if there.files else []
-        chosen[name] = there, tracks
+def _choose(subject: Subject, wanted: str, shown: Shown) -> Chosen:
+    chosen, cells = {}, sum(ds.sizes["system"] * ds.sizes["track"] for ds in subject.boards.values())
+    without = "Timelines were not asked for." if shown.by_track else ""
+    for name, ds in subject.boards.items():
+        if wanted == "none" or not shown.by_track:
+            chosen[name] = EvaluationOrigin([], [], without), list[str]()
+            continue
+        origin, first = find_evaluation_files(name, subject.origins), next(iter(subject.first[name]), 0)
+        share = CELLS / max(CELLS, cells)
+        chosen[name] = origin, tracks_wanted(ds, first, wanted, share) if origin.files else []
     return chosen
 
 
-def _draw(subject: Subject, chosen: Chosen, without: str, shown: Shown, shelf: Shelf, progress: Progress) -> Timelines:
-    """Timelines of all evaluations whose annotations are still there; `without`: why none of them has any."""
+def _draw(subject: Subject, chosen: Chosen, shown: Shown, shelf: Shelf, progress: Progress) -> Timelines:
+    """Timelines of all evaluations whose annotations are still there."""
     timelines, boards = Timelines(), subject.boards
     cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
-    for name, ds in boards.items():
+    for name, (origin, tracks) in chosen.items():
+        ds, note = boards[name], origin.note
         made: dict[str, Any] = {"rules": [], "able": []}
-        there, tracks = chosen.get(name, (EvaluationOrigin([], [], without), []))
-        note = there.note
-        if there.files:
+        if origin.files:
             others = names_of(ds, "metric", dict.fromkeys([*subject.first[name], *range(ds.sizes["metric"])]))
-            rules = ShownMetrics(subject.asked[name], others)
-            systems, count = names_of(ds, "system"), progress.advance
-            drawn = frozenset(tracks)
             few = cells <= COUNTED and tracks and shown.references
-            more = [track for track in names_of(ds, "track") if track not in drawn] if few else []
+            more = [track for track in names_of(ds, "track") if track not in frozenset(tracks)] if few else []
             progress.start(len(tracks) + len(more))
-            made = add_evaluation(timelines, systems, there, tracks, rules, shelf, shown.references, count, more)
+            which = names_of(ds, "system"), origin, tracks, subject.asked[name], others, shelf
+            how: dict[str, Any] = {"references": shown.references, "counted": more, "advance": progress.advance}
+            made |= add_evaluation(timelines, *which, **how)
             made["hardest"] = len(tracks) < ds.sizes["track"]
             made["sampled"] = len(tracks) + len(more) < ds.sizes["track"]
             if made["hardest"]:
@@ -321,15 +325,3 @@ def _draw(subject: Subject, chosen: Chosen, without: str, shown: Shown, shelf: S
                 note = f"{some} ('--timelines all' has all of them). {note}".strip()
         timelines.evaluations.append({**made, "note": note})
     return timelines
-
-
-def _pack(tracks: Mapping[str, str], blocks: CompressedParts, most: int | None) -> tuple[list[tuple[str, int]], int]:
-    """The block of each track, and how many were left out because the page would become too large."""
-    places: list[tuple[str, int]] = []
-    size = 0 if most is None else min(sum(map(len, blocks.texts)), 2 * most // 3)
-    for name, text in tracks.items():
-        more = 0 if text in blocks.texts else len(text)
-        if most is None or size + more <= most:
-            size += more
-            places.append((name, blocks.add_compressed(text)))
-    return places, len(tracks) - len(places)

@@ -7,11 +7,12 @@ later, and the first screens are drawn when these are known.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from math import isfinite
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ...analysis.lookup import find_metrics, restrict
@@ -23,8 +24,8 @@ from ...metrics.base import has_task
 from ...metrics.measures import to_bibtex
 from ...pipeline.document import without_folders
 from ..captions import metric_title, task_title
-from ..doubted_references import describe_disagreements
-from ..origins import Files, Origin, Roots, Shelf, page_title, read_origins, store_names
+from ..doubted_references import Disagreements, describe_disagreements
+from ..origins import Origin, Roots, page_title, read_origins, store_names
 from ..scorecard import ScoredEvaluation, scorecard
 from ..standings import DECIMALS, Node
 from .assembly import report_link
@@ -173,8 +174,8 @@ def describe_page(
     }
 
 
-Doubts = Sequence[partial[bytes] | None]
-"""Of each evaluation what makes its part of doubts, the same for equal ones; None where it has none.
+Doubts = Sequence[partial[Disagreements] | None]
+"""Of each evaluation what gives its doubts, the same for equal ones; None where it has none.
 
 It takes the annotations that were read, and reads them without.
 """
@@ -187,8 +188,8 @@ def find_doubts(
 
     `most`: cells (systems times tracks) of an evaluation above which it has no such part; 0: any number.
     """
-    makers: dict[object, partial[bytes]] = {}
-    doubts: list[partial[bytes] | None] = []
+    makers: dict[object, partial[Disagreements]] = {}
+    doubts: list[partial[Disagreements] | None] = []
     for name, ds in subject.boards.items():
         there = files[name].files
         if not there or 0 < most < ds.sizes["system"] * ds.sizes["track"]:
@@ -198,27 +199,31 @@ def find_doubts(
         systems = names_of(ds, "system")
         # Two conventions of a task have the same doubts about the same files.
         plans = tuple((one.store, one.plan.task, one.plan.references, one.plan.estimates) for one in there)
-        make = partial(_pack_doubts, there, systems, chosen)
+        make = partial(describe_disagreements, there, systems, chosen)
         doubts.append(makers.setdefault((tuple(systems), tuple(chosen), plans), make))
     return doubts
 
 
-def _pack_doubts(
-    files: Sequence[Files], systems: Sequence[str], tracks: Collection[str], shelf: Shelf | None = None
-) -> bytes:
-    return pack_json(describe_disagreements(files, systems, tracks, shelf or Shelf()))
-
-
-def add_doubts(contents: dict[str, Any], doubts: Sequence[Callable[[], bytes] | None], parts: Parts) -> None:
+def add_doubts(
+    contents: dict[str, Any],
+    doubts: Doubts,
+    parts: Parts,
+    described: Mapping[partial[Disagreements], Disagreements] = MappingProxyType({}),
+) -> None:
     """Add where the systems of each evaluation agree against the references, as parts of the page.
 
-    `contents`: as `describe_page` gives it; the key ``doubts`` of evaluations is added.
+    `contents`: as `describe_page` gives it; the key ``doubts`` of evaluations is added. `described`: doubts that are
+    known; others are looked for when the part is made.
     """
-    keys: dict[Callable[[], bytes], int | str] = {}
+
+    def pack(make: partial[Disagreements]) -> bytes:
+        return pack_json(described[make] if make in described else make())
+
+    keys: dict[partial[Disagreements], int | str] = {}
     for number, make in enumerate(doubts):
         if make is not None:
             if make not in keys:
-                keys[make] = parts.put(f"{number}/doubts", make)
+                keys[make] = parts.put(f"{number}/doubts", partial(pack, make))
             contents["evaluations"][number]["doubts"] = keys[make]
 
 

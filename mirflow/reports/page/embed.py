@@ -87,9 +87,10 @@ class CompressedParts:
 
     Examples
     --------
+    >>> from functools import partial
     >>> blocks = CompressedParts()
-    >>> blocks.put("a", lambda: pack_json([1, 2])), blocks.put("b", lambda: b"3"), blocks.add(pack_json([1, 2]))
-    (0, 1, 0)
+    >>> [blocks.put(name, partial(pack_json, value)) for name, value in (("a", [1, 2]), ("b", 3), ("c", [1, 2]))]
+    [0, 1, 0]
     """
 
     def __init__(self) -> None:
@@ -98,13 +99,9 @@ class CompressedParts:
 
     def put(self, name: str, make: Callable[[], bytes]) -> int:
         """Take a part, made at once; the number of its block."""
-        return self.add(make())
+        return self.take(compress(make()))
 
-    def add(self, data: bytes) -> int:
-        """Take a part; the number of its block."""
-        return self.add_compressed(compress(data))
-
-    def add_compressed(self, text: str) -> int:
+    def take(self, text: str) -> int:
         """Take a part as `compress` gives it; the number of its block."""
         return self.texts.setdefault(text, len(self.texts))
 
@@ -199,7 +196,15 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
     if kind == "audio":
         return found
     if kind in TIMELESS:
-        _add_items(found, annotation, task, vocabulary)
+        # Labels, values and shares, the first of many.
+        for name, key in (("tempo", "v"), ("value", "v"), ("salience", "w")):
+            if name in annotation.columns:
+                found[key] = annotation.columns[name][:ITEMS].tolist()
+        labels = annotation.labels or []
+        if labels:
+            found["l"] = vocabulary.codes(labels[:ITEMS], task)
+        more = max([len(labels), *map(len, annotation.columns.values())], default=0) - ITEMS
+        found |= {"o": more} if more > 0 else {}
     elif form == "frames":
         time, (counts,) = annotation.columns["time"], annotation.inner_counts
         fit = np.isfinite(time) & (np.abs(time) < _LATEST)
@@ -237,19 +242,6 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
         if kind == "hierarchy" and "levels" in annotation.attrs:
             found["y"] = str(annotation.attrs["levels"]).split(", ")
     return found
-
-
-def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: PageLabels) -> None:
-    """Add items without times: labels, values and shares, the first of many."""
-    for name, key in (("tempo", "v"), ("value", "v"), ("salience", "w")):
-        if name in annotation.columns:
-            found[key] = annotation.columns[name][:ITEMS].tolist()
-    labels = annotation.labels or []
-    if labels:
-        found["l"] = vocabulary.codes(labels[:ITEMS], task)
-    more = max([len(labels), *map(len, annotation.columns.values())], default=0) - ITEMS
-    if more > 0:
-        found["o"] = more
 
 
 def _milli(values: Float) -> Column:

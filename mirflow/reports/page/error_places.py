@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -249,29 +250,22 @@ def _are_right(track: Column, owner: Column, time: Float, alike: Sequence[Cell],
         return right
     of_reference, what = (np.concatenate(side) for side in zip(*keys, strict=True))
     names, which = np.unique(what, return_inverse=True)
-    group = track * len(names) + which
+    group, time = track * len(names) + which, np.nan_to_num(time)  # without times, any error of the group is near
+    low = time.min(initial=0.0)
+    span = time.max(initial=0.0) - low + 1.0
     for system in range(systems):
         right[:, system] = np.isin(track, [number for number, other, _ in alike if other == system])
         for side, most in ((of_reference, 0.0), (~of_reference, _NEAR)):
             others = side & (owner == system)
-            right[side, system] &= ~_are_near(group[side], time[side], group[others], time[others], most)
+            # In order of groups and times on one axis, the nearest error of the system stands before or behind an item.
+            keys = group * span + (time - low)
+            errors = np.flatnonzero(others)[np.argsort(keys[others], kind="stable")]
+            items = np.flatnonzero(side)
+            after = np.searchsorted(keys[errors], keys[items])
+            for index in (np.maximum(after - 1, 0), np.minimum(after, len(errors) - 1)) if len(errors) else ():
+                near = (group[errors[index]] == group[items]) & (np.abs(time[errors[index]] - time[items]) <= most)
+                right[items[near], system] = False
     return right
-
-
-def _are_near(groups: Column, times: Float, other_groups: Column, other_times: Float, most: float) -> Bool:
-    """Whether one of others of the same group is near each time; without times, whether there is another."""
-    if not len(other_groups):
-        return np.zeros(len(times), dtype=np.bool_)
-    times, other_times = np.nan_to_num(times), np.nan_to_num(other_times)
-    order = np.lexsort((other_times, other_groups))
-    other_groups, other_times = other_groups[order], other_times[order]
-    low = min(times.min(initial=0.0), other_times.min())
-    span = max(times.max(initial=0.0), other_times.max()) - low + 1.0
-    after = np.searchsorted(other_groups * span + (other_times - low), groups * span + (times - low))
-    near = np.zeros(len(times), dtype=np.bool_)
-    for index in (np.maximum(after - 1, 0), np.minimum(after, len(order) - 1)):
-        near |= (other_groups[index] == groups) & (np.abs(other_times[index] - times) <= most)
-    return near
 
 
 @dataclass(frozen=True)
@@ -283,13 +277,6 @@ class ErrorFinder:
     kind: str
     """Of the annotations."""
 
-    @property
-    def unit(self) -> str:
-        """What the errors of marks or items without times are counted in."""
-        return {"tagging": "tags"}.get(self.convention.task) or _UNITS.get(
-            self.kind, "tracks" if not KINDS[self.kind].times else "events"
-        )
-
     def find(
         self, evidence: Sequence[Mapping[str, Column]], pairs: Sequence[tuple[Annotation, Annotation]]
     ) -> list[Errors | None]:
@@ -298,17 +285,20 @@ class ErrorFinder:
         if self.kind in _UNTOLD:
             return found
         lasting = KINDS[self.kind].times
+        # What the errors of marks or of items without times are counted in.
+        unit = _UNITS.get(self.kind, "events" if lasting else "tracks")
+        unit = "tags" if self.convention.task == "tagging" else unit
         stretches: dict[int, Mapping[str, Column]] = {}
         for place, (columns, pair) in enumerate(zip(evidence, pairs, strict=True)):
             if not ({"verdict", "relation"} & set(columns)):
                 continue
             sides = [columns.get(name) for name in ("reference", "estimate")]
             if not lasting:
-                found[place] = self._of_items(columns, *pair)
+                found[place] = self._of_items(columns, *pair, unit)
             elif {"start", "end"} <= set(columns):
                 stretches[place] = columns
             elif all(side is not None and side.dtype.kind == "f" for side in sides):
-                found[place] = self._of_marks(columns, *pair)
+                found[place] = self._of_marks(columns, *pair, unit)
         for place, errors in zip(stretches, self._of_stretches([*stretches.values()]), strict=True):
             found[place] = errors
         return found
@@ -336,7 +326,9 @@ class ErrorFinder:
             rights = None if overlap[first : last - 1].any() else (start[good], end[good])
             yield Errors(names[low:high], start[at], end[at], length[at], judged, "s", rights)
 
-    def _of_marks(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors:
+    def _of_marks(
+        self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation, unit: str
+    ) -> Errors:
         """Events of both sides, by the kinds of errors of the task where it has them, else by their verdicts."""
         verdict, wrong = columns["verdict"], np.isin(columns["verdict"], _WRONG)
         lacking = np.isnan(columns["estimate"]) & wrong
@@ -352,29 +344,22 @@ class ErrorFinder:
             if "reference_pitch" in columns:
                 pitch = np.where(lacking, columns["reference_pitch"][wrong], columns["estimate_pitch"][wrong])
                 what = np.rint(12 * np.log2(np.maximum(pitch, 1.0)))
-            words = self._kinds(reference, estimate, lacking, times, pitch, words)
+            kinds = self.convention.errors
+            with suppress(MirflowError):  # without the kinds of errors of the task, the verdicts are left
+                if kinds is not None:
+                    rows = usable_pair(reference, estimate, self.convention.clean)
+                    known = _kinds_of_items(kinds.align(*rows, self.measure, False))
+                    keys = zip(lacking.tolist(), times.tolist(), pitch.tolist(), strict=True)
+                    codes = [known.get(key, RIGHT) for key in keys]
+                    names = [kind.name.replace("_", " ") for kind in kinds.kinds]
+                    words = [word if code == RIGHT else names[code] for code, word in zip(codes, words, strict=True)]
         # A hit is an event of both sides.
         judged = float(len(times) + 2 * np.isin(verdict, GOOD).sum())
-        return Errors(words, times, times, np.ones(len(times)), judged, self.unit, keys=(lacking, what))
+        return Errors(words, times, times, np.ones(len(times)), judged, unit, keys=(lacking, what))
 
-    def _kinds(
-        self, reference: Annotation, estimate: Annotation, lacking: Bool, times: Float, pitch: Float, words: list[str]
-    ) -> list[str]:
-        """The kinds of errors of the task, or the words where it has none for an event."""
-        if self.convention.errors is None:
-            return words
-        try:
-            rows = usable_pair(reference, estimate, self.convention.clean)
-            edits = self.convention.errors.align(*rows, self.measure, False)
-        except MirflowError:
-            return words
-        known = _kinds_of_items(edits)
-        kinds = [kind.name.replace("_", " ") for kind in self.convention.errors.kinds]
-        each = zip(lacking.tolist(), times.tolist(), pitch.tolist(), words, strict=True)
-        found = ((known.get((of_reference, time, own), RIGHT), word) for of_reference, time, own, word in each)
-        return [word if kind == RIGHT else kinds[kind] for kind, word in found]
-
-    def _of_items(self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation) -> Errors:
+    def _of_items(
+        self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation, unit: str
+    ) -> Errors:
         """Tracks, tags, tempi or words."""
         if "verdict" in columns:
             wrong, right = np.isin(columns["verdict"], _WRONG), np.isin(columns["verdict"], GOOD)
@@ -404,7 +389,7 @@ class ErrorFinder:
         # Words of two estimates are not aligned with each other.
         keys = None if self.kind == "text" else (wrong[wrong], what)
         nowhere = np.full(len(rows), np.nan)
-        return Errors(names, nowhere, nowhere, np.ones(len(rows)), float((wrong | right).sum()), self.unit, keys=keys)
+        return Errors(names, nowhere, nowhere, np.ones(len(rows)), float((wrong | right).sum()), unit, keys=keys)
 
 
 def _kinds_of_items(edits: Any) -> dict[tuple[bool, float, float], int]:

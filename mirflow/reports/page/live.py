@@ -24,7 +24,7 @@ from .assembly import assemble_shell, read_asset, script
 from .contents import add_causes, add_doubts, cause_boards, describe_page, draw_first_screens, find_doubts, read_subject
 from .data import Shown
 from .embed import LEVEL, pack_json
-from .timelines import CELLS, EvaluationOrigin, ShownMetrics, Timelines, add_evaluation, find_evaluation_files
+from .timelines import CELLS, EvaluationOrigin, Timelines, add_evaluation, find_evaluation_files
 
 ASSETS = {"report.js": "text/javascript", "report.css": "text/css"}
 """The files of the page and their media types; see `asset`."""
@@ -277,12 +277,10 @@ class LivePage:
         systems, metrics = names_of(ds, "system"), names_of(ds, "metric")
         asked = [metric] if metric in metrics else []
         first = names_of(ds, "metric", self._subject.first[name])
-        rules = ShownMetrics(asked, [*dict.fromkeys([*first, *metrics])])
-        if name in self._able:
-            rules.settle(self._able[name])
-        made = add_evaluation(timelines, systems, origin, [track], rules, shelf, references=True)
-        if rules.able is not None:
-            self._able.setdefault(name, rules.able)
+        others, able = [*dict.fromkeys([*first, *metrics])], self._able.get(name, ())
+        made = add_evaluation(timelines, systems, origin, [track], asked, others, shelf, able=able)
+        if made["able"]:
+            self._able.setdefault(name, made["able"])
         return made
 
 

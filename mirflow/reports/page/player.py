@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from .assembly import assemble
 from .contents import describe_page, draw_first_screens, read_subject
 from .data import ALL
 from .embed import CompressedParts, encode_evidence, pack_json, to_json
-from .timelines import Explainer, ShownMetrics, Timelines, Track
+from .timelines import Explainer, Timelines, Track
 
 _LANE, _REST, _TALLEST = 66, 310, 800
 """Height of a lane, of all else, and the most, in pixels."""
@@ -112,7 +113,7 @@ def timeline(
     scores = score({track: whole}, by_system, task, convention=convention, classes=classes)
     drawn, parts = Timelines(), CompressedParts()
     asked = [] if metric is None else [metric]
-    explainer = Explainer([rules], kind_of(task).name, ShownMetrics(asked, names_of(scores, "metric")), drawn.verdicts)
+    explainer = Explainer([rules], kind_of(task).name, asked, names_of(scores, "metric"), drawn.verdicts)
     own = Track()
     reference_place = own.put(whole, task, drawn.vocabulary)
     evidence = explainer.explain([(whole, one, 0) for one in found.values()])
@@ -122,15 +123,15 @@ def timeline(
         "evidence": [[encode_evidence(each, explainer.kind, drawn.verdicts) for each in evidence]],
         "changed": [],
     }
-    subject = read_subject(scores, explainer.rules.rules[:1], title=track)
-    told = {"rules": explainer.rules.rules, "able": explainer.rules.able or [], "note": ""}
+    subject = read_subject(scores, explainer.rules[:1], title=track)
+    told = {"rules": explainer.rules, "able": explainer.able or [], "note": ""}
     contents = describe_page(subject, [told], parts, ALL)
     draw_first_screens(contents, subject)
-    places = [(track, parts.add(pack_json(own.described())))]
-    vocabulary = parts.add(pack_json(drawn.vocabulary.entries()))
+    places = [(track, parts.put(track, partial(pack_json, own.described())))]
+    vocabulary = parts.put("vocabulary", partial(pack_json, drawn.vocabulary.entries()))
     contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
     page = assemble(html.escape(track), to_json(contents), list(parts.texts), start="single")
-    judged = next(iter(explainer.rules.rules), names_of(scores, "metric")[0])
+    judged = next(iter(explainer.rules), names_of(scores, "metric")[0])
     values = scores["score"].sel(track=track, metric=judged)
     own = values.sel(system=list(named)).values.tolist()
     return TimelinePlayer(page, track, judged, dict(zip(named, own, strict=True)))

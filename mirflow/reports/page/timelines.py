@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,24 +49,6 @@ Evidence = list[Encoded | None]
 
 
 @dataclass
-class ShownMetrics:
-    """The metrics whose evidence is shown for an evaluation."""
-
-    asked: Sequence[str]
-    others: Sequence[str]
-    """Metrics that shall explain, and those that are tried where none of them can."""
-    rules: list[str] = field(default_factory=list)
-    """The metrics that do explain."""
-    able: list[str] | None = None
-    """All metrics that could, as far as the first pair shows it that any of them explains; None before that."""
-
-    def settle(self, able: Sequence[str]) -> None:
-        """Take over which metrics can explain."""
-        self.able = list(able)
-        self.rules = [rule for rule in able if rule in self.asked] or self.able[:1]
-
-
-@dataclass(frozen=True)
 class Explainer:
     """Evidence of the scores of an evaluation."""
 
@@ -74,38 +56,45 @@ class Explainer:
     """Those of its stores, whose classes may differ."""
     kind: str
     """Of the annotations."""
-    rules: ShownMetrics
-    """Settled by the first pair that any of them explains."""
+    asked: Sequence[str]
+    """Metrics that shall explain."""
+    others: Sequence[str]
+    """Those that are tried where none of them can."""
     verdicts: dict[str, int]
     """It grows."""
+    able: list[str] | None = None
+    """All metrics that could, as far as the first pair shows it that any of them explains; None before that."""
+
+    @property
+    def rules(self) -> list[str]:
+        """The metrics that do explain."""
+        able = self.able or []
+        return [rule for rule in able if rule in self.asked] or able[:1]
 
     def explain(self, pairs: Sequence[tuple[Annotation, Annotation, int]]) -> list[list[Columns | None]]:
         """Explain pairs of a reference and an estimate, each with its convention, by each rule.
 
         The first pair that any metric explains settles which metrics do.
         """
-        rules = self.rules
         for reference, estimate, convention in pairs:
-            if rules.able is not None:
+            if self.able is not None:
                 break
-            every = dict.fromkeys([*rules.asked, *rules.others])
             able = []
-            for rule in every:
+            for rule in dict.fromkeys([*self.asked, *self.others]):
                 # Evidence counts that says of single items whether they are right.
-                packed = encode_evidence(
-                    self._columns(convention, [(reference, estimate)], rule), self.kind, self.verdicts
-                )[0]
+                columns = self._columns(convention, [(reference, estimate)], rule)
+                (packed,) = encode_evidence(columns, self.kind, self.verdicts)
                 able += [rule] if packed is not None and ("x" in packed or packed.get("v")) else []
-            if able:
-                rules.settle(able)
-        found: list[list[Columns | None]] = [[None] * len(rules.rules) for _ in pairs]
-        for convention in dict.fromkeys(own for _, _, own in pairs):
-            places = [place for place, (_, _, own) in enumerate(pairs) if own == convention]
-            for column, rule in enumerate(rules.rules):
-                explained = self._columns(convention, [pairs[place][:2] for place in places], rule)
-                for place, one in zip(places, explained, strict=True):
-                    found[place][column] = one
-        return found
+            self.able = able or None
+        rules = self.rules
+        explained: list[list[Columns | None]] = [[None] * len(rules) for _ in pairs]
+        for convention in dict.fromkeys(number for *_, number in pairs):
+            places = [place for place, (*_, number) in enumerate(pairs) if number == convention]
+            for column, rule in enumerate(rules):
+                evidence = self._columns(convention, [pairs[place][:2] for place in places], rule)
+                for place, one in zip(places, evidence, strict=True):
+                    explained[place][column] = one
+        return explained
 
     def _columns(self, number: int, pairs: Sequence[tuple[Annotation, Annotation]], rule: str) -> list[Columns | None]:
         convention = self.conventions[number]
@@ -122,7 +111,7 @@ class Explainer:
             for place, (reference, estimate) in enumerate(pairs):
                 with suppress(MirflowError):
                     found[place] = convention.explain(reference, estimate, measure)
-        return [one if isinstance(one, Mapping) else None for one in found]
+        return [columns if isinstance(columns, Mapping) else None for columns in found]
 
 
 @dataclass
@@ -148,176 +137,6 @@ class Track:
 
 
 @dataclass
-class _Reference:
-    """A reference of a track, and the files it is among: stores that have the same one share it."""
-
-    shown: Annotation | str
-    annotator: str
-    owners: dict[int, Source]
-
-
-@dataclass(frozen=True)
-class _Estimate:
-    """The estimate of one system: from which files, or why there is none."""
-
-    owner: int
-    source: Source | None
-    shown: Annotation | str
-
-
-_Sides = tuple[dict[int, Files], list[_Estimate], list[_Reference]]
-"""The files that a track is among, the estimate of each system, and the references."""
-
-
-@dataclass(frozen=True)
-class Comparer:
-    """Compare the annotations of a track, from the existing files."""
-
-    systems: Sequence[str]
-    """In the order of the evaluation."""
-    files: Sequence[Files]
-    """Of each store that it comes from."""
-    explainer: Explainer
-    rules: Sequence[int]
-    """The explainer's convention for each of these stores."""
-    shelf: Shelf
-    vocabulary: PageLabels
-    """It grows."""
-    lost: Collection[str]
-    """Systems of stores whose files cannot be found."""
-    shows_references: bool
-    """Whether references are shown, and what follows from them: evidence, and estimates that are references."""
-    errors: dict[str, ErrorLists]
-    """Of each metric that explains; it grows."""
-
-    def compare(self, tracks: Mapping[str, Track]) -> list[dict[str, Any]]:
-        """Compare the estimates of each track with each of its references.
-
-        Returns
-        -------
-        list of dict
-            ``references``: place or trouble, and annotator; ``estimates``: place or trouble; ``evidence[reference]
-            [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
-        """
-        task, sides = self.files[0].plan.task, {name: self._sides(name) for name in tracks}
-        judged = iter(self._evidence(sides))
-        found = []
-        for name, (own, estimates, references) in sides.items():
-            put = partial(tracks[name].put, task=task, vocabulary=self.vocabulary)
-            changed = {one for files in own.values() for one in files.changed(name, self.shelf)}
-            places = [index for index, system in enumerate(self.systems) if system in changed]
-            which = [REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []
-            found.append(
-                {
-                    "references": [[put(one.shown), one.annotator] for one in references],
-                    "estimates": [put(estimate.shown) for estimate in estimates],
-                    "evidence": [next(judged) for _ in references],
-                    "changed": [*which, *places],
-                }
-            )
-        return found
-
-    def count_errors(self, tracks: Sequence[str]) -> None:
-        """Count the errors in tracks that the page does not show, whose annotations are read and forgotten."""
-        reader = replace(self, shelf=Shelf())
-        sides = {name: reader._sides(name) for name in tracks}
-        first = {name: (own, estimates, references[:1]) for name, (own, estimates, references) in sides.items()}
-        reader._evidence(first, drawn=False)
-
-    def _sides(self, name: str) -> _Sides:
-        own = {place: file for place, file in enumerate(self.files) if name in file.references}
-        estimates = [self._estimate(system, name, own) for system in self.systems]
-        return own, estimates, self._references(name, own) if self.shows_references else []
-
-    def _references(self, name: str, own: Mapping[int, Files]) -> list[_Reference]:
-        """The references of a track, each once; those in which stores differ say which store has them."""
-        found: dict[tuple[object, str, int], _Reference] = {}
-        for place, files in own.items():
-            alike: Counter[tuple[object, str]] = Counter()
-            for one in files.references[name]:
-                shown = self.shelf.read(one.source)
-                attrs = {} if isinstance(shown, str) else shown.attrs
-                person = str(attrs.get("annotator", ""))
-                # A number stands for a missing name.
-                annotator = one.annotator or ("" if person.isdecimal() else person)
-                # What says the same in two folders, or in a pack and a file, is the same reference.
-                which = (self.shelf.contents(one.source) if len(own) > 1 else "") or one.source, annotator
-                reference = found.setdefault((*which, alike[which]), _Reference(shown, annotator, {}))
-                reference.owners[place] = one.source
-                alike[which] += 1
-        for reference in found.values():
-            if len(reference.owners) < len(own):
-                stores = " + ".join(own[owner].store for owner in reference.owners)
-                reference.annotator = ", ".join(filter(None, (reference.annotator, stores)))
-        return list(found.values())
-
-    def _estimate(self, system: str, track: str, own: Mapping[int, Files]) -> _Estimate:
-        planned = {place: files.estimates[system][track] for place, files in own.items() if system in files.estimates}
-        references = {one.source for files in own.values() for one in files.references[track]}
-        for place, source in planned.items():
-            if source is not None and not self.shows_references and source in references:
-                return _Estimate(place, None, _WITHHELD)
-            if source is not None:
-                return _Estimate(place, source, self.shelf.read(source))
-        if planned:
-            return _Estimate(next(iter(planned)), None, "no estimate")
-        if system in self.lost:
-            return _Estimate(-1, None, _LOST)
-        return _Estimate(-1, None, _ELSEWHERE if any(system in file.estimates for file in self.files) else _GONE)
-
-    def _evidence(self, tracks: Mapping[str, _Sides], drawn: bool = True) -> list[list[Evidence]]:
-        """Explain each estimate that was compared with a reference of its track; of the annotator's own nothing.
-
-        Errors against the first reference of a track are gathered.
-        """
-        found: list[list[Evidence]] = []
-        pairs: list[tuple[Annotation, Annotation, int]] = []
-        of_pairs: list[tuple[int, int, str]] = []
-        for name, (_, estimates, references) in tracks.items():
-            for position, reference in enumerate(references):
-                found.append([[] for _ in estimates])
-                if isinstance(reference.shown, str):
-                    continue
-                by_convention: dict[int, dict[int, Annotation]] = {}
-                for place, estimate in enumerate(estimates):
-                    compared = (
-                        estimate.owner in reference.owners and reference.owners[estimate.owner] != estimate.source
-                    )
-                    if compared and isinstance(estimate.shown, Annotation):
-                        by_convention.setdefault(self.rules[estimate.owner], {})[place] = estimate.shown
-                for convention, shown in by_convention.items():
-                    pairs += [(reference.shown, estimate, convention) for estimate in shown.values()]
-                    of_pairs += [(len(found) - 1, place, "" if position else name) for place in shown]
-        explained = self.explainer.explain(pairs)
-        if drawn:
-            packed = iter(
-                encode_evidence(
-                    [columns for each in explained for columns in each], self.explainer.kind, self.explainer.verdicts
-                )
-            )
-            for (number, place, _), each in zip(of_pairs, explained, strict=True):
-                found[number][place] = [next(packed) for _ in each]
-        for number, rule in enumerate(self.explainer.rules.rules):
-            wrong: dict[str, dict[int, Errors]] = {}
-            for convention, rules in enumerate(self.explainer.conventions):
-                judged = [
-                    (name, place, pair, columns)
-                    for (_, place, name), (*pair, own), each in zip(of_pairs, pairs, explained, strict=True)
-                    if name and own == convention and (columns := each[number]) is not None
-                ]
-                if not judged:
-                    continue
-                evidence = [columns for *_, columns in judged]
-                sides = [(reference, estimate) for _, _, (reference, estimate), _ in judged]
-                finder = ErrorFinder(rules, parse(rule, rules.metrics), self.explainer.kind)
-                for (name, place, _, _), one in zip(judged, finder.find(evidence, sides), strict=True):
-                    wrong.setdefault(name, {}).update({} if one is None else {place: one})
-            lists = self.errors.setdefault(rule, ErrorLists(len(self.systems)))
-            lists.add({name: wrong.get(name, {}) for name in tracks}, drawn)
-        return found
-
-
-@dataclass
 class Timelines:
     """The timelines of a page, by track; evaluations of the same files share their annotations.
 
@@ -331,6 +150,157 @@ class Timelines:
     evaluations: list[dict[str, Any]] = field(default_factory=list)
     errors: dict[int, dict[str, ErrorLists]] = field(default_factory=dict)
     """Of each evaluation that has timelines, by metric."""
+
+
+@dataclass
+class _Side:
+    """A reference or an estimate of a track, or why there is none."""
+
+    shown: Annotation | str
+    sources: dict[int, Source]
+    """By the numbers of the stores that have it: those that have the same reference share it."""
+    annotator: str = ""
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """An estimate that was compared with a reference of its track."""
+
+    track: str
+    reference: int
+    """Its number among those of the track."""
+    system: int
+    sides: tuple[Annotation, Annotation, int]
+    """Both, and the number of the convention."""
+
+
+@dataclass(frozen=True)
+class Comparer:
+    """Compare the annotations of tracks of an evaluation, from the existing files."""
+
+    systems: Sequence[str]
+    """In the order of the evaluation."""
+    files: Sequence[Files]
+    """Of each store that it comes from."""
+    lost: Collection[str]
+    """Systems of stores whose files cannot be found."""
+    explainer: Explainer
+    conventions: Sequence[int]
+    """The explainer's convention for each of these stores."""
+    shelf: Shelf
+    shows_references: bool
+    """Whether references are shown, and what follows from them: evidence, and estimates that are references."""
+
+    def add(self, timelines: Timelines, number: int, names: Sequence[str], drawn: bool) -> None:
+        """Compare the estimates of tracks with each of their references, and gather the errors against the first one.
+
+        `number`: of the evaluation. Unless `drawn`, the page does not show the tracks: their errors count, and their
+        annotations are read and forgotten.
+
+        Of each track the evaluation has ``references``: place or trouble, and annotator; ``estimates``: place or
+        trouble; ``evidence[reference][system]``: by each rule; ``changed``: positions of systems, and
+        `REFERENCE_PLACE`.
+        """
+        shelf, systems = self.shelf if drawn else Shelf(), range(len(self.systems))
+        estimates: dict[str, list[_Side]] = {}
+        references: dict[str, list[_Side]] = {}
+        pairs: list[_Pair] = []
+        for name in names:
+            files = {place: file for place, file in enumerate(self.files) if name in file.references}
+            estimates[name] = [self._estimate(system, name, files, shelf) for system in self.systems]
+            every = self._references(name, files, shelf) if self.shows_references else []
+            references[name] = every if drawn else every[:1]
+            for index, reference in enumerate(references[name]):
+                for system, estimate in enumerate(estimates[name]):
+                    one, other = reference.shown, estimate.shown
+                    for store, source in estimate.sources.items():
+                        # Of the annotator's own there is nothing to explain.
+                        compared = reference.sources.get(store, source) != source
+                        if compared and isinstance(one, Annotation) and isinstance(other, Annotation):
+                            pairs.append(_Pair(name, index, system, (one, other, self.conventions[store])))
+        explained = self.explainer.explain([pair.sides for pair in pairs])
+        self._add_errors(timelines.errors.setdefault(number, {}), names, pairs, explained, drawn)
+        if not drawn:
+            return
+        columns = [columns for each in explained for columns in each]
+        packed = iter(encode_evidence(columns, self.explainer.kind, self.explainer.verdicts))
+        evidence: dict[str, list[list[Evidence]]] = {
+            name: [[[] for _ in systems] for _ in references[name]] for name in names
+        }
+        for pair, each in zip(pairs, explained, strict=True):
+            evidence[pair.track][pair.reference][pair.system] = [next(packed) for _ in each]
+        for name in names:
+            track, task = timelines.tracks.setdefault(name, Track()), self.files[0].plan.task
+            put = partial(track.put, task=task, vocabulary=timelines.vocabulary)
+            changed = {one for file in self.files if name in file.references for one in file.changed(name, self.shelf)}
+            which = [REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []
+            track.evaluations[number] = {
+                "references": [[put(side.shown), side.annotator] for side in references[name]],
+                "estimates": [put(side.shown) for side in estimates[name]],
+                "evidence": evidence[name],
+                "changed": [*which, *(place for place in systems if self.systems[place] in changed)],
+            }
+
+    def _references(self, name: str, own: Mapping[int, Files], shelf: Shelf) -> list[_Side]:
+        """The references of a track, each once; those in which stores differ say which store has them."""
+        found: dict[tuple[object, str, int], _Side] = {}
+        for place, files in own.items():
+            alike: Counter[tuple[object, str]] = Counter()
+            for one in files.references[name]:
+                shown = shelf.read(one.source)
+                attrs = {} if isinstance(shown, str) else shown.attrs
+                person = str(attrs.get("annotator", ""))
+                # A number stands for a missing name.
+                annotator = one.annotator or ("" if person.isdecimal() else person)
+                # What says the same in two folders, or in a pack and a file, is the same reference.
+                which = (shelf.contents(one.source) if len(own) > 1 else "") or one.source, annotator
+                reference = found.setdefault((*which, alike[which]), _Side(shown, {}, annotator))
+                reference.sources[place] = one.source
+                alike[which] += 1
+        for reference in found.values():
+            if len(reference.sources) < len(own):
+                stores = " + ".join(own[place].store for place in reference.sources)
+                reference.annotator = ", ".join(filter(None, (reference.annotator, stores)))
+        return list(found.values())
+
+    def _estimate(self, system: str, track: str, own: Mapping[int, Files], shelf: Shelf) -> _Side:
+        planned = {place: files.estimates[system][track] for place, files in own.items() if system in files.estimates}
+        references = {one.source for files in own.values() for one in files.references[track]}
+        for place, source in planned.items():
+            if source is not None and not self.shows_references and source in references:
+                return _Side(_WITHHELD, {})
+            if source is not None:
+                return _Side(shelf.read(source), {place: source})
+        if planned:
+            return _Side("no estimate", {})
+        if system in self.lost:
+            return _Side(_LOST, {})
+        return _Side(_ELSEWHERE if any(system in file.estimates for file in self.files) else _GONE, {})
+
+    def _add_errors(
+        self,
+        lists: dict[str, ErrorLists],
+        names: Sequence[str],
+        pairs: Sequence[_Pair],
+        explained: Sequence[Sequence[Columns | None]],
+        drawn: bool,
+    ) -> None:
+        """Gather what is wrong in the estimates of tracks, by each metric that explains."""
+        for number, rule in enumerate(self.explainer.rules):
+            wrong: dict[str, dict[int, Errors]] = {name: {} for name in names}
+            for place, convention in enumerate(self.explainer.conventions):
+                judged = {
+                    (pair.track, pair.system): (columns, pair.sides[:2])
+                    for pair, each in zip(pairs, explained, strict=True)
+                    if not pair.reference and pair.sides[2] == place and (columns := each[number]) is not None
+                }
+                if not judged:
+                    continue
+                finder = ErrorFinder(convention, parse(rule, convention.metrics), self.explainer.kind)
+                evidence, sides = zip(*judged.values(), strict=True)
+                for (name, system), errors in zip(judged, finder.find(evidence, sides), strict=True):
+                    wrong[name] |= {} if errors is None else {system: errors}
+            lists.setdefault(rule, ErrorLists(len(self.systems))).add(wrong, drawn)
 
 
 TIMELINES = ("auto", "all", "worst", "none")
@@ -379,39 +349,34 @@ def add_evaluation(
     systems: Sequence[str],
     origin: EvaluationOrigin,
     tracks: Sequence[str],
-    rules: ShownMetrics,
+    asked: Sequence[str],
+    others: Sequence[str],
     shelf: Shelf,
-    references: bool,
-    advance: Callable[[int], None] = lambda _: None,
+    *,
+    references: bool = True,
+    able: Sequence[str] = (),
     counted: Sequence[str] = (),
-) -> dict[str, Any]:
+    advance: Callable[[int], None] = lambda _: None,
+) -> dict[str, list[str]]:
     """Read and explain some tracks of the next evaluation.
 
-    `references`: whether references are shown, and what follows from them. `counted`: further tracks, of which the
-    errors count and nothing is drawn. Returns ``rules``, the metrics that explain, and ``able``, those that could.
+    `asked`, `others`, `able`: metrics that shall explain, those that are tried where none of these can, and those that
+    are known to be able to. `references`: whether references are shown, and what follows from them. `counted`: further
+    tracks, of which the errors count and nothing is drawn. Returns ``rules``, the metrics that explain, and ``able``,
+    those that could.
     """
-    number, files = len(timelines.evaluations), origin.files
+    files = origin.files
     task = files[0].plan.task
     keys = [(file.plan.convention, file.plan.classes) for file in files]
     each = list(dict.fromkeys(keys))
     conventions = [get_task(task).convention(*key) for key in each]
-    explainer = Explainer(conventions, kind_of(task).name, rules, timelines.verdicts)
-    own = [each.index(key) for key in keys]
-    errors = timelines.errors.setdefault(number, {})
-    comparer = Comparer(systems, files, explainer, own, shelf, timelines.vocabulary, origin.lost, references, errors)
+    explainer = Explainer(conventions, kind_of(task).name, asked, others, timelines.verdicts, list(able) or None)
+    comparer = Comparer(systems, files, origin.lost, explainer, [each.index(key) for key in keys], shelf, references)
     size = max(1, _BLOCK // max(1, len(systems)))
-    for first in range(0, len(tracks), size):
-        names = tracks[first : first + size]
-        held = {
-            name: timelines.tracks.setdefault(name, Track())
-            for name in names
-            if any(name in one.references for one in files)
-        }
-        for name, compared in zip(held, comparer.compare(held), strict=True):
-            held[name].evaluations[number] = compared
-        advance(len(names))
-    for first in range(0, len(counted), size):
-        names = counted[first : first + size]
-        comparer.count_errors([name for name in names if any(name in one.references for one in files)])
-        advance(len(names))
-    return {"rules": rules.rules, "able": rules.able or []}
+    for every, drawn in ((tracks, True), (counted, False)):
+        for first in range(0, len(every), size):
+            names = every[first : first + size]
+            there = [name for name in names if any(name in file.references for file in files)]
+            comparer.add(timelines, len(timelines.evaluations), there, drawn)
+            advance(len(names))
+    return {"rules": explainer.rules, "able": explainer.able or []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -256,7 +257,7 @@ def _module_names() -> list[str]:
 def test_equal_blocks_are_stored_once():
     blocks = CompressedParts()
     ones = np.ones(5)
-    assert [blocks.add(pack_floats(one)) for one in (ones, ones * 2, ones)] == [0, 1, 0]
+    assert [blocks.put("", partial(pack_floats, one)) for one in (ones, ones * 2, ones)] == [0, 1, 0]
 
 
 def test_json_cannot_end_a_script():
