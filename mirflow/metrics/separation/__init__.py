@@ -348,11 +348,9 @@ def si_sdr(reference_sources: Array, estimated_sources: Array, zero_mean: bool =
     >>> si_sdr(source, 0.5 * source + 0.5 * noise).round(6).tolist()
     [20.0]
     """
-
-    def compute(reference: Recording, estimate: Recording) -> Float:
-        return np.diag(scale_invariant(reference, estimate, zero_mean))
-
-    values = _each(reference_sources, estimated_sources, compute)
+    values = _each(
+        reference_sources, estimated_sources, lambda left, right: np.diag(scale_invariant(left, right, zero_mean))
+    )
     values[from_arrays(np.atleast_2d(estimated_sources)).silent()] = np.nan
     return values
 
@@ -379,10 +377,9 @@ def mrstft(
     >>> mrstft(noise, noise).tolist()
     [0.0]
     """
-
-    def compute(reference: Recording, estimate: Recording) -> Float:
-        distances = spectral_distances(reference, estimate, eps)
-        total: Float = convergence * distances[0] + logarithmic * distances[1] + linear * distances[2]
-        return total
-
-    return _each(reference_sources, estimated_sources, compute)
+    weights = np.array([[convergence], [logarithmic], [linear]])
+    return _each(
+        reference_sources,
+        estimated_sources,
+        lambda left, right: (weights * spectral_distances(left, right, eps)).sum(axis=0),
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...annotations.audio import HeldSignal, Signal
-from ...ragged import Float, Int, Ragged
+from ...ragged import Float, Int
 from ..util import Array
 
 Reader = Callable[[int, int], Float]
@@ -146,11 +146,8 @@ class DelaySpan:
             self._order = pivots[:rank].astype(np.int64) - 1
             factor = np.asfortranarray(factor[:rank, :rank])
         self._factor: Float = factor
-
-    @property
-    def rank(self) -> int:
+        self.rank = len(factor)
         """Dimension of the space."""
-        return len(self._factor) if self._order is None else len(self._order)
 
     def filters(self, products: Float) -> Float:
         """Compute filters of the projections of recordings: float64 (others, rows, lags).
@@ -216,10 +213,6 @@ class Recording:
         """The rows of a source."""
         return slice(source * self.channels, (source + 1) * self.channels)
 
-    def window(self, start: int, stop: int) -> Recording:
-        """Return an excerpt."""
-        return replace(self, start=self.start + start, frames=stop - start)
-
     def take(self, sources: Sequence[int]) -> Recording:
         """Select sources in the given order."""
         return replace(self, signals=tuple(self.signals[source] for source in sources))
@@ -242,15 +235,6 @@ def from_arrays(sources: Array) -> Recording:
     # Samples of a channel are contiguous and have channel dtype.
     channels = np.ascontiguousarray(stacked.transpose(0, 2, 1), dtype=np.float64)
     return Recording(tuple(HeldSignal(channel, 1.0) for channel in channels), stacked.shape[2], stacked.shape[1])
-
-
-def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
-    """Wrap the sources of a row of signals; length (unless `frames` is given) and channels are those of the first."""
-    first, last = rows.offsets[row : row + 2]
-    signals = tuple(rows.columns["signal"][first:last].tolist())
-    if not signals:
-        return Recording((), 1, 0)
-    return Recording(signals, signals[0].channels, signals[0].frames if frames is None else frames)
 
 
 FILTERS_LENGTH = 512  # Taps of the filters that count as spatial distortion, in mir_eval and earlier toolboxes
@@ -444,7 +428,9 @@ def _sounding(
 ) -> Iterator[tuple[int, tuple[Recording, Recording]]]:
     """Frames, with their numbers, in which no source is silent but those that are mute throughout."""
     for number in range(count):
-        left, right = (side.window(number * hop, number * hop + window) for side in (references, estimates))
+        left, right = (
+            replace(side, start=side.start + number * hop, frames=window) for side in (references, estimates)
+        )
         if not left.silent() and not set(right.silent()).difference(mute):
             yield number, (left, right)
 
@@ -468,16 +454,14 @@ def measure_frames_with_one_filter(
     return ratios
 
 
+@np.errstate(all="ignore")  # samples that are not finite are refused
 def whole_track_ratios(references: Recording, estimates: Recording, eps: float) -> Float:
     """Ratios of energies of sources and of differences from estimates, with `eps` added: float64 (sources,), dB."""
     energy, error = np.zeros(len(references)), np.zeros(len(references))
-    for start in range(0, references.frames, _GAIN_BLOCK):
-        stop = min(start + _GAIN_BLOCK, references.frames)
-        source, estimated = (side.read(start, stop).reshape(len(references), -1) for side in (references, estimates))
-        with np.errstate(all="ignore"):  # samples that are not finite are refused
-            energy += np.einsum("sn,sn->s", source, source)
-            rest = source - estimated
-            error += np.einsum("sn,sn->s", rest, rest)
+    for source, estimated in _pieces((references, estimates)):
+        energy += np.einsum("sn,sn->s", source, source)
+        rest = source - estimated
+        error += np.einsum("sn,sn->s", rest, rest)
     if not np.isfinite(energy + error).all():
         raise FloatingPointError(NOT_FINITE)
     return decibels(energy + eps, error + eps)
@@ -498,17 +482,16 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     """
     sides = references, estimates
     means = [np.zeros((len(side), side.channels, 1)) for side in sides]
-    for mean, side in zip(means, sides, strict=True) if zero_mean else ():
-        for start in range(0, side.frames, _GAIN_BLOCK):
-            samples = side.read(start, min(start + _GAIN_BLOCK, side.frames))
-            mean += samples.sum(axis=1).reshape(mean.shape)
-        mean /= max(1, side.frames)
-    energy, target, error = _gain_energies(sides, means, np.zeros((2, len(references), 1), dtype=np.int64))
+    for piece in _pieces(sides) if zero_mean else ():
+        for mean, samples in zip(means, piece, strict=True):
+            mean += samples.reshape(*mean.shape[:2], -1).sum(axis=2, keepdims=True)
+    means = [mean / max(1, references.frames) for mean in means]
+    energy, target, error = _gain_energies(sides, means)
     if not all(((energies > _FAINTEST) & (energies < _LOUDEST)).all() for energies in (energy, target + error)):
         # Binary exponents scale the largest sample of each source to about 1: scores do not depend on the scale, and
         # powers of two cause no rounding.
         peaks = np.zeros((2, len(references)))
-        for piece in _pieces(sides, means, np.zeros((*peaks.shape, 1), dtype=np.int64)):
+        for piece in _pieces(sides, means):
             peaks = np.maximum(peaks, [np.abs(samples).max(axis=1, initial=0.0) for samples in piece])
         if not np.isfinite(peaks).all():
             raise FloatingPointError(NOT_FINITE)
@@ -517,7 +500,9 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     return decibels(target, error)
 
 
-def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> tuple[Float, Float, Float]:
+def _gain_energies(
+    sides: tuple[Recording, Recording], means: Sequence[Float], shifts: Int | None = None
+) -> tuple[Float, Float, Float]:
     """Energies of references (sources,), of scaled references and of the remainder (estimates, references)."""
     count = len(sides[0])
     energy, product, error = np.zeros(count), np.zeros((count, count)), np.zeros((count, count))
@@ -532,17 +517,17 @@ def _gain_energies(sides: tuple[Recording, Recording], means: list[Float], shift
     return energy, gain**2 * energy, error
 
 
-def _pieces(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> Iterator[tuple[Float, Float]]:
-    """Scaled samples of both sides, with all channels of a source in one row."""
+def _pieces(
+    sides: tuple[Recording, Recording], means: Sequence[Float] = (), shifts: Int | None = None
+) -> Iterator[tuple[Float, Float]]:
+    """Samples of both sides without their means, scaled, with all channels of a source in one row."""
     for start in range(0, sides[0].frames, _GAIN_BLOCK):
         stop = min(start + _GAIN_BLOCK, sides[0].frames)
-        samples = [
-            (side.read(start, stop).reshape(len(side), side.channels, stop - start) - mean).reshape(len(side), -1)
-            for side, mean in zip(sides, means, strict=True)
-        ]
-        if shifts.any():
-            samples = [np.ldexp(values, shift) for values, shift in zip(samples, shifts, strict=True)]
-        yield samples[0], samples[1]
+        samples = [side.read(start, stop).reshape(len(side), side.channels, stop - start) for side in sides]
+        for values, mean in zip(samples, means, strict=False):
+            values -= mean
+        left, right = (values.reshape(len(values), -1) for values in samples)
+        yield (left, right) if shifts is None else (np.ldexp(left, shifts[0]), np.ldexp(right, shifts[1]))
 
 
 Resolution = tuple[int, int, int]  # Samples of a transform, of the hop, and of the centred window

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, Task, by_name
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, Task, by_name, computed_once
 from ..cleaning import Cleaned, Flaw
 from ..measures import Measure, Metric, Parameter
 from .kernel import (
@@ -24,7 +25,6 @@ from .kernel import (
     Recording,
     ReferenceSources,
     best_order,
-    from_row,
     measure_frames,
     measure_frames_with_one_filter,
     measure_whole,
@@ -74,79 +74,65 @@ class UnpairedError(Exception):
     """The sides of a pair cannot be compared."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePair:
-    """Both sides of a pair, source by source."""
+class SourcePair(Shared):
+    """Both sides of a pair, source by source, with the results that metrics share.
 
-    reference: Recording
-    estimate: Recording
-    """Recordings without sources that are silent in the reference."""
-    names: tuple[str, ...]  # Names of all reference sources
-    rate: float  # float, Hz
-    repairs: int  # Number of estimated sources that were cut or padded to the length of the references, or left out
-    sounding: tuple[int, ...]  # Indices in `names` of the remaining sources
-    mute: tuple[int, ...]  # Indices in `names` of silent estimated sources
-
-    def spread(self, values: Float) -> Float:
-        """Expand values of the remaining sources to all sources; NaN for the others."""
-        if len(self.sounding) == len(self.names):
-            return values
-        spread = np.full((len(self.names), *values.shape[1:]), np.nan)
-        spread[list(self.sounding)] = values
-        return spread
-
-    def without_mute(self, values: Float) -> Float:
-        """Set values (..., sources, frames) or (sources,) of silent estimates, which have no parts, to NaN."""
-        if not self.mute:
-            return values
-        mute = np.isin(np.arange(len(self.reference)), self.mute)
-        masked: Float = np.where(mute[:, None] if values.ndim > 1 else mute, np.nan, values)
-        return masked
-
-    def silence(self) -> str:
-        """Message about silent sources; empty if there are none."""
-        gone = [repr(name) for source, name in enumerate(self.names) if source not in self.sounding]
-        mute = [repr(self.names[self.sounding[source]]) for source in self.mute]
-        notes = [f"reference: {', '.join(gone)}: silent, not scored"] if gone else []
-        notes += [f"estimate: {', '.join(mute)}: silent, ratios of its parts are undefined"] if mute else []
-        return "; ".join(notes)
-
-
-def pair_sources(pairs: Pairs, pair: int, lenient: bool) -> SourcePair:
-    """Match the sources of a pair by name, or by order if a side has no names.
-
-    With `lenient`, estimates of another length are cut or padded with silence, as in museval, and sources that are
-    missing or silent in the reference are left out. Raise an UnpairedError if sources are missing or superfluous, or
-    sampling rates, channels or lengths differ.
+    Sources are matched by name, or by order if a side has no names. With `lenient`, estimates of another length are cut
+    or padded with silence, as in museval, and sources that are missing or silent in the reference are left out.
+    `projections` are those of the reference, which its next pair uses, too. Raise an UnpairedError if sources are
+    missing or superfluous, or sampling rates, channels or lengths differ.
     """
-    (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
-    names, order = _match_names(references, row, estimates, other, lenient)
-    reference, repairs = from_row(references, row), 0
-    rate = reference.signals[0].rate
-    for side, table, index in (("reference", references, row), ("estimated", estimates, other)):
-        first, last = table.offsets[index : index + 2].tolist()
-        for item in range(first, last):
-            if side == "estimated" and item - first not in order:
-                repairs += 1
-                continue
-            signal, cut = table.columns["signal"][item], lenient and side == "estimated"
-            repairs += cut and signal.frames != reference.frames
-            for has, value, unit, expected in (
-                ("is sampled at", signal.rate, "Hz", rate),
-                ("has", signal.channels, "channels", reference.channels),
-                ("has", reference.frames if cut else signal.frames, "samples", reference.frames),
-            ):
-                if value != expected:
-                    name = f"{side} {name_of(table, item, first)}"
-                    raise UnpairedError(f"{name} {has} {value:g} {unit}, but the first reference source {expected:g}")
-    estimate = from_row(estimates, other, reference.frames).take(order)
-    silent = reference.silent() if lenient else []
-    sounding = tuple(index for index in range(len(reference)) if index not in silent)
-    if not sounding:
-        raise UnpairedError("reference: all sources are silent, so there is nothing to score")
-    reference, estimate = (side.take(sounding) if silent else side for side in (reference, estimate))
-    mute = tuple(estimate.silent()) if lenient else ()
-    return SourcePair(reference, estimate, names, rate, repairs, sounding, mute)
+
+    def __init__(self, pairs: Pairs, pair: int, lenient: bool, projections: dict[int, ReferenceSources]) -> None:
+        super().__init__()
+        self._projections = projections
+        (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
+        self.names, order = _match_names(references, row, estimates, other, lenient)
+        """Names of all reference sources."""
+        wanted, signals = (
+            tuple(table.columns["signal"][slice(*table.offsets[index : index + 2])].tolist())
+            for table, index in ((references, row), (estimates, other))
+        )
+        reference = Recording(wanted, wanted[0].channels, wanted[0].frames)
+        self.rate: float = wanted[0].rate
+        self.repairs = len(signals) - len(order)
+        """Number of estimated sources that were left out, or cut or padded to the length of the references."""
+        for side, table, index in (("reference", references, row), ("estimated", estimates, other)):
+            first, last = table.offsets[index : index + 2].tolist()
+            for item in range(first, last):
+                signal, cut = table.columns["signal"][item], lenient and side == "estimated"
+                if side == "estimated" and item - first not in order:
+                    continue
+                self.repairs += cut and signal.frames != reference.frames
+                for has, value, unit, expected in (
+                    ("is sampled at", signal.rate, "Hz", self.rate),
+                    ("has", signal.channels, "channels", reference.channels),
+                    ("has", reference.frames if cut else signal.frames, "samples", reference.frames),
+                ):
+                    if value != expected:
+                        name = f"{side} {name_of(table, item, first)}"
+                        but = f"but the first reference source {expected:g}"
+                        raise UnpairedError(f"{name} {has} {value:g} {unit}, {but}")
+        silent = reference.silent() if lenient else []
+        self.sounding = [source for source in range(len(reference)) if source not in silent]
+        """Indices in `names` of the sources of both recordings, which are not silent in the reference."""
+        if not self.sounding:
+            raise UnpairedError("reference: all sources are silent, so there is nothing to score")
+        self.reference = reference.take(self.sounding)
+        self.estimate = replace(reference, signals=signals).take([order[source] for source in self.sounding])
+        self.mute = self.estimate.silent() if lenient else []
+        """Indices in the recordings of silent estimated sources, which have no parts."""
+
+    def references(self, lags: int) -> ReferenceSources:
+        """References with their projections, computed once."""
+        if lags not in self._projections:
+            self._projections.clear()  # only one length of filters at a time because they are large
+            self._projections[lags] = ReferenceSources(self.reference, lags)
+        return self._projections[lags]
+
+    def samples(self, *seconds: float) -> list[int]:
+        """Convert window and hop to whole samples, rounded down except for rounding errors."""
+        return [max(1, int(round(float(length) * self.rate, 6))) for length in seconds]
 
 
 def _match_names(
@@ -179,95 +165,59 @@ def _match_names(
     return tuple(wanted), [estimated.index(name) for name in wanted]
 
 
-class PairCache(Shared):
-    """Cache of results for a pair; references are kept for the next pair if it has the same."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.sides: SourcePair
-        self._row = -1
-        self._references: dict[int, ReferenceSources] = {}
-
-    def take(self, sides: SourcePair, row: int) -> None:
-        """Set the next pair and the row of its reference."""
-        if row != self._row:
-            self._references.clear()
-        self.sides, self._row = sides, row
-        self._results.clear()
-
-    def references(self, lags: int) -> ReferenceSources:
-        """References with their projections, computed once."""
-        if lags not in self._references:
-            self._references.clear()  # only one length of filters at a time because they are large
-            self._references[lags] = ReferenceSources(self.sides.reference, lags)
-        return self._references[lags]
-
-    def samples(self, measure: Measure) -> tuple[int, int]:
-        """Window and hop of a measure in whole samples, rounded down except for rounding errors."""
-        window, hop = (int(round(float(measure[name]) * self.sides.rate, 6)) for name in ("window", "hop"))
-        return max(1, window), max(1, hop)
+@computed_once
+def _whole(pair: SourcePair, lags: int, permutation: bool) -> Float:
+    """Ratios of whole recordings, followed by the order of the estimated sources."""
+    ratios, order = measure_whole(pair.references(lags), pair.estimate, permutation)
+    if np.isnan(ratios).all():
+        raise FloatingPointError(NOT_FINITE)
+    return np.vstack([ratios, order])
 
 
-Read = Callable[[PairCache, Measure], Float]  # Values in dB along source and, for some measures, frame
+@computed_once
+def _frames(pair: SourcePair, window: float, hop: float, lags: int, permutation: bool) -> Float:
+    width, step = pair.samples(window, hop)
+    return measure_frames(pair.reference, pair.estimate, width, step, permutation, lags)[0]
 
 
-def _whole(pair: PairCache, measure: Measure) -> tuple[Float, Float]:
-    lags, permutation = int(measure["filters_len"]), bool(measure["permutation"])
-
-    def compute() -> tuple[Float, Float]:
-        ratios, order = measure_whole(pair.references(lags), pair.sides.estimate, permutation)
-        if np.isnan(ratios).all():
-            raise FloatingPointError(NOT_FINITE)
-        return ratios, order.astype(np.float64)
-
-    return pair.once(("whole", lags, permutation), compute)
-
-
-def _frames(pair: PairCache, measure: Measure) -> tuple[Float, Float]:
-    lags, permutation = int(measure["filters_len"]), bool(measure["permutation"])
-    window, hop = pair.samples(measure)
-    sides = pair.sides.reference, pair.sides.estimate
-    key = "frames", window, hop, lags, permutation
-    return pair.once(key, lambda: measure_frames(*sides, window, hop, permutation, lags))
-
-
-def _track_frames(pair: PairCache, measure: Measure) -> Float:
+@computed_once
+def _track_frames(pair: SourcePair, window: float, hop: float, lags: int, filters: str) -> Float:
     """Ratios of frames as in museval, with filters of the whole track or of each frame."""
-    lags = int(measure["filters_len"])
-    window, hop = pair.samples(measure)
-    sides, mute = (pair.sides.reference, pair.sides.estimate), pair.sides.mute
-
-    def compute() -> Float:
-        if measure["filters"] == "track":
-            ratios = measure_frames_with_one_filter(pair.references(lags), sides[1], window, hop, mute)
-        else:
-            # Of a single frame, mir_eval would use the whole track.
-            single = 0 < sides[0].frames - window < hop
-            left, right = (side.window(0, window) if single else side for side in sides)
-            ratios, _ = measure_frames(left, right, window, hop, False, lags, mute)
-        return pair.sides.without_mute(ratios)
-
-    return pair.once(("museval", window, hop, lags, measure["filters"]), compute)
+    sides, (width, step) = (pair.reference, pair.estimate), pair.samples(window, hop)
+    if filters == "track":
+        ratios = measure_frames_with_one_filter(pair.references(lags), pair.estimate, width, step, pair.mute)
+    else:
+        # Of a single frame, mir_eval would use the whole track.
+        single = 0 < pair.reference.frames - width < step
+        left, right = (replace(side, frames=width) if single else side for side in sides)
+        ratios, _ = measure_frames(left, right, width, step, False, lags, pair.mute)
+    ratios[:, pair.mute] = np.nan
+    return ratios
 
 
-def _invariant(pair: PairCache, measure: Measure) -> Float:
-    sides, zero_mean = (pair.sides.reference, pair.sides.estimate), bool(measure["zero_mean"])
+@computed_once
+def _track_medians(pair: SourcePair, *values: Any) -> Float:
+    return np.array([median_over_frames(ratios) for ratios in _track_frames(pair, *values)])
+
+
+def _invariant(pair: SourcePair, zero_mean: bool, permutation: bool) -> Float:
+    sides = pair.reference, pair.estimate
     table = pair.once(("invariant", zero_mean), lambda: scale_invariant(*sides, zero_mean))
     sources = np.arange(len(table))
-    order = best_order(table) if measure["permutation"] else sources
-    return pair.sides.without_mute(np.asarray(table[order, sources]))
+    ratios: Float = table[best_order(table) if permutation else sources, sources]
+    ratios[pair.mute] = np.nan
+    return ratios
 
 
-def _whole_track(pair: PairCache, measure: Measure) -> Float:
-    sides, floor = (pair.sides.reference, pair.sides.estimate), float(measure["eps"])
-    return pair.once(("whole track", floor), lambda: whole_track_ratios(*sides, floor))
+@computed_once
+def _whole_track(pair: SourcePair, floor: float) -> Float:
+    return whole_track_ratios(pair.reference, pair.estimate, floor)
 
 
-def _spectral(pair: PairCache, measure: Measure) -> Float:
-    sides, floor = (pair.sides.reference, pair.sides.estimate), float(measure["eps"])
+def _spectral(pair: SourcePair, convergence: float, logarithmic: float, linear: float, floor: float) -> Float:
+    sides = pair.reference, pair.estimate
     parts = pair.once(("spectra", floor), lambda: spectral_distances(*sides, floor))
-    shares = [float(measure[name]) for name in ("convergence", "logarithmic", "linear")]
-    return np.asarray(np.array(shares) @ parts)
+    return np.asarray(np.array([convergence, logarithmic, linear]) @ parts)
 
 
 def median_over_frames(ratios: Float) -> Float:
@@ -277,18 +227,9 @@ def median_over_frames(ratios: Float) -> Float:
         return np.array([np.median(row) if len(row) else np.nan for row in frames])
 
 
-def _median_over_frames(row: int, pair: PairCache, measure: Measure) -> Float:
-    return median_over_frames(_track_frames(pair, measure)[row])
-
-
-def _pick(
-    table: Callable[[PairCache, Measure], Any], places: tuple[int, ...], pair: PairCache, measure: Measure
-) -> Float:
-    """Select one of the results that several metrics share."""
-    results = table(pair, measure)
-    for index in places:
-        results = results[index]
-    return np.asarray(results)
+def _read(table: Callable[..., Float], row: int | EllipsisType, pair: SourcePair, measure: Measure) -> Float:
+    """Select a row of the results that several metrics share, which depend on the parameters in order."""
+    return np.asarray(table(pair, *measure.values)[row])
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, lenient: bool = False) -> Scores:
@@ -306,22 +247,24 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
     refused: dict[int, str] = {}
     partly: dict[int, str] = {}
     repairs = np.zeros(len(pairs), dtype=np.int64)
-    cache = PairCache()
+    projections: dict[int, ReferenceSources] = {}
+    last = -1
     # In order of the references, so that their projections are reused for the next system.
     for pair in np.argsort(pairs.reference_row, kind="stable").tolist():
         if not counts[pair] or not others[pair]:
             continue
+        if last != (last := pairs.reference_row[pair]):
+            projections.clear()
         try:
-            sides = pair_sources(pairs, pair, lenient)
-            cache.take(sides, int(pairs.reference_row[pair]))
+            sides = SourcePair(pairs, pair, lenient, projections)
             for column, measure in enumerate(scalars):
-                each = measure.read(cache)
+                each = measure.read(sides)
                 numbers = each[~np.isnan(each)]  # of the sources that have a score
                 with np.errstate(invalid="ignore"):
                     values[pair, column] = float(numbers.mean()) if len(numbers) else np.nan
                 weights[pair, column] = len(numbers)
             for measure, rows in tables.items():
-                rows[pair] = sides.names, sides.spread(measure.read(cache))
+                rows[pair] = sides.names, sides.sounding, measure.read(sides)
         except (UnpairedError, FloatingPointError, AnnotationError, OSError) as error:
             refused[pair] = str(error)
             if isinstance(error, FloatingPointError):
@@ -329,8 +272,12 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, le
             values[pair], weights[pair] = np.nan, counts[pair]
             continue
         repairs[pair] = sides.repairs
-        if silence := sides.silence():
-            partly[pair] = silence
+        gone = [repr(name) for source, name in enumerate(sides.names) if source not in sides.sounding]
+        mute = [repr(sides.names[sides.sounding[source]]) for source in sides.mute]
+        notes = [f"reference: {', '.join(gone)}: silent, not scored"] if gone else []
+        notes += [f"estimate: {', '.join(mute)}: silent, ratios of its parts are undefined"] if mute else []
+        if notes:
+            partly[pair] = "; ".join(notes)
     extras = {measure.variable: _tabulate(measure.metric, rows, refused) for measure, rows in tables.items()}
     return Scores(values, weights, extras, refused, repairs, partly)
 
@@ -347,20 +294,21 @@ def _where_not_finite(sides: SourcePair) -> str:
     return ""
 
 
-Named = tuple[tuple[str, ...], Float]  # Names of sources, and their values along source (and frame)
+Named = tuple[tuple[str, ...], list[int], Float]
+"""Names of all sources, indices of those with values, and these along source (and frame)."""
 
 
 def _tabulate(metric: Metric, rows: dict[int, Named], refused: dict[int, str]) -> Sparse:
     """Collect the values of all scored pairs."""
-    orders = {names for names, _ in rows.values()}
+    orders = {names for names, _, _ in rows.values()}
     # In the requested order if all pairs have the same sources.
     every = orders.pop() if len(orders) == 1 else tuple(sorted({name for names in orders for name in names}))
-    frames = max((values.shape[1] for _, values in rows.values() if values.ndim > 1), default=0)
+    frames = max((values.shape[1] for _, _, values in rows.values() if values.ndim > 1), default=0)
     index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
-    for pair, (names, values) in sorted(rows.items()):
+    for pair, (names, sources, values) in sorted(rows.items()):
         if pair not in refused:
             defined = np.nonzero(~np.isnan(values))
-            places = np.array([every.index(name) for name in names], dtype=np.int64)[defined[0]]
+            places = np.array([every.index(names[source]) for source in sources], dtype=np.int64)[defined[0]]
             index.append(np.column_stack([np.full(len(places), pair), places, *defined[1:]]).astype(np.int64))
             value.append(values[defined])
     coords = (every, tuple(f"{frame:06d}" for frame in range(frames)))[: len(metric.dims)]
@@ -369,21 +317,48 @@ def _tabulate(metric: Metric, rows: dict[int, Named], refused: dict[int, str]) -
 
 
 _LENGTH = Parameter("filters_len", FILTERS_LENGTH, "samples", help="taps of the allowed distortion filters", least=1)
+_WINDOW = Parameter("window", 30.0, "s", help="length of a frame", above=0.0)
+_HOP = Parameter("hop", 15.0, "s", help="distance of frames", above=0.0)
+_PERMUTATION = Parameter(
+    "permutation", True, help="use the permutation of the estimates with the best mean SIR (for SI-SDR: SI-SDR)"
+)
+_IN_ORDER = replace(_PERMUTATION, default=False)
 _ZERO_MEAN = Parameter("zero_mean", False, help="subtract the mean of each channel first")
+_ORIGIN = Parameter(
+    "filters",
+    "track",
+    choices=("track", "frame"),
+    help="filters of the whole track (BSS Eval v4) or of each frame (v3)",
+)
+_SPECTRAL = (
+    Parameter("convergence", 1.0, least=0.0, help="weight of the spectral convergence"),
+    Parameter("logarithmic", 1.0, least=0.0, help="weight of the difference of log magnitudes"),
+    Parameter("linear", 0.0, least=0.0, help="weight of the difference of magnitudes"),
+    Parameter("eps", 1e-8, above=0.0, help="smallest square of a magnitude"),
+)
+_EPS = Parameter("eps", 1e-7, least=0.0, help="energy added to numerator and denominator")
 _ROUNDED = "about 250 dB or more instead of infinity, because of rounding"
 
-_TITLES = {
-    "sdr": ("SDR", "energy of the filtered source over that of everything else"),
-    "sir": ("SIR", "energy of the filtered source over that of the other sources"),
-    "sar": ("SAR", "energy of all filtered sources over that of the artifacts"),
-    "image_sdr": ("Image SDR", "energy of the source over that of everything else, including its own distortion"),
-    "image_isr": ("Image ISR", "energy of the source over that of its spatial (or filtering) distortion"),
-    "image_sir": ("Image SIR", "energy of the filtered source over that of the other sources"),
-    "image_sar": ("Image SAR", "energy of all filtered sources over that of the artifacts"),
-    "si_sdr": ("SI-SDR", "energy of the optimally scaled source over that of everything else"),
-    "usdr": ("uSDR", "energy of the source over that of the difference in the whole track, with eps added to both"),
-    "mrstft": ("Multi-resolution STFT distance", "distance of magnitude spectra at three resolutions"),
+_OF_USDR, _OF_MRSTFT = "@mitsufuji2022; @luo2023", "@yamamoto2020; @steinmetz2020"
+_INCLUDING = "energy of the source over that of everything else, including its own distortion"
+_DIFFERENCE = "energy of the source over that of the difference in the whole track, with eps added to both"
+_QUANTITIES = {
+    "sdr": ("SDR", "energy of the filtered source over that of everything else", "@vincent2006"),
+    "sir": ("SIR", "energy of the filtered source over that of the other sources", "@vincent2006"),
+    "sar": ("SAR", "energy of all filtered sources over that of the artifacts", "@vincent2006"),
+    "image_sdr": ("Image SDR", _INCLUDING, "@vincent2012"),
+    "image_isr": (
+        "Image ISR",
+        "energy of the source over that of its spatial (or filtering) distortion",
+        "@vincent2012",
+    ),
+    "image_sir": ("Image SIR", "energy of the filtered source over that of the other sources", "@vincent2012"),
+    "image_sar": ("Image SAR", "energy of all filtered sources over that of the artifacts", "@vincent2012"),
+    "si_sdr": ("SI-SDR", "energy of the optimally scaled source over that of everything else", "@leroux2019"),
+    "usdr": ("uSDR", _DIFFERENCE, _OF_USDR),
+    "mrstft": ("Multi-resolution STFT distance", "distance of magnitude spectra at three resolutions", _OF_MRSTFT),
 }
+"""Titles, summaries and literature."""
 KEYS = {
     "sdr": "Sources{} - Source to Distortion",
     "sir": "Sources{} - Source to Interference",
@@ -394,139 +369,120 @@ KEYS = {
     "image_sar": "Images{} - Source to Artifact",
 }
 """Keys of mir_eval, with a placeholder for frames."""
-_EXACT = {"image_sdr", "si_sdr"}
-"""Metrics that compare samples, for which a perfect estimate leaves no difference."""
+_DIMS = {"": (), "source_": ("source",), "frame_": ("source", "frame")}
+"""Dims of metrics by the beginnings of their names."""
 
 
-def _permutation(default: bool) -> Parameter:
-    text = "use the permutation of the estimates with the best mean SIR (for SI-SDR: SI-SDR)"
-    return Parameter("permutation", default, help=text)
-
-
-def _spans(window: float, hop: float) -> tuple[Parameter, Parameter]:
-    return (
-        Parameter("window", window, "s", help="length of a frame", above=0.0),
-        Parameter("hop", hop, "s", help="distance of frames", above=0.0),
-    )
-
-
-def _metric(
-    name: str,
-    shown: str,
-    read: Read,
+def _metrics(
+    prefix: str,
+    quantities: Mapping[str, str],
+    table: Callable[..., Float],
     parameters: tuple[Parameter, ...],
-    literature: str,
-    dims: tuple[str, ...] = (),
     how: str = "mean over the sources",
+    key: str | None = None,
     **declared: Any,
-) -> Metric:
-    title, summary = _TITLES[shown]
-    common: dict[str, Any] = {
-        "range": (-math.inf, math.inf),
-        "unit": "dB",
-        "perfect": math.inf,
-        "perfect_exceptions": _ROUNDED,
-        "parameters": parameters,
-        "literature": literature,
-        "read": read,
-    }
-    if not dims:
-        if shown in _EXACT and "standard_aggregate" not in declared:
-            common["perfect_exceptions"] = ""
-        weight = "number of sources with a score", "sources"
-        return Metric(name, title, f"{summary}; {how}", *weight, **{**common, "pooling": "micro", **declared})
-    each = " and ".join(dims)
-    common |= {"pooling": "none", "dims": dims, "default": False, **declared}
-    return Metric(name, f"{title} by {each}", f"{summary}; of each {each}", "none", "sources", **common)
+) -> tuple[Metric, ...]:
+    """Metrics of `_QUANTITIES` by name; mir_eval's keys have `key` for frames."""
+    metrics, dims = [], _DIMS[prefix]
+    for name, quantity in quantities.items():
+        title, summary, literature = _QUANTITIES[quantity]
+        rows = [NAMES.index(row) for row in (quantity, quantity.removeprefix("image_")) if row in NAMES]
+        # Without filters, a perfect estimate leaves no difference.
+        exact = not dims and "standard_aggregate" not in declared and quantity in ("image_sdr", "si_sdr")
+        fields: dict[str, Any] = {
+            "range": (-math.inf, math.inf),
+            "unit": "dB",
+            "perfect": math.inf,
+            "perfect_exceptions": "" if exact else _ROUNDED,
+            "parameters": parameters,
+            "literature": literature,
+            "read": partial(_read, table, rows[0] if rows else ...),
+            "key": "" if key is None else KEYS[name].format(key),
+            "pooling": "none" if dims else "micro",
+            "dims": dims,
+            "default": not dims,
+            **declared,
+        }
+        if dims:
+            each = " and ".join(dims)
+            about = f"{title} by {each}", f"{summary}; of each {each}", "none", "sources"
+        else:
+            about = title, f"{summary}; {how}", "number of sources with a score", "sources"
+        metrics.append(Metric(f"{prefix}{name}", *about, **fields))
+    return tuple(metrics)
 
 
-def _mir_eval_metrics() -> tuple[Metric, ...]:
-    whole, spans = (_LENGTH, _permutation(True)), (*_spans(30.0, 15.0), _LENGTH, _permutation(False))
-    scalars, by_source, by_frame = [], [], []
-    for name, key in KEYS.items():
-        literature = "@vincent2012" if name.startswith("image") else "@vincent2006"
-        row = NAMES.index(name if name in NAMES else name.removeprefix("image_"))
-        about = name, partial(_pick, _whole, (0, row)), whole, literature
-        of_frames = name, partial(_pick, _frames, (0, row)), spans, literature, ("source", "frame")
-        scalars.append(_metric(name, *about))
-        by_source.append(_metric(f"source_{name}", *about, ("source",), key=key.format("")))
-        by_frame.append(_metric(f"frame_{name}", *of_frames, key=key.format(" Frames")))
-    order = Metric(
-        "source_permutation",
-        "Order of the estimates",
-        "index of the estimated source, from 0, that was compared with each reference source",
-        "none",
-        "sources",
-        key="Sources - Source permutation",
-        range=(0.0, math.inf),
-        orientation="none",
-        pooling="none",
-        perfect=None,
-        parameters=whole,
-        dims=("source",),
-        default=False,
-        literature="@vincent2006",
-        nominal=True,
-        read=partial(_pick, _whole, (1,)),
+_BSS = dict(zip(KEYS, KEYS, strict=True))
+_WHOLE, _OF_FRAMES = (_LENGTH, _PERMUTATION), (_WINDOW, _HOP, _LENGTH, _IN_ORDER)
+_PERMUTED, _IN_TURN = (
+    tuple(
+        metric
+        for prefix in ("", "source_")
+        for metric in _metrics(prefix, {"si_sdr": "si_sdr"}, _invariant, (_ZERO_MEAN, permutation))
     )
-    return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, order, *_whole_track_metrics(False))
-
-
-def _invariant_metrics(permutation: bool, **declared: Any) -> tuple[Metric, Metric]:
-    about = "si_sdr", _invariant, (_ZERO_MEAN, _permutation(permutation)), "@leroux2019"
-    return _metric("si_sdr", *about, **declared), _metric("source_si_sdr", *about, ("source",), **declared)
-
-
-_SPECTRAL = (
-    Parameter("convergence", 1.0, least=0.0, help="weight of the spectral convergence"),
-    Parameter("logarithmic", 1.0, least=0.0, help="weight of the difference of log magnitudes"),
-    Parameter("linear", 0.0, least=0.0, help="weight of the difference of magnitudes"),
-    Parameter("eps", 1e-8, above=0.0, help="smallest square of a magnitude"),
+    for permutation in (_PERMUTATION, _IN_ORDER)
 )
+_ORDER = Metric(
+    "source_permutation",
+    "Order of the estimates",
+    "index of the estimated source, from 0, that was compared with each reference source",
+    "none",
+    "sources",
+    key="Sources - Source permutation",
+    range=(0.0, math.inf),
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    parameters=_WHOLE,
+    dims=("source",),
+    default=False,
+    literature="@vincent2006",
+    nominal=True,
+    read=partial(_read, _whole, len(NAMES)),
+)
+_UNFIXED: dict[str, Any] = {"perfect": None, "perfect_exceptions": ""}
+_DISTANCE: dict[str, Any] = {"range": (0.0, math.inf), "orientation": "lower", "unit": "", "perfect": 0.0}
+_DISTANCE |= {"perfect_exceptions": "", "default": False}
+_USDR_NAMES = ("mdx_sdr", "sdx_sdr", "nsdr")
+_MDX_WHOLE_TRACK = (
+    *_metrics("", {"usdr": "usdr"}, _whole_track, (_EPS,), aliases=_USDR_NAMES, **_UNFIXED),
+    *_metrics("source_", {"usdr": "usdr"}, _whole_track, (_EPS,), **_UNFIXED),
+    *_metrics("", {"mrstft": "mrstft"}, _spectral, _SPECTRAL, aliases=("mr_stft",), **_DISTANCE),
+    *_metrics("source_", {"mrstft": "mrstft"}, _spectral, _SPECTRAL, **_DISTANCE),
+)
+_WHOLE_TRACK = tuple(replace(metric, default=False) for metric in _MDX_WHOLE_TRACK)
 
-
-def _whole_track_metrics(default: bool) -> tuple[Metric, ...]:
-    eps = (Parameter("eps", 1e-7, least=0.0, help="energy added to numerator and denominator"),)
-    ratio = "usdr", _whole_track, eps, "@mitsufuji2022; @luo2023"
-    distance = "mrstft", _spectral, _SPECTRAL, "@yamamoto2020; @steinmetz2020"
-    unfixed: dict[str, Any] = {"perfect": None, "perfect_exceptions": ""}
-    least: dict[str, Any] = {"range": (0.0, math.inf), "orientation": "lower", "unit": "", "perfect": 0.0}
-    least |= {"perfect_exceptions": "", "default": False}
-    return (
-        _metric("usdr", *ratio, aliases=("mdx_sdr", "sdx_sdr", "nsdr"), default=default, **unfixed),
-        _metric("source_usdr", *ratio, ("source",), **unfixed),
-        _metric("mrstft", *distance, aliases=("mr_stft",), **least),
-        _metric("source_mrstft", *distance, ("source",), **least),
-    )
-
-
-def _museval_metrics() -> tuple[Metric, ...]:
-    origin = Parameter(
-        "filters",
-        "track",
-        choices=("track", "frame"),
-        help="filters of the whole track (BSS Eval v4) or of each frame (v3)",
-    )
-    about = (*_spans(1.0, 1.0), _LENGTH, origin), "@stoeter2018"
-    median: dict[str, Any] = {"standard_aggregate": "median"}
-    how = "median over frames, then mean over the sources"
-    scalars, by_source, by_frame = [], [], []
-    for name in ("sdr", "isr", "sir", "sar"):
-        shown = f"image_{name}"
-        row = NAMES.index(shown if shown in NAMES else name)
-        read, frames = partial(_median_over_frames, row), partial(_pick, _track_frames, (row,))
-        alias = ("csdr",) if name == "sdr" else ()
-        scalars.append(_metric(name, shown, read, *about, how=how, aliases=alias, **median))
-        by_source.append(_metric(f"source_{name}", shown, read, *about, ("source",), **median))
-        by_frame.append(_metric(f"frame_{name}", shown, frames, *about, ("source", "frame"), **median))
-    return (*scalars, *_invariant_metrics(False), *by_source, *by_frame, *_whole_track_metrics(False))
-
-
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score, literature="@raffel2014")
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2",
+    (
+        *_metrics("", _BSS, _whole, _WHOLE),
+        *_PERMUTED,
+        *_metrics("source_", _BSS, _whole, _WHOLE, key=""),
+        *_metrics("frame_", _BSS, _frames, _OF_FRAMES, key=" Frames"),
+        _ORDER,
+        *_WHOLE_TRACK,
+    ),
+    clean,
+    score,
+    literature="@raffel2014",
+)
+_OF_MUSEVAL = replace(_WINDOW, default=1.0), replace(_HOP, default=1.0), _LENGTH, _ORIGIN
+_IMAGES = {name: f"image_{name}" for name in ("sdr", "isr", "sir", "sar")}
+_MEDIAN: dict[str, Any] = {"standard_aggregate": "median", "literature": "@stoeter2018"}
+_OVER_FRAMES = "median over frames, then mean over the sources"
+_MEDIANS = _metrics("", _IMAGES, _track_medians, _OF_MUSEVAL, _OVER_FRAMES, **_MEDIAN)
 MUSEVAL = Convention(
     "museval",
     "museval 0.4.1: BSS Eval v4, medians over frames",
-    _museval_metrics(),
+    (
+        replace(_MEDIANS[0], aliases=("csdr",)),
+        *_MEDIANS[1:],
+        *_IN_TURN,
+        *_metrics("source_", _IMAGES, _track_medians, _OF_MUSEVAL, **_MEDIAN),
+        *_metrics("frame_", _IMAGES, _track_frames, _OF_MUSEVAL, **_MEDIAN),
+        *_WHOLE_TRACK,
+    ),
     partial(clean, lenient=True),
     partial(score, lenient=True),
     literature="@stoeter2018",
@@ -535,7 +491,7 @@ MDX = replace(
     MUSEVAL,
     name="mdx",
     summary="Music and Sound Demixing Challenges (MDX, SDX): ratios of whole tracks",
-    metrics=(*_whole_track_metrics(True), *_invariant_metrics(False, default=False)),
+    metrics=(*_MDX_WHOLE_TRACK, *(replace(metric, default=False) for metric in _IN_TURN)),
     literature="@mitsufuji2022",
 )
 
