@@ -35,7 +35,7 @@ from ..readers.names import (
 from ..readers.options import Reading
 from ..readers.patterns import Candidates, Match, MatchedFiles, Pattern, describe_otherwise, fill, values_at
 from ..readers.readings import open_readings
-from ..readers.sources import FileSource, FoundFiles, gather, has_parts, matched_file, select_from
+from ..readers.sources import FileSource, FoundFiles, gather, has_parts, select_from
 from ..readers.tables.table import SHARD, RowKey, TableSource, holds_tracks, join_shards, open_table, spread_table
 from ..store.cells import Caution, Entry
 from ..theory.text_form import are_normal, normal_form
@@ -133,7 +133,7 @@ def discover(search: Search) -> None:
     named = [
         key
         for key in ("reference", "estimates")
-        if SYSTEM in (*Pattern(getattr(evaluation, key).path).names, *getattr(search.resolved, key).keys)
+        if SYSTEM in (*Pattern(getattr(evaluation, key).path).names, *getattr(search.resolved, key).delimited.keys)
     ]
     if named == ["reference"] and not by_system:
         message = f"names systems, and the estimates do not: {evaluation.estimates.path!r}; are both sides swapped?"
@@ -445,7 +445,7 @@ def _rows_of_tables(
     row is of."""
     side: Estimates = getattr(search.evaluation, key)
     names = Pattern(side.path).names
-    twice = next((name for name in reading.keys if name in names), None)
+    twice = next((name for name in reading.delimited.keys if name in names), None)
     if twice is not None:
         message = f"names the column of {twice!r}, and the path has {{{twice}}}: leave one out"
         search.trouble((key, "columns"), message)
@@ -471,7 +471,7 @@ def _rows_of_tables(
                 raise AnnotationError("has no rows with a track", path=match.name)
         except AnnotationError as error:
             # The systems in a file are unknown if it cannot be opened; a placeholder would replace them all.
-            if tracks is None or "system" in reading.keys or side.annotator == "{system}":
+            if tracks is None or "system" in reading.delimited.keys or side.annotator == "{system}":
                 search.trouble((key, "path"), str(error))
                 continue
             stat = match.size, match.version
@@ -544,7 +544,8 @@ def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading)
         values = dict(zip(names, match.values, strict=True))
         for name in annotators:
             annotator = name if match in listed else name or None
-            sources.append((matched_file(match, reading, annotator), {**values, "annotator": name}))
+            file = FileSource(match.path, reading, annotator, match.name, (match.size, match.version))
+            sources.append((file, {**values, "annotator": name}))
     return sources
 
 

@@ -11,11 +11,10 @@ regular, and describe errors.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from ..errors import AnnotationError, InvalidAnnotationError
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..theory.text_form import are_normal
 from .content import digest_of, read_bytes
-from .delimited import Layout, annotation_of, find_layout, finish, is_odd_key, remarks_on_table, row_kind
+from .delimited import ROW_KINDS, Layout, annotation_of, find_layout, finish, is_odd_key, remarks_on_table
 from .doubts import may_be_odd
 from .downloads import download
 from .formats import FORMATS, LAYOUTS
@@ -84,7 +83,7 @@ def has_usual_columns(reading: Reading, format: str) -> bool:
     usual = DelimitedOptions(time_unit=options.time_unit, last=options.last, pitch_unit=options.pitch_unit)
     if format not in ("lab", "txt") or kind in (*LAYOUTS, *FORMATS[format].by_kind) or options != usual:
         return False
-    return row_kind(reading).numbers > 0 and not (reading.selection or "").startswith("bar")
+    return ROW_KINDS[kind].numbers > 0 and not (reading.selection or "").startswith("bar")
 
 
 def _parts(sources: Mapping[int, FileSource]) -> Iterator[tuple[list[int], list[bytes]]]:
@@ -131,7 +130,7 @@ def parse_files(
     if not len(held):
         return rows, single
     # Whether the rows of a file are the items of its annotation.
-    kind = row_kind(reading)
+    kind = ROW_KINDS[reading.kind]
     changed = kind.level or kind.listed or kind.pitched or "bar" in kind.columns or reading.kind != kind.name
     as_read = not (changed or reading.labels is not None or reading.notation != HARTE)
     words = Words.of([texts[place] for place in held.tolist()])
@@ -148,16 +147,16 @@ def parse_files(
             continue
         odd = np.ones(len(table.files), dtype=bool)
         if table.plain and as_read and ("end" in layout.places or not kind.adjacent):
-            odd = table.may_be_odd()
-        if not odd.all():
-            regular = table.ragged()
-            rows.append((held[table.files[~odd]], regular.take(np.flatnonzero(~odd)) if odd.any() else regular))
+            regular, odd = table.ragged()
+            if not odd.all():
+                rows.append((held[table.files[~odd]], regular.take(np.flatnonzero(~odd)) if odd.any() else regular))
         for file, found in table.annotations(words, own_names, odd):
             place = int(held[file])
             if found.account:
 
-                def read_again(other: Reading, content: bytes = data[place], name: str = names[place]) -> Annotation:
-                    return other.with_labels(parse_file(content, other, other.format or "txt", name))
+                def read_again(other: Reading, place: int = place) -> tuple[Annotation, None]:
+                    parsed = parse_file(data[place], other, other.format or "txt", names[place])
+                    return other.with_labels(parsed), None
 
                 found = with_advised_remarks(found, reading, read_again)
             single[place] = found
@@ -174,33 +173,30 @@ class _RegularFiles:
     """Number of lines of each file."""
     numbers: Float
     """Of each line, the columns of the layout; all columns, if there are no labels."""
+    columns: Mapping[str, int]
+    """Where each column of numbers of the layout is among the numbers."""
     labels: CodedLabels | None
     plain: bool
     """Whether the labels clearly are labels of the task, if any text is one but for numbers, in their normal form."""
 
-    def may_be_odd(self) -> Bool:
-        """Mask of files in which a row ends before it starts, as in one of durations, or rows may be there twice."""
-        names = [*_number_columns(self.layout)]
-        odd = may_be_odd(self.numbers[:, 0], self.counts)
-        if {"start", "end"} <= {*names}:
-            start, end = (self.numbers[:, names.index(name)] for name in ("start", "end"))
-            odd |= np.logical_or.reduceat(end < start, offsets_of(self.counts)[:-1])
-        return odd
+    def ragged(self) -> tuple[Ragged, Bool]:
+        """The annotations as rows, if the rows of the files are their items; and the mask of files that may be odd.
 
-    def ragged(self) -> Ragged:
-        """The annotations as rows, if the rows of the files are the items of the annotations."""
-        names = _number_columns(self.layout)
-        columns = {name: np.ascontiguousarray(self.numbers[:, at]) for at, name in enumerate(names)}
+        In those a row ends before it starts, as in one of durations, or rows may be there twice.
+        """
+        columns: dict[str, Column] = {
+            name: np.ascontiguousarray(self.numbers[:, at]) for name, at in self.columns.items()
+        }
+        odd = may_be_odd(self.numbers[:, 0], self.counts)
+        if {"start", "end"} <= columns.keys():
+            odd |= np.logical_or.reduceat(columns["end"] < columns["start"], offsets_of(self.counts)[:-1])
         assert self.labels is not None
         every = annotation_of(self.layout, columns, self.labels, range(1, len(self.numbers) + 1), {})
-        return Ragged({**every.columns, "label": self.labels.codes}, (self.counts,), self.labels.vocabulary)
+        return Ragged({**every.columns, "label": self.labels.codes}, (self.counts,), self.labels.vocabulary), odd
 
     def annotations(self, words: Words, names: Sequence[str], mask: Bool) -> Iterator[tuple[int, Annotation]]:
         """The annotation of each file of a mask that clearly belongs to the task."""
         bounds, reading, kind = offsets_of(self.counts), self.layout.reading, self.layout.kind
-        places = _number_columns(self.layout)
-        if self.labels is not None:  # the numbers are those of the columns that are read
-            places = {name: place for place, name in enumerate(places)}
         for at in np.flatnonzero(mask).tolist():
             file, low, high = int(self.files[at]), int(bounds[at]), int(bounds[at + 1])
             layout, table = replace(self.layout, name=names[file]), self.numbers[low:high]
@@ -213,7 +209,9 @@ class _RegularFiles:
                 continue
             else:
                 account = remarks_on_table(table, layout)
-            columns: dict[str, Column] = {key: np.ascontiguousarray(table[:, place]) for key, place in places.items()}
+            columns: dict[str, Column] = {
+                key: np.ascontiguousarray(table[:, place]) for key, place in self.columns.items()
+            }
             try:
                 found = annotation_of(layout, columns, labels, range(1, len(table) + 1), {"source": layout.name})
                 found = reading.with_labels(finish(replace(found, account=account), reading, layout.name))
@@ -227,35 +225,37 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFile
     place = layout.places.get("label", width)
     labelled = place < layout.held
     whole = labelled and place == layout.splits  # the label is the rest of the line
-    columns = [*_number_columns(layout).values()]
+    places = {name: place for name, place in layout.places.items() if name != "label"}
+    columns = [*places.values()]
     if not columns or max(columns) >= width or (labelled and not whole and place != width - 1):
         return None
     fits = words.count > place if whole else words.count == width
-    if whole and (words.count > place + 1).any():
-        fits &= words.without_tabs(place)
+    if whole and (words.count > place + 1).any():  # no tab may follow the start of the label
+        tabs, word = (
+            np.cumsum(words.codes == _TAB, dtype=np.int32),
+            np.minimum(words.first + place, len(words.start) - 1),
+        )
+        fits &= tabs[words.line_end] == tabs[words.start[word]]
     files = files[np.logical_and.reduceat(fits, words.line[:-1])[files]]
     if not len(files):
         return None
-    lines, counts = words.lines(files)
+    counts = np.diff(words.line)[files]
+    lines = ranges(words.line[files], counts)
     read = columns if labelled else [*range(width)]
     values, plain = words.numbers((words.first[lines, np.newaxis] + read).ravel())
     numbers = values.reshape(len(lines), len(read))
     if not plain.all():
         kept = np.logical_and.reduceat(plain.reshape(numbers.shape).all(axis=1), offsets_of(counts)[:-1])
-        files, numbers = files[kept], numbers[np.repeat(kept, counts)]
-        lines, counts = words.lines(files)
+        rows = np.repeat(kept, counts)
+        files, counts, lines, numbers = files[kept], counts[kept], lines[rows], numbers[rows]
     labels = words.labels(lines, place, whole=whole) if labelled else None
     kind, task = layout.kind, layout.reading.task
     are_labels = labels is not None and kind.followed_by == "label" and are_plain(labels.vocabulary, kind, task)
     are_labels = are_labels and labels is not None and are_normal(labels.vocabulary)
     if are_labels and task == "local_key" and labels is not None:
         are_labels = not any(map(is_odd_key, labels.vocabulary))
-    return _RegularFiles(layout, files, counts, numbers, labels, are_labels)
-
-
-def _number_columns(layout: Layout) -> dict[str, int]:
-    """The places of the columns of numbers."""
-    return {name: place for name, place in layout.places.items() if name != "label"}
+    at = {name: index for index, name in enumerate(places)} if labelled else places
+    return _RegularFiles(layout, files, counts, numbers, at, labels, are_labels)
 
 
 Eights = npt.NDArray[np.uint64]
@@ -342,11 +342,6 @@ class Words:
         """The text of a line."""
         return self.joined[self.start[self.first[line]] : self.line_end[line]].decode()
 
-    def lines(self, texts: Int) -> tuple[Int, Int]:
-        """The lines of texts, and the number of lines of each."""
-        counts = np.diff(self.line)[texts]
-        return ranges(self.line[texts], counts), counts
-
     def numbers(self, words: Int) -> tuple[Float, Bool]:
         """Numbers in ASCII words as `float` reads them, and the mask of words that are numbers."""
         end = self.end[words]
@@ -421,12 +416,6 @@ class Words:
         place_of = [known.setdefault(self.joined[low:high], len(known)) for low, high in bounds]
         return CodedLabels(tuple(text.decode() for text in known), np.array(place_of, dtype=np.int64)[codes])
 
-    def without_tabs(self, place: int) -> Bool:
-        """Mask of lines without a tab after the start of the word at a place, which they have."""
-        tabs = np.cumsum(self.codes == _TAB, dtype=np.int32)
-        same: Bool = tabs[self.line_end] == tabs[self.start[np.minimum(self.first + place, len(self.start) - 1)]]
-        return same
-
 
 def _drop_point(digits: list[Eights]) -> tuple[Int, Int, Bool]:
     """Move the digits before the point of each number to where the point is, in place.
@@ -492,10 +481,6 @@ _FLAT = frozenset({"events", "intervals", "notes", "hits", "pedals", "series", "
 _NUMBERS = frozenset({float, int, np.float64, np.float32, np.int64, np.int32})
 """Types of items of lists that are converted at once."""
 
-_mask: Callable[[Sequence[bool]], Bool] = partial(np.array, dtype=np.bool_)
-Regular = tuple[Bool, Column, Int]
-"""Which values are regular, the items of those, joined, and their counts."""
-
 
 def read_objects(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dict[int, Annotation]]:
     """Convert plain objects among the sources of a task at once, as their ``read`` would.
@@ -555,23 +540,17 @@ def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged]
     """Which objects are regular, and rows of those; None if none is."""
     weight = given.pop("weight", None) if kind.name == "tempo" else None
     numbers = {one.name for one in kind.variables} - kind.texts - kind.flags
-    columns: dict[str, Regular] = {}
+    columns: dict[str, tuple[Column, Int]] = {}
     for name, held in given.items():
-        if name == "label":
-            found = _texts(held)
-        elif name == "intervals" and "intervals" in kind.arguments:
-            found = _pairs(held)
-        else:
-            found = _numbers(held) if name in numbers else None
-        if found is None:
+        pairs = name == "intervals" and "intervals" in kind.arguments
+        joined = _joined(held, pairs=pairs, texts=name == "label") if pairs or name in {*numbers, "label"} else None
+        if joined is None:
             return None
-        columns[name] = found
+        columns[name] = joined
     if not columns:
         return None
-    first = next(iter(columns.values()))
-    regular, size = first[0].copy(), _sizes(first)
-    for one in columns.values():
-        regular &= one[0] & (_sizes(one) == size)
+    _, size = next(iter(columns.values()))
+    regular: Bool = np.logical_and.reduce([(sizes == size) & (sizes >= 0) for _, sizes in columns.values()])
     if weight is not None:
         # The share of the first of two tempi in their salience.
         regular &= [type(share) is float and 0 <= share <= 1 for share in weight]
@@ -579,8 +558,9 @@ def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged]
     if not regular.any():
         return None
     parts: dict[str, Column] = {}
-    for name, (known, items, counts) in columns.items():
-        kept = items if regular[known].all() else items[np.repeat(regular[known], counts)]
+    for name, (items, sizes) in columns.items():
+        known = sizes >= 0
+        kept = items if regular[known].all() else items[np.repeat(regular[known], sizes[known])]
         parts |= {"start": kept[:, 0].copy(), "end": kept[:, 1].copy()} if name == "intervals" else {name: kept}
     if set(kind.required) - parts.keys() or len(parts) != len(columns) + ("intervals" in columns):
         return None
@@ -604,71 +584,32 @@ def _rows_of(kind: Kind, given: dict[str, Sequence[Any]]) -> tuple[Bool, Ragged]
     return regular, rows
 
 
-def _sizes(values: Regular) -> Int:
-    """Number of items of each value; -1 for irregular ones."""
-    regular, _, counts = values
-    if len(counts) == len(regular):
-        return counts
-    sizes = np.full(len(regular), -1, dtype=np.int64)
-    sizes[regular] = counts
-    return sizes
+def _joined(values: Sequence[Any], *, pairs: bool, texts: bool) -> tuple[Column, Int] | None:
+    """The items of the regular values as one array, and the number of items of each value, -1 for irregular ones.
 
-
-def _numbers(values: Sequence[Any]) -> Regular | None:
-    """Arrays with one dim, or lists of numbers, as one array of float64."""
-    if type(values[0]) is np.ndarray:
-        regular = _mask([value.ndim == 1 and value.dtype.kind in "iuf" for value in values])
-        return _joined_arrays(values, regular, (0,))
-    if type(values[0]) is list:
-        regular = np.ones(len(values), dtype=np.bool_)
-        if not set(map(type, chain.from_iterable(values))) <= _NUMBERS:
-            regular = _mask([set(map(type, value)) <= _NUMBERS for value in values])
-        return _joined_lists(values, regular)
-    return None
-
-
-def _pairs(values: Sequence[Any]) -> Regular | None:
-    """Arrays (n, 2), or lists of lists or tuples of two numbers, as one array of float64."""
-    if type(values[0]) is np.ndarray:
-        regular = _mask([value.ndim == 2 and value.shape[1] == 2 and value.dtype.kind in "iuf" for value in values])
-        return _joined_arrays(values, regular, (0, 2))
-    if type(values[0]) is list:
-        pairs = [{*map(type, value)} <= {list, tuple} and {*map(len, value)} <= {2} for value in values]
-        flat = [list(chain.from_iterable(value)) if pair else [] for value, pair in zip(values, pairs, strict=True)]
-        regular = _mask([pair and {*map(type, own)} <= _NUMBERS for own, pair in zip(flat, pairs, strict=True)])
-        found = _joined_lists(flat, regular)
-        return None if found is None else (regular, found[1].reshape(-1, 2), found[2] // 2)
-    return None
-
-
-def _kept(values: Sequence[Any], regular: Bool) -> tuple[Sequence[Any], Int]:
-    """The regular values, and their number of items."""
-    kept = values if regular.all() else [value for value, held in zip(values, regular.tolist(), strict=True) if held]
-    return kept, np.fromiter(map(len, kept), dtype=np.int64, count=len(kept))
-
-
-def _joined_arrays(values: Sequence[Column], regular: Bool, empty: tuple[int, ...]) -> Regular:
-    kept, counts = _kept(values, regular)
-    joined: Float = np.concatenate(kept, dtype=np.float64, casting="unsafe") if kept else np.zeros(empty)
-    return regular, joined, counts
-
-
-def _joined_lists(values: Sequence[list[Any]], regular: Bool) -> Regular | None:
-    kept, counts = _kept(values, regular)
+    Regular are arrays with one dim, and lists, of numbers, or of `texts`; of `pairs` arrays (n, 2), and lists of lists
+    or tuples of two numbers. None if the first value is of another type.
+    """
+    are_arrays, types = type(values[0]) is np.ndarray and not texts, frozenset({str}) if texts else _NUMBERS
+    regular = [True] * len(values)
+    if are_arrays:
+        shape = (2,) if pairs else ()
+        regular = [v.ndim == 1 + pairs and v.shape[1:] == shape and v.dtype.kind in "iuf" for v in values]
+    elif type(values[0]) is not list:
+        return None
+    elif pairs:  # flat; None is no number
+        even = [{*map(type, value)} <= {list, tuple} and {*map(len, value)} <= {2} for value in values]
+        values = [[*chain.from_iterable(value)] if are else [None] for value, are in zip(values, even, strict=True)]
+    if not are_arrays and not {*map(type, chain.from_iterable(values))} <= types:
+        regular = [{*map(type, value)} <= types for value in values]
+    sizes = np.full(len(values), -1, dtype=np.int64)
+    held = values if all(regular) else [*compress(values, regular)]
+    sizes[regular] = np.fromiter(map(len, held), dtype=np.int64, count=len(held))
+    if are_arrays:
+        empty = np.zeros((0, 2) if pairs else 0)
+        return np.concatenate(held or [empty], dtype=np.float64, casting="unsafe"), sizes
     try:
-        return regular, np.array(list(chain.from_iterable(kept)), dtype=np.float64), counts
+        items = np.array([*chain.from_iterable(held)], dtype=object if texts else np.float64)
     except OverflowError:
         return None
-
-
-def _texts(values: Sequence[Any]) -> Regular | None:
-    """Lists of text, as one array of objects."""
-    if type(values[0]) is not list:
-        return None
-    regular = np.ones(len(values), dtype=np.bool_)
-    if not set(map(type, chain.from_iterable(values))) <= {str}:
-        regular = _mask([set(map(type, value)) <= {str} for value in values])
-    kept, counts = _kept(values, regular)
-    joined = np.empty(int(counts.sum()), dtype=object)
-    joined[:] = list(chain.from_iterable(kept))
-    return regular, joined, counts
+    return (items.reshape(-1, 2), np.where(sizes > 0, sizes // 2, sizes)) if pairs else (items, sizes)

@@ -52,19 +52,13 @@ def open_file(path: str | Path, name: str | None = None) -> FileIO:
 
     Pipes and devices are refused: they may never end, and would block a run or fill the memory.
     """
-    return FileIO(_open(path, name)[0])
-
-
-def _open(path: str | Path, name: str | None) -> tuple[int, int]:
-    """The descriptor of a regular file, and its size."""
     local = local_path(path, name)
     try:
         # Opening a pipe without a writer would block.
         number = os.open(local, _FLAGS)
-        status = os.fstat(number)
-        mode = status.st_mode
+        mode = os.fstat(number).st_mode
         if stat.S_ISREG(mode):
-            return number, status.st_size
+            return FileIO(number)
         os.close(number)
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
@@ -118,18 +112,17 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
 
 def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:
     """The bytes of a file if it has at most `most`, otherwise the first of them; and a lower bound of its size."""
-    number, size = _open(path, name)
-    try:
-        data = b"" if size > most else os.read(number, min(max(size, 4096), most) + 1)
-        if len(data) != size <= most:  # the size may be wrong while a file is being written, and under /proc
-            parts = [data]
-            while parts[-1] and (left := most + 1 - sum(map(len, parts))) > 0:
-                parts.append(os.read(number, min(2**20, left)))
-            data = b"".join(parts)
-    except OSError as error:
-        raise unreadable(path, error, name) from None
-    finally:
-        os.close(number)
+    with open_file(path, name) as file:
+        try:
+            number, size = file.fileno(), os.fstat(file.fileno()).st_size
+            data = b"" if size > most else os.read(number, min(max(size, 4096), most) + 1)
+            if len(data) != size <= most:  # the size may be wrong while a file is being written, and under /proc
+                parts = [data]
+                while parts[-1] and (left := most + 1 - sum(map(len, parts))) > 0:
+                    parts.append(os.read(number, min(2**20, left)))
+                data = b"".join(parts)
+        except OSError as error:
+            raise unreadable(path, error, name) from None
     return data, max(size, len(data))
 
 

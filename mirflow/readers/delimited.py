@@ -68,6 +68,12 @@ _FREQUENCIES = "\\\t"
 SILENCE = "silence"
 """Word in place of a key or a chord."""
 _FLAGS = {"true": 1.0, "false": 0.0}
+ROW_KINDS = {name: KINDS[kind.level] if kind.level else kind for name, kind in KINDS.items()}
+"""The kind of rows of each kind; for a hierarchy, that of its levels."""
+_UNITS = {
+    name: {variable.name: variable.units for variable in kind.variables} | {"duration": "s"}
+    for name, kind in KINDS.items()
+}
 _VELOCITIES = Remark(
     "columns", "the column after the pitch is not read: if it holds velocities, name it in columns (velocity: 3)"
 )
@@ -91,18 +97,10 @@ class Layout:
     """Number of fields of the first row."""
     unread: Sequence[int] = ()
     """Columns of the header that are neither read nor left out by declaration."""
+    usual: bool = False
+    """Whether columns are neither declared nor named, so that rows must look like rows of the task."""
     mode: int = -1
     """The column with the mode of a key, beside its tonic; -1: the label holds both."""
-
-    @property
-    def usual(self) -> bool:
-        """True if columns are neither declared nor named, so that rows must look like rows of the task."""
-        return self.header is None and not self.reading.delimited.columns
-
-    @property
-    def width(self) -> int:
-        """Number of columns, up to the last column that is read."""
-        return max(self.places.values()) + 1
 
     def split(self, line: str) -> list[str]:
         """The fields of a line, stripped, without empty ones after the last."""
@@ -150,7 +148,7 @@ class Layout:
                 labels = [f"{label} {mode}".rstrip() for label, mode in zip(labels, modes, strict=True)]
         annotation = annotation_of(self, columns, labels, [line for line, _ in rows], attrs)
         # What the rows hold beside the columns that are read.
-        account, kind, width = Account(self.name), self.kind, self.width
+        account, kind, width = Account(self.name), self.kind, max(self.places.values()) + 1
         if self.unread and self.header is not None:
             report_header(kind, self.header, self.places, self.unread, rows, account)
         if not self.reading.delimited.columns and (kind.numbers or self.header is not None):
@@ -181,7 +179,7 @@ class Layout:
         text, hint, options = fields[place], "", self.reading.delimited
         midi = note_number(text) if column in ("pitch", "frequency") else None
         if midi is not None:
-            hertz = _units(self.kind.name).get(column) == "Hz" and options.pitch_unit == "Hz"
+            hertz = _UNITS[self.kind.name].get(column) == "Hz" and options.pitch_unit == "Hz"
             return float(midi_to_hz(midi)) if hertz else midi
         if text.lower() in _FLAGS and column in self.kind.flags:
             return _FLAGS[text.lower()]
@@ -220,7 +218,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     lines = text.rstrip().split("\n")
     start = first_row(lines, reading.delimited.comment)
     if start == len(lines):
-        kind = row_kind(reading)
+        kind = ROW_KINDS[reading.kind]
         columns = {column: np.zeros(0) for column in kind.required if column != "label"}
         labels: list[str] | None = [] if "label" in kind.required else None
         return finish(Annotation(kind.name, columns, labels, lines=(), attrs=attrs), reading, name)
@@ -247,7 +245,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
             number = note_number(fields[place]) if place < len(fields) else None
             if number is not None:
                 whole[index] = line, [*fields[:place], repr(midi_to_hz(number)), *fields[place + 1 :]]
-        demand_columns(whole, kind, reading.task, layout.width, layout.name)
+        demand_columns(whole, kind, reading.task, max(layout.places.values()) + 1, layout.name)
         demand_tags(rows, layout.places, reading.task, layout.name)
     try:
         annotation = layout.annotation(rows, attrs)
@@ -308,12 +306,6 @@ def has_numbers(reading: Reading) -> bool:
     return reading.task != "classification"
 
 
-def row_kind(reading: Reading) -> Kind:
-    """The kind of rows; for a hierarchy, that of its levels."""
-    kind = KINDS[reading.kind]
-    return KINDS[kind.level] if kind.level else kind
-
-
 def number_lines(text: str, comment: str) -> list[tuple[int, str]]:
     """The lines with their numbers, without blank lines, comments, and ranges of frequencies in labels of Audacity."""
     lines = enumerate(text.split("\n"), 1)
@@ -339,32 +331,49 @@ def _all_at_once(text: str, lines: Sequence[str], start: int, layout: Layout, at
     held = layout.held if layout.header is None or place == sys.maxsize else len(layout.split(rows[0]))
     labels: list[str] | None = None
     account: tuple[Remark, ...] = ()
+    columns = {name: at for name, at in places.items() if name != "label"}
+    separator = None if layout.separator == "whitespace" else layout.separator
     try:
         if place < held:
-            separator, splits = (None if layout.separator == "whitespace" else layout.separator), layout.splits
-            if separator is None and " " not in text and "\t\t" not in text:
-                separator, splits = "\t", -1
+            tabs = separator is None and " " not in text and "\t\t" not in text
+            separator, splits = ("\t", -1) if tabs else (separator, layout.splits)
             fields = list(zip(*[row.split(separator, splits) for row in rows], strict=True))
             labels = list(fields[place])
-            columns = {name: fields[at] for name, at in places.items() if at != place}
-            numbers = {name: np.fromiter(map(float, texts), float, len(rows)) for name, texts in columns.items()}
-        else:
-            numbers, table = _columns_of_numbers(rows, layout)
+            numbers = {name: np.fromiter(map(float, fields[at]), float, len(rows)) for name, at in columns.items()}
+        else:  # rows that hold only numbers, or whose other columns are not read
+            if len(columns) == layout.held == 1 and layout.header is None:
+                table = np.fromiter(map(float, rows), np.float64, len(rows))[:, np.newaxis]
+            else:
+                width = len(layout.header or ())
+                if width and any(
+                    (row.count(separator) + 1 if separator else len(row.split())) != width for row in rows
+                ):
+                    return None
+                if place != sys.maxsize and not layout.usual:  # a later row may have a label
+                    return None
+                lines_of_numbers, usecols = StringIO("\n".join(rows)), None if layout.usual else [*columns.values()]
+                table = np.loadtxt(lines_of_numbers, comments=None, delimiter=separator, usecols=usecols, ndmin=2)
+                if not layout.usual:
+                    columns = {name: at for at, name in enumerate(columns)}
+                elif not are_numbers_of(table, kind, split_line(rows[0], layout.separator)):
+                    return None
+                if len(table) != len(rows):  # blank lines
+                    return None
+            numbers = {name: np.ascontiguousarray(table[:, at]) for name, at in columns.items()}
             account = remarks_on_table(table, layout)
     except (ValueError, IndexError):
         return None
     if labels is not None:
         # Quoted, padded, or followed by another column; Unicode has more blanks.
         joined, after = "\n".join(labels), f"{layout.separator}\n"
-        if any(mark in joined for mark in ("\t", " \n", "\n ", '"')) or " " in (joined[:1], joined[-1:]):
-            return None
-        if layout.separator != "whitespace" and after in f"{joined}\n":
-            return None
-        if layout.header is not None and not joined.isascii():
+        odd = any(mark in joined for mark in ("\t", " \n", "\n ", '"')) or " " in (joined[:1], joined[-1:])
+        odd = odd or (layout.separator != "whitespace" and after in f"{joined}\n")
+        if odd or (layout.header is not None and not joined.isascii()):
             return None
         if layout.usual:  # the labels clearly belong to the task, and further columns are bar numbers
-            more = fields[layout.width :]
-            if layout.width + len(more) > len(kind.row(layout.reading.task)) and any(map(any, more)):
+            width = max(places.values()) + 1
+            more = fields[width:]
+            if width + len(more) > len(kind.row(layout.reading.task)) and any(map(any, more)):
                 return None
             if kind.followed_by == "position" and not all(text.isdecimal() for column in more for text in {*column}):
                 return None
@@ -392,7 +401,7 @@ def annotation_of(
     kind, options, columns = layout.kind, layout.reading.delimited, numbers
     if labels is None and "label" in kind.required:
         labels = [""] * len(lines)
-    units = _units(kind.name)
+    units = _UNITS[kind.name]
     for name, column in columns.items():
         if units.get(name) == "s":
             columns[name] = options.seconds(column, lengths=name == "duration")
@@ -412,30 +421,6 @@ def annotation_of(
     return Annotation(kind.name, columns, labels, lines=lines, attrs=attrs)
 
 
-def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> tuple[dict[str, Column], Float]:
-    """Columns of rows that hold only numbers, or whose other columns are not read; and the numbers as a table."""
-    names = [name for name in layout.places if name != "label"]
-    if len(names) == layout.held == 1 and layout.header is None:
-        column = np.fromiter(map(float, rows), np.float64, len(rows))
-        return {names[0]: column}, column[:, np.newaxis]
-    separator = None if layout.separator == "whitespace" else layout.separator
-    if "label" in layout.places and not layout.usual:  # a later row may have a label
-        raise ValueError
-    width = 0 if layout.header is None else len(layout.header)
-    if width and any((row.count(separator) + 1 if separator else len(row.split())) != width for row in rows):
-        raise ValueError
-    places = [layout.places[name] for name in names]
-    text, usecols = StringIO("\n".join(rows)), None if layout.usual else places
-    table = np.loadtxt(text, comments=None, delimiter=separator, usecols=usecols, ndmin=2)
-    if not layout.usual:
-        places = list(range(len(names)))
-    elif not are_numbers_of(table, layout.kind, split_line(rows[0], layout.separator)):
-        raise ValueError
-    if len(table) != len(rows):  # blank lines
-        raise ValueError
-    return {name: np.ascontiguousarray(table[:, place]) for name, place in zip(names, places, strict=True)}, table
-
-
 def demand_numbers_read(lines: Sequence[tuple[int, str]], layout: Layout) -> None:
     """Raise if scores depend on numbers that would be skipped because of the header in the first line."""
     if layout.header is not None and has_numbers(layout.reading) and not layout.reading.delimited.columns:
@@ -447,11 +432,6 @@ def _text(fields: Sequence[str], place: int) -> str:
     return fields[place] if 0 <= place < len(fields) else ""
 
 
-@cache
-def _units(kind: str) -> dict[str, str | None]:
-    return {variable.name: variable.units for variable in KINDS[kind].variables} | {"duration": "s"}
-
-
 def find_layout(
     first: str, line: int, reading: Reading, separator: str | None, name: str, *, keyed: bool = False
 ) -> Layout:
@@ -460,7 +440,7 @@ def find_layout(
     Without a `separator`, it is found from the row. `keyed` files have columns for the track, and perhaps the system
     and annotator, of each row.
     """
-    kind, options = row_kind(reading), reading.delimited
+    kind, options = ROW_KINDS[reading.kind], reading.delimited
     head = split_line(first, separator or "whitespace")
     if separator is None:
         separator = "whitespace"
@@ -511,7 +491,8 @@ def find_layout(
         # A label in the last column takes the rest of the line; otherwise, the columns after it are split off.
         splits = last if places.get("label") == last else last + 1
     held = len(head) if splits < 0 else min(len(head), splits + 1)
-    layout = Layout(kind, reading, name, separator, places, splits, head if has_header else None, held)
+    header, usual = head if has_header else None, not has_header and not declared
+    layout = Layout(kind, reading, name, separator, places, splits, header, held, usual=usual)
     if has_header and not declared:
         layout.unread = unread_places(kind, head, places, reading.task)
         modes = [place for place in layout.unread if heading(head[place]) in MODES]
@@ -667,11 +648,11 @@ def to_lab(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
     ...     Path(f"{folder}/a.lab").read_text()
     '0.0\\t1.5\\tC:maj\\n1.5\\t2.0\\tN\\n'
     """
-    heading, rows = _rows_of(annotation)
+    kind, heading, rows = _rows_of(annotation)
     odd = next((text for row in rows for text in row if isinstance(text, str) and set(text) & set("\t\r\n")), None)
     if odd is not None:
         raise AnnotationError(f"cannot write a label with a tab or a line break: {odd!r}; to_csv quotes it")
-    if set(heading) - set(_kind_of(annotation).usual_order):
+    if set(heading) - set(kind.usual_order):
         rows.insert(0, heading)
     text = "".join("\t".join(map(str, row)) + "\n" for row in rows)
     Path(path).write_text(text, encoding="utf-8", newline="")
@@ -701,20 +682,16 @@ def to_csv(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
     ...     Path(f"{folder}/a.csv").read_text()
     'time,label\\n0.5,1\\n1.0,2\\n'
     """
-    heading, rows = _rows_of(annotation)
-    if not _kind_of(annotation).dims[1:]:
+    kind, heading, rows = _rows_of(annotation)
+    if not kind.dims[1:]:
         rows.insert(0, heading)
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     Path(path).write_text(text.getvalue(), encoding="utf-8", newline="")
 
 
-def _kind_of(annotation: Annotation | xr.Dataset) -> Kind:
-    return KINDS[annotation.kind if isinstance(annotation, Annotation) else str(annotation.attrs["kind"])]
-
-
-def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[list[str], list[Sequence[object]]]:
-    """Names of the columns in the usual order, and the rows; a row of multiple pitches is a frame."""
+def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[Kind, list[str], list[Sequence[object]]]:
+    """The kind, names of the columns in the usual order, and the rows; a row of multiple pitches is a frame."""
     one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
     writable = ("events", "hits", "intervals", "notes", "series", "multipitch")
     if one.kind not in writable:
@@ -726,5 +703,6 @@ def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[list[str], list[Seque
     named = sorted(columns, key=lambda name: usual.index(name) if name in usual else len(usual))
     if one.inner_counts:
         parts = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1]) if len(one) else []
-        return ["time", "frequency"], [(t, *part.tolist()) for t, part in zip(columns["time"], parts, strict=True)]
-    return named, list(zip(*(columns[name] for name in named), strict=True))
+        frames = zip(columns["time"], parts, strict=True)
+        return one.schema, ["time", "frequency"], [(time, *part.tolist()) for time, part in frames]
+    return one.schema, named, list(zip(*(columns[name] for name in named), strict=True))

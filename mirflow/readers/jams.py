@@ -12,6 +12,7 @@ import math
 import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from numbers import Real
@@ -24,7 +25,7 @@ import numpy as np
 
 from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
-from ..errors import AnnotationError, InvalidAnnotationError, Problem, UnreadableError, counted, suggest
+from ..errors import InvalidAnnotationError, Problem, UnreadableError, counted, suggest
 from ..ragged import Column, Float, Int
 from ..theory.pitch import to_hertz
 from .content import decode, digest_of, file_stat, read_bytes
@@ -34,7 +35,7 @@ from .lyrics import as_declared, columns_of, pieces_of
 from .namespaces import NAMESPACES, OTHERS, wanted_namespaces
 from .options import HARTE, MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
-from .remedies import with_advice, with_advised_remarks
+from .remedies import read_advised
 
 _SHOWN = 8
 # Ends closer than this to the next start differ from it only by the rounding of start + duration.
@@ -154,13 +155,7 @@ class JamsFile:
 
         Remedies in messages are those that work.
         """
-
-        read = partial(self._chosen, annotator)
-        try:
-            annotation = read(reading)
-        except AnnotationError as error:
-            raise with_advice(error, reading, read) from None
-        return with_advised_remarks(annotation, reading, read)
+        return read_advised(partial(self.select_as, annotator=annotator), reading)[0]
 
     def every(self, reading: Reading) -> list[Annotation]:
         """All matching annotations, in file order."""
@@ -181,7 +176,8 @@ class JamsFile:
         way = f"a task ({', '.join(tasks)}) or " if tasks else ""
         raise InvalidAnnotationError(f"holds {held}: choose {way}a namespace", path=self.name)
 
-    def _chosen(self, annotator: str | int | None, reading: Reading) -> Annotation:
+    def select_as(self, reading: Reading, annotator: str | int | None = None) -> tuple[Annotation, str]:
+        """As `select`, with all remedies in messages, and the digest of the file."""
         fitting = self.fitting(reading)
         what = reading.namespace or reading.task or reading.kind
         if not fitting:
@@ -204,7 +200,7 @@ class JamsFile:
             way = "a namespace" if annotator is not None else "an annotator or a namespace"
             message = f"holds {len(fitting)} annotations for {what!r}: {self._list(fitting)}; choose {way}"
             raise InvalidAnnotationError(message, path=self.name)
-        return self.annotation(fitting[0], reading)
+        return self.annotation(fitting[0], reading), self.digest
 
     def _list(self, places: Sequence[int]) -> str:
         return ", ".join(str(self.choices[place]) for place in places)
@@ -228,16 +224,6 @@ class Observations:
     """Numbers of the observations in the file; empty: in this order."""
     complete: bool = False
     """True if no duration is missing; False: some may be."""
-
-    def in_order(self) -> Observations:
-        """By time, as the jams package keeps them; those of one time in the order of the file."""
-        if not (self.time[1:] < self.time[:-1]).any():
-            return self
-        order = np.argsort(self.time, kind="stable")
-        numbers = order.tolist()
-        values, sure = ([column[i] for i in numbers] if column else () for column in (self.values, self.confidence))
-        time, duration = self.time[order], self.duration[order]
-        return replace(self, time=time, duration=duration, values=values, confidence=sure, written=numbers)
 
     def _at(self, item: int) -> str:
         """Path of an observation within the file."""
@@ -475,52 +461,47 @@ _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
 def _decode_observations(header: _Header, name: str, where: str, length: Any) -> Observations:
+    """The observations by time, as the jams package keeps them; those of one time in the order of the file."""
     if not header.data:
         raise InvalidAnnotationError(f"{where}: missing", path=name)
-    form, extent = NAMESPACES[header.namespace].value, (header.time, header.duration, length)
+    namespace = NAMESPACES[header.namespace]
+    rows: Any = None
     try:
-        if form in ("tag", "json"):  # the confidence of a tag is its affinity
-            return _odd_observations(header, name, where, extent)
-        if form == "contour":  # unvoiced points have a negative frequency
-            rows: Sequence[Any] = _CONTOURS.decode(header.data)
-            values = [p.frequency if p.voiced else -abs(p.frequency) for p in (row.value for row in rows)]
-        else:
-            rows = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
-            values = [row.value for row in rows]
-    except msgspec.ValidationError:
-        return _odd_observations(header, name, where, extent)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
-        raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
-    times, durations = [row.time for row in rows], [row.duration for row in rows]
-    time, duration = np.array(times, dtype=np.float64), np.array(durations, dtype=np.float64)
-    observations = Observations(time, duration, values, (), name, where, extent, complete=True)
-    return observations if times == sorted(times) else observations.in_order()
-
-
-def _odd_observations(header: _Header, name: str, where: str, extent: tuple[Any, Any, Any]) -> Observations:
-    try:
-        rows = _OBSERVATIONS.decode(header.data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        if not isinstance(error, msgspec.ValidationError):
-            raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
+        if namespace.value not in ("tag", "json"):  # the confidence of a tag is its affinity
+            numeric = _NUMBERS if namespace.value in ("hz", "midi") else _TEXTS
+            with suppress(msgspec.ValidationError):
+                rows = (_CONTOURS if namespace.value == "contour" else numeric).decode(header.data)
+        complete = rows is not None
+        rows = rows if complete else _OBSERVATIONS.decode(header.data)
+    except msgspec.ValidationError as error:
         found = _PLACE.match(str(error))
         what, at = (found["what"], found["where"] or "") if found else (str(error), "")
         raise InvalidAnnotationError(f"{where}{at}: {what}", path=name) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # skipped values have not been validated yet
+        raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
+    confidence: Sequence[Any] = ()
     if isinstance(rows, _Columns):
         times, durations, values, confidence = rows.time, rows.duration, rows.value, rows.confidence
     else:
-        times, durations = [row.time for row in rows], [row.duration for row in rows]
-        values = [row.value for row in rows]
-        has_strengths = not {"labels", "tempo"}.isdisjoint(NAMESPACES[header.namespace].kinds)
-        confidence = [row.confidence for row in rows] if has_strengths else []
+        times, durations, values = ([getattr(row, field) for row in rows] for field in ("time", "duration", "value"))
+        if complete and namespace.value == "contour":  # unvoiced points have a negative frequency
+            values = [point.frequency if point.voiced else -abs(point.frequency) for point in values]
+        if not complete and not {"labels", "tempo"}.isdisjoint(namespace.kinds):
+            confidence = [row.confidence for row in rows]
     durations, values = durations or [None] * len(times), values or [None] * len(times)
     if not len(times) == len(durations) == len(values) or len(confidence) not in (0, len(times)):
         sizes = f"{len(times)} times, {len(durations)} durations, {len(values)} values, {len(confidence)} confidences"
         raise InvalidAnnotationError(f"{where}: columns of different lengths: {sizes}", path=name)
-    if None in times:
+    if not complete and None in times:
         raise InvalidAnnotationError(f"{where}[{times.index(None)}].time: missing, null or not a number", path=name)
     time, duration = (np.array(column, dtype=np.float64) for column in (times, durations))
-    return Observations(time, duration, values, confidence, name, where, extent).in_order()
+    written: list[int] = []
+    if (time[1:] < time[:-1]).any():
+        order = np.argsort(time, kind="stable")
+        time, duration, written = time[order], duration[order], order.tolist()
+        values, confidence = ([column[item] for item in written if column] for column in (values, confidence))
+    extent = header.time, header.duration, length
+    return Observations(time, duration, values, confidence, name, where, extent, written, complete)
 
 
 def annotators_of(path: str, reading: Reading, name: str) -> list[str]:

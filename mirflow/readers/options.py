@@ -169,7 +169,7 @@ class _Signed:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        values = [(one, getattr(self, one.name)) for one in fields(self)]  # type: ignore[arg-type]
+        values = [(one, getattr(self, one.name)) for one in fields(self) if one.init]  # type: ignore[arg-type]
         signed = [
             f"{one.name}={value!r}"
             for one, value in values
@@ -231,15 +231,33 @@ class DelimitedOptions(_Signed):
         "The decimal separator; default: a point, or a comma if semicolons separate columns.",
         "Text: the decimal separator, . or ,. Default: a comma if semicolons separate columns.",
     )
+    separator: str | None = field(init=False, compare=False)
+    """The declared delimiter as a character or ``whitespace``."""
+    keys: tuple[str, ...] = field(init=False, compare=False)
+    """The declared key columns of a file of many tracks."""
+    divisor: float = field(init=False, compare=False)
+    """Divisor that converts numbers in the file to seconds."""
+    hop: float = field(init=False, compare=False)
+    """Seconds between frames if times are frame numbers; otherwise 0."""
+    first_frame: float = field(init=False, compare=False)
+    """Seconds of frame 0 if times are frame numbers."""
 
     def __post_init__(self) -> None:
+        samples, frames = _SAMPLES.fullmatch(self.time_unit), _FRAMES.fullmatch(self.time_unit)
+        divisor = float(samples[1]) if samples else 1000.0 if self.time_unit == "ms" else 1.0
+        separator = None if self.delimiter is None else _DELIMITERS.get(self.delimiter, self.delimiter)
+        object.__setattr__(self, "separator", separator)
+        object.__setattr__(self, "keys", tuple(name for name, _ in self.columns if name in KEYS))
+        object.__setattr__(self, "divisor", divisor)
+        object.__setattr__(self, "hop", float(frames[1]) if frames else 0.0)
+        object.__setattr__(self, "first_frame", float(frames[2] or 0) if frames else 0.0)
         if self.encoding != "utf-8" and not is_encoding(self.encoding):
             raise AnnotationError(f"unknown encoding {self.encoding!r}: use one such as utf-8 or latin-1")
         unit = f"invalid time_unit {self.time_unit!r}"
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             words = ", ".join(_DELIMITERS)
             raise AnnotationError(f"invalid delimiter {self.delimiter!r}: expected a character or one of {words}")
-        if self.time_unit not in (AUTO, "s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
+        if self.time_unit not in (AUTO, "s", "ms") and not samples and not self.hop:
             raise AnnotationError(f"{unit}: expected s, ms, samples@44100, frames@0.01 or frames@0.02+0.01")
         if self.pitch_unit not in get_args(PitchUnit):
             raise AnnotationError(f"invalid pitch_unit {self.pitch_unit!r}: expected Hz or MIDI")
@@ -249,34 +267,15 @@ class DelimitedOptions(_Signed):
             raise AnnotationError("commas cannot be both column and decimal separators; declare another delimiter")
         if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST and self.first_frame <= LATEST):
             raise AnnotationError(f"{unit}: the number after @ is out of range")
-        keyed = [one for one, _ in self.columns if one in KEYS]
         named = (*COLUMNS.values(), *SINGLE_ROWS.values(), *(kind.given_as for kind in KINDS.values()))
         known = {*chain.from_iterable(named), *KEYS}
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
-        if keyed and "track" not in keyed:
-            raise AnnotationError(f"columns has {keyed[0]}, but not the track")
+        if self.keys and "track" not in self.keys:
+            raise AnnotationError(f"columns has {self.keys[0]}, but not the track")
         if self.last not in get_args(Last):
             raise AnnotationError(f"invalid last {self.last!r}: expected {' or '.join(get_args(Last))}")
-
-    @property
-    def divisor(self) -> float:
-        """Divisor that converts numbers in the file to seconds."""
-        samples = _SAMPLES.fullmatch(self.time_unit)
-        return float(samples[1]) if samples else 1000.0 if self.time_unit == "ms" else 1.0
-
-    @property
-    def hop(self) -> float:
-        """Seconds between frames if times are frame numbers; otherwise 0."""
-        frames = _FRAMES.fullmatch(self.time_unit)
-        return float(frames[1]) if frames else 0.0
-
-    @property
-    def first_frame(self) -> float:
-        """Seconds of frame 0 if times are frame numbers."""
-        frames = _FRAMES.fullmatch(self.time_unit)
-        return float(frames[2] or 0) if frames else 0.0
 
     def seconds(self, times: Float, *, lengths: bool = False) -> Float:
         """Times of a file, or lengths, in seconds."""
@@ -297,11 +296,6 @@ class DelimitedOptions(_Signed):
         (True, False)
         """
         return self.decimal == "," or (self.decimal is None and separator == ";")
-
-    @property
-    def separator(self) -> str | None:
-        """The declared delimiter as a character or ``whitespace``."""
-        return None if self.delimiter is None else _DELIMITERS.get(self.delimiter, self.delimiter)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -393,7 +387,7 @@ class Reading(_Signed):
         "MusicXML and kern: quarter notes per minute, instead of the tempo marks; 60 gives times in quarter notes.",
         "Scores: quarter notes per minute, instead of the tempo marks.",
     )
-    # See mirflow.readers.score_libraries.
+    # See mirflow.readers.sheet_music.
     score_library: ScoreLibrary = option(
         "auto",
         "MusicXML: the library that reads scores, music21 or partitura; auto: the first of these that is installed.",
@@ -435,8 +429,12 @@ class Reading(_Signed):
         "The tier to read from TextGrid files; default: words or lyrics, or the only one.",
         "The tier to read from TextGrid files.",
     )
+    selection: Select | None = field(init=False, compare=False)
+    """Selection of beats; None if it depends on the file."""
 
     def __post_init__(self) -> None:
+        selection = "all" if self.select is None and self.task != "downbeat" else self.select
+        object.__setattr__(self, "selection", selection)
         if self.kind not in KINDS:
             raise UnknownNameError("kind of annotation", self.kind, KINDS)
         if self.format is not None and self.format not in FORMATS and find(READERS, self.format) is None:
@@ -518,16 +516,6 @@ class Reading(_Signed):
         """Bring the labels of an annotation to their normal form, and apply the map of labels."""
         annotation = in_normal_form(annotation)
         return annotation if self.labels is None else self.labels.apply(annotation)
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The declared key columns of a file of many tracks."""
-        return tuple(name for name, _ in self.delimited.columns if name in KEYS)
-
-    @property
-    def selection(self) -> Select | None:
-        """Selection of beats; None if it depends on the file."""
-        return "all" if self.select is None and self.task != "downbeat" else self.select
 
     def format_of(self, path: str) -> str:
         """The format of a file: the declared one, otherwise that of its suffix, otherwise text."""

@@ -20,8 +20,9 @@ from ..errors import QUOTED, AnnotationError, MirflowError
 from .layouts import spell
 from .options import DELIMITED, OPTIONS, Reading
 
-Read = Callable[[Reading], Annotation]
-"""Reads the input of a message in another way."""
+Read = Callable[[Reading], tuple[Annotation, object]]
+"""Reads the input of a message in another way: the annotation, and what else it tells."""
+T = TypeVar("T")
 Error = TypeVar("Error", bound=AnnotationError)
 
 _JOINT = re.compile(r"; |: (?=(?:if [^;]*)?(?:declare|use task) )|, (?=or (?:declare|use task) )")
@@ -99,7 +100,7 @@ def _clauses(message: str) -> Iterator[tuple[str, str]]:
 def _works(options: Mapping[str, Any], reading: Reading, read: Read) -> bool:
     try:
         changed = changed_reading(reading, options)
-        return is_plausible(read(changed), changed.task)
+        return is_plausible(read(changed)[0], changed.task)
     except (MirflowError, OSError):
         return False
 
@@ -142,3 +143,12 @@ def with_advised_remarks(annotation: Annotation, reading: Reading, read: Read) -
         return annotation
     account = tuple(replace(remark, message=advised(remark.message, reading, read)) for remark in annotation.account)
     return annotation if account == annotation.account else replace(annotation, account=account)
+
+
+def read_advised(read: Callable[[Reading], tuple[Annotation, T]], reading: Reading) -> tuple[Annotation, T]:
+    """What a function reads, whose messages have those of their remedies that work."""
+    try:
+        annotation, other = read(reading)
+    except AnnotationError as error:
+        raise with_advice(error, reading, read) from None
+    return with_advised_remarks(annotation, reading, read), other

@@ -1,7 +1,8 @@
 """Sheet music in MusicXML, kern and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols.
 
 Notations in MusicXML and kern have half a second per quarter note. Chords and keys of these formats can be read alone,
-by music21 or, keys of MusicXML, by partitura; their times follow from the tempo marks. Repeats are not played.
+by music21 or, keys of MusicXML, by partitura; their times follow from the tempo marks. Repeats are not played, grace
+notes are left out, and tied notes are one.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from io import BytesIO
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import unescape
 
@@ -32,16 +34,6 @@ from .content import decode, is_hidden
 from .formats import FORMATS
 from .midi import Clock, decode_midi, messages_of, pitched_notes
 from .options import Reading
-from .score_libraries import (
-    ParsedScore,
-    ScorePart,
-    chosen_library,
-    demand_library,
-    parse_with_music21,
-    parse_with_partitura,
-    spelled,
-    where_is,
-)
 
 QUARTER = 0.5
 """Seconds per quarter note; scores are read without their tempo."""
@@ -53,6 +45,192 @@ _DECLARED = re.compile(
 )
 _MODES = ("major", "minor")
 _HARMONY = re.compile(r"<harmony[\s>]")
+_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
+_FIFTHS = "FCGDAEB"
+_FIFTHS_OF_MODES = {
+    "lydian": -1,
+    "major": 0,
+    "ionian": 0,
+    "mixolydian": 1,
+    "dorian": 2,
+    "minor": 3,
+    "aeolian": 3,
+    "phrygian": 4,
+    "locrian": 5,
+}
+"""Fifths from the tonic of the major key with the same signature up to that of a mode."""
+_MOST_FIFTHS = 14
+"""Double sharps or flats of all steps."""
+
+
+class ScoreNote(NamedTuple):
+    """A note with its voice within the part."""
+
+    offset: float
+    quarters: float
+    pitch: float
+    voice: str
+
+
+class NotatedBar(NamedTuple):
+    """A measure with its time signature, 0/0 if there is none yet."""
+
+    offset: float
+    quarters: float
+    numerator: int
+    denominator: int
+
+
+class NotatedKey(NamedTuple):
+    """A key signature; one without a mode has the tonic of its major key."""
+
+    offset: float
+    tonic: str
+    mode: str
+    where: str
+
+
+@dataclass(frozen=True)
+class _Music21Part:
+    """A part of a score as music21 reads it."""
+
+    part: Any
+    name: str
+    """Its name, or else its id."""
+
+    def notes(self) -> Iterator[ScoreNote]:
+        """Notes, including those of chords."""
+        from music21 import harmony, stream
+
+        whole = self.part.stripTies()
+        for note in whole.recurse().notes:
+            if not isinstance(note, harmony.ChordSymbol) and not note.duration.isGrace:
+                site = note.activeSite
+                voice = str(site.id) if isinstance(site, stream.Voice) else "1"
+                start = float(note.getOffsetInHierarchy(whole))
+                for pitch in getattr(note, "pitches", ()):
+                    yield ScoreNote(start, float(note.quarterLength), pitch.midi, voice)
+
+    def measures(self) -> Iterator[NotatedBar]:
+        from music21 import stream
+
+        for measure in self.part.getElementsByClass(stream.Measure):
+            signature = measure.timeSignature or measure.getContextByClass("TimeSignature")
+            meter = (signature.numerator, signature.denominator) if signature is not None else (0, 0)
+            yield NotatedBar(float(measure.offset), float(measure.duration.quarterLength), *meter)
+
+    def harmonies(self) -> Sequence[tuple[float, Any]]:
+        """Chord symbols and Roman numerals, with their offsets."""
+        return placed(self.part, ("ChordSymbol", "RomanNumeral"))
+
+    def key_signatures(self) -> Iterator[NotatedKey]:
+        for offset, one in placed(self.part, ("KeySignature",)):
+            key = one if hasattr(one, "tonic") else one.asKey("major")
+            yield NotatedKey(offset, spelled(key.tonic), key.mode if key is one else "", where_is(one, offset))
+
+    def tempi(self) -> Iterator[tuple[float, float]]:
+        """Offsets and quarter notes per minute of the tempo marks with a number."""
+        for offset, mark in placed(self.part, ("MetronomeMark",)):
+            # Words alone, such as Andante, do not state a tempo.
+            if mark.numberSounding is not None or (mark.number is not None and not mark.numberImplicit):
+                yield offset, float(mark.getQuarterBPM(useNumberSounding=True))
+
+    @property
+    def transposing(self) -> bool:
+        """True if it is written for a transposing instrument, other than one that transposes by octaves."""
+        intervals = (one.transposition for one in self.part.recurse().getElementsByClass("Instrument"))
+        return any(interval is not None and round(interval.semitones) % 12 != 0 for interval in intervals)
+
+
+def placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any]]:
+    """Elements of classes of music21 with their offsets in the score or part, sorted by offset."""
+    found = [(float(one.getOffsetInHierarchy(score)), one) for one in score.recurse().getElementsByClass(classes)]
+    return sorted(found, key=lambda one: one[0])
+
+
+def where_is(element: Any, offset: float) -> str:
+    """Describe the place of an element of music21."""
+    number = element.measureNumber
+    return f"in measure {number}" if number is not None else f"at quarter note {offset:g}"
+
+
+def spelled(pitch: Any) -> str:
+    """The name of a pitch of music21, with b for flats."""
+    return str(pitch.name).replace("-", "b")
+
+
+@dataclass(frozen=True)
+class _PartituraPart:
+    """A part of a score as partitura reads it, with the module of its elements; chord symbols are not kept in full."""
+
+    part: Any
+    name: str
+    elements: Any
+
+    def quarters(self, times: Any) -> Any:
+        """Offsets of positions; partitura counts from the end of a pickup."""
+        return self.part.quarter_map(times) - float(self.part.quarter_map(0))
+
+    def _placed(self, kind: Any) -> Iterator[tuple[float, Any]]:
+        found = list(self.part.iter_all(kind))
+        return zip(self.quarters(np.array([one.start.t for one in found])).tolist(), found, strict=True)
+
+    def notes(self) -> Iterator[ScoreNote]:
+        found = [one for one in self.part.notes_tied if not isinstance(one, self.elements.GraceNote)]
+        times = np.array([(one.start.t, one.start.t + one.duration_tied) for one in found]).reshape(-1, 2)
+        for one, (start, end) in zip(found, self.quarters(times).tolist(), strict=True):
+            yield ScoreNote(start, end - start, float(one.midi_pitch), f"{one.staff} {one.voice}")
+
+    def measures(self) -> Iterator[NotatedBar]:
+        signatures = list(self.part.iter_all(self.elements.TimeSignature))
+        bars = list(self.part.measures)
+        times = self.quarters(np.array([(one.start.t, one.end.t) for one in bars]).reshape(-1, 2))
+        for bar, (start, end) in zip(bars, times.tolist(), strict=True):
+            inside = [one for one in signatures if bar.start.t <= one.start.t < bar.end.t][:1]
+            known = inside or [one for one in signatures if one.start.t < bar.start.t][-1:]
+            meter = (known[0].beats, known[0].beat_type) if known else (0, 0)
+            yield NotatedBar(start, end - start, *meter)
+
+    def harmonies(self) -> Sequence[tuple[float, Any]]:
+        return ()
+
+    def key_signatures(self) -> Iterator[NotatedKey]:
+        for offset, one in self._placed(self.elements.KeySignature):
+            mode = str(one.mode).lower() if str(one.mode).lower() in _FIFTHS_OF_MODES else ""
+            bar = next((bar for bar in self.part.measures if bar.start.t <= one.start.t < bar.end.t), None)
+            where = f"in measure {bar.name}" if bar is not None else f"at quarter note {offset:g}"
+            yield NotatedKey(offset, tonic_of(int(one.fifths or 0), mode or "major"), mode, where)
+
+    def tempi(self) -> Iterator[tuple[float, float]]:
+        for offset, one in self._placed(self.elements.Tempo):
+            yield offset, 60e6 / one.microseconds_per_quarter
+
+    @property
+    def transposing(self) -> bool:
+        return any((one.chromatic or 0) % 12 for one in self.part.iter_all(self.elements.Transposition))
+
+
+def tonic_of(fifths: int, mode: str) -> str:
+    """Tonic of a key signature with so many sharps (negative: flats) and a mode.
+
+    Examples
+    --------
+    >>> tonic_of(-2, "minor"), tonic_of(0, "dorian"), tonic_of(7, "major"), tonic_of(-7, "major")
+    ('G', 'D', 'C#', 'Cb')
+    """
+    if abs(fifths) > _MOST_FIFTHS:
+        raise ValueError(f"a key signature of {fifths} fifths")
+    accidentals, step = divmod(fifths + _FIFTHS_OF_MODES[mode] + 1, len(_FIFTHS))
+    return _FIFTHS[step] + ("#" if accidentals > 0 else "b") * abs(accidentals)
+
+
+@dataclass(frozen=True)
+class ParsedScore:
+    """The parts of a score."""
+
+    parts: Sequence[_Music21Part | _PartituraPart]
+    end: float
+    """Offset of its end, in quarter notes."""
 
 
 @dataclass
@@ -127,8 +305,8 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
     rows, voices = _Rows(Account(str(name), FORMATS[format].silent)), dict[tuple[int, str], int]()
     if format == "kern":
         demand_spines(decode(data, name, reading.delimited.encoding), name)
-    with reading_score(reading, format, name):
-        parts = load_score(data, reading, format, name).parts
+    with open_score(data, reading, format, name) as score:
+        parts = score.parts
         for number, part in enumerate(parts):
             for start, quarters, pitch, voice in part.notes():
                 begin = QUARTER * start
@@ -178,14 +356,18 @@ def demand_spines(text: str, name: str | Path) -> None:
 
 
 @contextmanager
-def reading_score(reading: Reading, format: str, name: str | Path) -> Iterator[None]:
-    """Convert errors of the library that reads a score, and silence its warnings."""
-    library = chosen_library(reading.score_library)
-    demand_library(library)
+def open_score(data: bytes, reading: Reading, format: str, name: str | Path) -> Iterator[ParsedScore]:
+    """Parse a score with music21 or partitura; what they raise, also later, is an error of the file."""
+    library = reading.score_library
+    if library == "auto":
+        library = "partitura" if find_spec("music21") is None and find_spec("partitura") is not None else "music21"
+    if find_spec(library) is None:
+        extra = "scores" if library == "music21" else "partitura"
+        raise AnnotationError(f"scores need {library}: pip install 'mirflow[{extra}]'")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            yield
+            yield _parse(data, reading, library, format, name)
     except (MirflowError, MemoryError):
         raise
     except Exception as error:  # the libraries raise various errors
@@ -193,13 +375,13 @@ def reading_score(reading: Reading, format: str, name: str | Path) -> Iterator[N
         raise UnreadableError(f"{library} cannot read it as {format}: {message}", path=name) from None
 
 
-def load_score(data: bytes, reading: Reading, format: str, name: str | Path) -> ParsedScore:
-    """Parse a score, MusicXML (perhaps compressed) or kern, with music21 or partitura, inside of `reading_score`.
+def _parse(data: bytes, reading: Reading, library: str, format: str, name: str | Path) -> ParsedScore:
+    """Parse MusicXML (perhaps compressed) or kern.
 
     By default, the encoding that MusicXML declares is used. Chord symbols need music21, as partitura keeps neither
     their kinds nor their basses.
     """
-    library, encoding = chosen_library(reading.score_library), reading.delimited.encoding
+    encoding = reading.delimited.encoding
     data = _unpacked(data, reading.max_bytes, name)
     declared = _DECLARED.match(data) if format == "musicxml" and encoding == "utf-8" else None
     if declared is not None:
@@ -220,14 +402,27 @@ def load_score(data: bytes, reading: Reading, format: str, name: str | Path) -> 
         except expat.ExpatError as error:
             what = expat.ErrorString(error.code)
             raise UnreadableError(f"is not a MusicXML score: {what}", path=name, line=error.lineno) from None
-    without_chords = reading.task in ("key", "local_key")
-    if library == "partitura" and (format == "kern" or not (without_chords or _HARMONY.search(text) is None)):
-        what = "kern needs" if format == "kern" else "chord symbols need"
-        raise AnnotationError(f"{what} music21: pip install 'mirflow[scores]', and omit score_library", path=name)
-    score = parse_with_music21(text, format) if library == "music21" else parse_with_partitura(text)
-    if score is None:
-        raise UnreadableError("holds no score", path=name)
-    return score
+    if library == "music21":
+        from music21 import converter, stream
+
+        score = converter.parseData(text, format="humdrum" if format == "kern" else format)
+        if isinstance(score, stream.Score) and score.recurse().notesAndRests:
+            parts = [_Music21Part(part, str(part.partName or part.id)) for part in score.parts]
+            return ParsedScore(parts, float(score.highestTime))
+    else:
+        without_chords = reading.task in ("key", "local_key") or _HARMONY.search(text) is None
+        if format == "kern" or not without_chords:
+            what = "kern needs" if format == "kern" else "chord symbols need"
+            raise AnnotationError(f"{what} music21: pip install 'mirflow[scores]', and omit score_library", path=name)
+        from partitura import load_musicxml
+        from partitura import score as elements
+
+        found = load_musicxml(BytesIO(_DECLARATION.sub("", text, count=1).encode())).parts
+        read = [_PartituraPart(part, str(part.part_name or part.id), elements) for part in found]
+        ends = [float(part.quarters(part.part.last_point.t)) for part in read if part.part.last_point is not None]
+        if max(ends, default=0.0) > 0:
+            return ParsedScore(read, max(ends))
+    raise UnreadableError("holds no score", path=name)
 
 
 def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
@@ -327,9 +522,8 @@ def parse_score(data: bytes, reading: Reading, format: str, name: str | Path = "
             spines = _count_harmonies(lines[start + 1 :], kinds, start + 2, name) if chords else 0
             text = "\n".join([*lines[:start], head, "\t".join(staves), *lines[start + 1 :], ""])
         data, own = text.encode(), replace(reading, delimited=replace(reading.delimited, encoding="utf-8"))
-    with reading_score(own, format, name):
-        score = load_score(data, own, format, name)
-        found = _chords(score, name) if reading.task == "chord" else _key_spans(score, name)
+    with open_score(data, own, format, name) as score:
+        found = _spans(score, "chords" if reading.task == "chord" else "keys", name)
         if format == "kern" and reading.task == "chord" and len(found) != spines:
             message = f"{len(found)} of {spines} harmonies in **harm are aligned with a note"
             message += "; the others cannot be timed"
@@ -384,40 +578,41 @@ def _count_harmonies(lines: Sequence[str], kinds: list[str], first: int, name: s
     return count
 
 
-Found = list[tuple[float, str]]
-"""Offsets in quarter notes, and labels, ascending."""
-
-
-def _refuse_transposed(part: ScorePart, name: str | Path) -> None:
-    if part.transposing:
-        message = f"part {part.name!r} is written for a transposing instrument; provide a score in C"
-        raise InvalidAnnotationError(message, path=name)
-
-
-def _merged(found: list[tuple[float, str, str]], what: str, name: str | Path) -> Found:
-    """Labels by offset; raise if parts disagree."""
-    by_offset: dict[float, tuple[str, str]] = {}
-    for offset, label, where in found:
-        known = by_offset.setdefault(offset, (label, where))
-        if known[0] != label:
-            raise InvalidAnnotationError(f"two {what} at the same time {where}: {known[0]} and {label}", path=name)
-    return [(offset, label) for offset, (label, _) in sorted(by_offset.items())]
-
-
-def _chords(score: ParsedScore, name: str | Path) -> Found:
-    found = []
+def _spans(score: ParsedScore, what: str, name: str | Path) -> list[tuple[float, str]]:
+    """The ``chords`` or ``keys`` of a score with their offsets in quarter notes, ascending; raise if parts disagree."""
+    found: list[tuple[float, str, str]] = []
+    bare: dict[float, str] = {}  # signatures without a mode
     for part in score.parts:
-        for offset, one in part.harmonies():
-            where = where_is(one, offset)
-            _refuse_transposed(part, name)
+        rows: Iterable[tuple[float, Any, str]] = (
+            (offset, symbol, where_is(symbol, offset)) for offset, symbol in part.harmonies()
+        )
+        if what == "keys":
+            rows = ((key.offset, key.mode and f"{key.tonic} {key.mode}", key.where) for key in part.key_signatures())
+        for offset, symbol, where in rows:
+            if what == "keys" and not symbol:
+                bare.setdefault(offset, where)
+                continue
+            if part.transposing:
+                message = f"part {part.name!r} is written for a transposing instrument; provide a score in C"
+                raise InvalidAnnotationError(message, path=name)
             try:
-                label = _label_of(one)
+                found.append((offset, symbol if what == "keys" else _label_of(symbol), where))
             except ValueError as error:
                 raise InvalidAnnotationError(f"{error}, {where}", path=name) from None
-            found.append((offset, label, where))
+    for offset in sorted(bare.keys() - {offset for offset, _, _ in found}):
+        message = f"the key signature has no mode, so the key is unknown, {bare[offset]}"
+        raise InvalidAnnotationError(message, path=name)
     if not found:
-        raise InvalidAnnotationError("the score has no harmonies", path=name)
-    return _merged(found, "chords", name)
+        raise InvalidAnnotationError(f"the score has no {'key' if what == 'keys' else 'harmonies'}", path=name)
+    by_offset: dict[float, str] = {}
+    for offset, label, where in found:
+        known = by_offset.setdefault(offset, label)
+        if known != label:
+            raise InvalidAnnotationError(f"two {what} at the same time {where}: {known} and {label}", path=name)
+    spans = sorted(by_offset.items())
+    if what == "chords":
+        return spans
+    return [one for one, before in zip(spans, [None, *spans], strict=False) if before is None or before[1] != one[1]]
 
 
 def _label_of(symbol: Any) -> str:
@@ -459,23 +654,3 @@ def _label_of(symbol: Any) -> str:
 
 def _altered(number: int, alter: int) -> str:
     return ("#" * alter if alter > 0 else "b" * -alter) + str(number)
-
-
-def _key_spans(score: ParsedScore, name: str | Path) -> Found:
-    found: list[tuple[float, str, str]] = []
-    bare: dict[float, str] = {}
-    for part in score.parts:
-        for offset, tonic, mode, where in part.key_signatures():
-            if not mode:
-                bare.setdefault(offset, where)
-                continue
-            _refuse_transposed(part, name)
-            found.append((offset, f"{tonic} {mode}", where))
-    named = {offset for offset, _, _ in found}
-    for offset, where in sorted(bare.items()):
-        if offset not in named:
-            raise InvalidAnnotationError(f"the key signature has no mode, so the key is unknown, {where}", path=name)
-    if not found:
-        raise InvalidAnnotationError("the score has no key", path=name)
-    merged = _merged(found, "keys", name)
-    return [one for one, before in zip(merged, [None, *merged], strict=False) if before is None or before[1] != one[1]]

@@ -31,7 +31,7 @@ from .formats import FORMATS, LAYOUTS, load_reader
 from .options import Reading
 from .patterns import Match, Pattern, fill, group_by, values_at
 from .positions import select_beats
-from .remedies import with_advice, with_advised_remarks
+from .remedies import read_advised
 
 PathLike = str | os.PathLike[str]
 _Function = TypeVar("_Function", bound=Callable[[bytes], Any])
@@ -170,34 +170,23 @@ class FileSource(Source):
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation and the digest of the file's bytes; messages have the remedies that work."""
-        try:
-            annotation, digest = self.read_once()
-        except AnnotationError as error:
-            raise with_advice(error, self.reading, self._read_otherwise) from None
-        if annotation.account:
-            annotation = with_advised_remarks(annotation, self.reading, self._read_otherwise)
-        return annotation, digest
+        return read_advised(self.read_as, self.reading)
 
-    def _read_otherwise(self, reading: Reading) -> Annotation:
-        other = replace(self, reading=reading)
-        if "track" in reading.keys:
+    def read_as(self, reading: Reading) -> tuple[Annotation, str]:
+        """As `read`, by another reading, with all remedies in messages."""
+        name = self.name or self.path
+        if "track" in reading.delimited.keys and reading is not self.reading:  # which a remedy declares
             from .tables.table import TableSource, open_table
 
-            table = open_table(self.path, reading, other.label)
-            return TableSource(self.path, next(iter(table.of_key)), reading).read_once()[0]
-        return other.read_once()[0]
-
-    def read_once(self) -> tuple[Annotation, str]:
-        """As `read`, with all remedies in messages."""
-        name = self.name or self.path
-        format = self.reading.format_of(self.path)
+            key = next(iter(open_table(self.path, reading, replace(self, reading=reading).label).of_key))
+            return TableSource(self.path, key, reading).read_as(reading)
+        format = reading.format_of(self.path)
         if format == "jams":
             from .jams import open_jams
 
-            file = open_jams(self.path, self.reading.max_bytes, name)
-            return file.select(self.reading, self.annotator), file.digest
-        data = read_bytes(self.path, self.reading.max_bytes, name)
-        return self.reading.with_labels(parse_file(data, self.reading, format, name)), digest_of(data)
+            return open_jams(self.path, reading.max_bytes, name).select_as(reading, self.annotator)
+        data = read_bytes(self.path, reading.max_bytes, name)
+        return reading.with_labels(parse_file(data, reading, format, name)), digest_of(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +333,8 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
             found._matches = self._matches[place]
             found._columns = {name: column[place] for name, column in self._columns.items()}
             return found
-        source = matched_file(self._matches[place], self._reading, self._annotator)
+        match = self._matches[place]
+        source = FileSource(match.path, self._reading, self._annotator, match.name, (match.size, match.version))
         return source, {name: column[place] for name, column in self._columns.items()}
 
 
@@ -372,16 +362,15 @@ def gather(
     if absent:
         raise AnnotationError(f"no file for the {kind.part} {absent[0]!r}; found: {', '.join(found)}")
     sources: list[tuple[Source, Mapping[str, str]]] = []
+    each = part_reading(reading)
     for own, group in groups:
         parts = declared or tuple(sorted(group))
-        held = tuple(matched_file(group[part], part_reading(reading)) if part in group else None for part in parts)
-        sources.append((FilesSource(fill(pattern, own), reading, parts, held), own))
+        matched = map(group.get, parts)
+        held = (
+            match and FileSource(match.path, each, None, match.name, (match.size, match.version)) for match in matched
+        )
+        sources.append((FilesSource(fill(pattern, own), reading, parts, tuple(held)), own))
     return sources
-
-
-def matched_file(match: Match, reading: Reading, annotator: str | int | None = None) -> FileSource:
-    """The annotation in a file that matches a pattern."""
-    return FileSource(match.path, reading, annotator, match.name, (match.size, match.version))
 
 
 def part_reading(reading: Reading) -> Reading:

@@ -15,7 +15,7 @@ from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
 from mirflow.readers.blocks import has_usual_columns, parse_files, read_files
-from mirflow.readers.remedies import with_advised_remarks
+from mirflow.readers.remedies import read_advised
 from mirflow.readers.sources import parse_file
 
 READINGS = {
@@ -126,7 +126,7 @@ def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) 
     for content, file, found in zip(data, names, parsed(data, reading, names), strict=True):
         if found is not None:
             read = partial(_read_alone, content, file)
-            assert outcome(found) == outcome(with_advised_remarks(read(reading), reading, read))
+            assert outcome(found) == outcome(read_advised(read, reading)[0])
 
 
 def _read_alone(content: bytes, name: str, reading: Reading) -> Annotation:

@@ -20,7 +20,7 @@ from ...errors import AnnotationError, GradingError, InvalidAnnotationError, cou
 from ...readers.names import call_alike, call_tracks
 from ...readers.options import Reading
 from ...readers.patterns import Pattern
-from ...readers.sources import matched_file
+from ...readers.sources import FileSource
 from ...readers.tables.table import holds_tracks, open_table, spread_table
 from .assignment import Pair
 from .query_draw import FORMULA, CsvTable, PieceTable, read_table, write_table
@@ -273,7 +273,7 @@ def _sources(path: str, queries: Sequence[str], reading: Reading) -> list[tuple[
         raise AnnotationError(f"missing {{track}} in place of the query: {path!r}")
     called = call_tracks((value["track"] for value in values), queries)
     return [
-        (system, called[value["track"]], matched_file(match, reading))
+        (system, called[value["track"]], FileSource(match.path, reading, None, match.name, (match.size, match.version)))
         for match, system, value in zip(matches, systems, values, strict=True)
         if called[value["track"]] in queries
     ]

@@ -27,7 +27,7 @@ from ...errors import AnnotationError, InvalidAnnotationError, MirflowError, Unr
 from ...ragged import Column, Int, group_by_key, offsets_of
 from ...theory.text_form import normal_form
 from ..content import open_file
-from ..delimited import Layout, annotation_of, demand_columns_of_kind, finish, has_numbers, row_kind
+from ..delimited import ROW_KINDS, Layout, annotation_of, demand_columns_of_kind, finish, has_numbers
 from ..doubts import CONTENT, report_header, separates, unread_places
 from ..downloads import local_path
 from ..layouts import SEPARATING, TRACK_NAMES, demand_read, demand_units, heading
@@ -103,7 +103,7 @@ class ParquetTable(TrackTable):
         return replace(found, account=(*self.remarks, *found.account))
 
     def _annotation(self, key: RowKey) -> Annotation:
-        reading, kind, rows = self.reading, row_kind(self.reading), self.of_key[key]
+        reading, kind, rows = self.reading, ROW_KINDS[self.reading.kind], self.of_key[key]
         if self.whole and not len(rows):
             raise UnreadableError("the file has no rows")
         if self.whole and len(rows) > 1:
@@ -334,7 +334,7 @@ def _report_unread(reading: Reading, file: ParquetRows, chosen: Mapping[str, Lea
     names, account = [leaf.name for leaf in beside], Account(file.name)
     places = {column: beside.index(leaf) for column, leaf in chosen.items() if leaf in beside}
     apart = "track" not in chosen and not first.depth  # other rows are compared by track
-    kind = row_kind(reading)
+    kind = ROW_KINDS[reading.kind]
     left = unread_places(kind, names, places, reading.task)
     unread = [place for place in left if apart or heading(names[place]) not in SEPARATING]
     wanted = {place for place in unread if heading(names[place]) in CONTENT or separates(names[place], kind)}
@@ -366,7 +366,7 @@ def _open(source: Any, reading: Reading, name: str) -> tuple[ParquetRows, dict[s
 
 
 def _choose(reading: Reading, file: ParquetRows) -> dict[str, Leaf]:
-    kind, leaves, options = row_kind(reading), file.leaves, reading.delimited
+    kind, leaves, options = ROW_KINDS[reading.kind], file.leaves, reading.delimited
     place = next((where for _, where in options.columns if isinstance(where, int)), None)
     if place is not None:
         raise InvalidAnnotationError(f"columns of Parquet files are declared by name, not by number: {place}")

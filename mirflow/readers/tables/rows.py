@@ -83,7 +83,7 @@ class RowTable(TrackTable):
             message = f"has {len(row[1])} columns, but the header has {width}: {' '.join(row[1])!r}"
             raise InvalidAnnotationError(f"{message}; write one row per label", path=self.name, line=row[0])
         if layout.usual:
-            demand_width(rows, layout.kind, reading.task, layout.width, self.name)
+            demand_width(rows, layout.kind, reading.task, max(layout.places.values()) + 1, self.name)
         return finish(layout.annotation(rows, {"source": self.name}), reading, self.name)
 
 
@@ -128,7 +128,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     demand_numbers_read(lines, layout)
     if layout.usual:
         some = [(number, layout.split(line)) for number, line in lines[:SAMPLE]]
-        demand_columns(some, layout.kind, reading.task, layout.width, name)
+        demand_columns(some, layout.kind, reading.task, max(layout.places.values()) + 1, name)
         demand_tags([(number, layout.split(line)) for number, line in lines], layout.places, reading.task, name)
     grouped = group_rows(lines[has_header:], layout, name)
     if has_header and not options.columns:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -23,7 +23,7 @@ from ..formats import FORMATS, TABLES, WHOLE, load_reader
 from ..layouts import SEPARATING, heading
 from ..options import Reading
 from ..patterns import Match, Pattern
-from ..remedies import with_advice, with_advised_remarks
+from ..remedies import read_advised, with_advice
 
 ARRAYS = (".npy", ".npz")
 """Suffixes of numpy files."""
@@ -135,30 +135,22 @@ class TableSource(Source):
         """The annotator, if the file has a column for it."""
         return self.key.annotator or None
 
-    def table(self) -> TrackTable:
-        """Open the table."""
-        return open_table(self.path, self.reading, self.name or self.path)
+    def table(self, reading: Reading) -> TrackTable:
+        """Open the table by a reading."""
+        return open_table(self.path, reading, self.name or self.path)
 
     def stat_now(self) -> tuple[int, int]:
         """Size and hash of the track's rows, so that a changed row affects only its track."""
-        return self.table().stamp(self.key)
+        return self.table(self.reading).stamp(self.key)
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, and the digest of the track's rows; messages have the remedies that work."""
+        return read_advised(self.read_as, self.reading)
 
-        def read_otherwise(reading: Reading) -> Annotation:
-            return replace(self, reading=reading).read_once()[0]
-
-        try:
-            annotation, digest = self.read_once()
-        except AnnotationError as error:
-            raise with_advice(error, self.reading, read_otherwise) from None
-        return with_advised_remarks(annotation, self.reading, read_otherwise), digest
-
-    def read_once(self) -> tuple[Annotation, str]:
-        """As `read`, with all remedies in messages."""
-        annotation, digest = self.table().read(self.key)
-        return self.reading.with_labels(annotation), digest
+    def read_as(self, reading: Reading) -> tuple[Annotation, str]:
+        """As `read`, by another reading, with all remedies in messages."""
+        annotation, digest = self.table(reading).read(self.key)
+        return reading.with_labels(annotation), digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +165,9 @@ class ShardedSource(TableSource):
         """The files with its rows."""
         return tuple(source.path for source in self.shards)
 
-    def table(self) -> TrackTable:
+    def table(self, reading: Reading) -> TrackTable:
         """Open the rows of the track in all files as one table."""
-        first, *others = (source.table() for source in self.shards)
+        first, *others = (source.table(reading) for source in self.shards)
         return first.joined(others, self.key)
 
 
@@ -244,11 +236,11 @@ def open_table(path: str, reading: Reading, name: str) -> TrackTable:
             _opened[place] = _open(path, reading, name)
         except AnnotationError as error:
             # Kept, as the file is opened again for every track.
-            def read_first(changed: Reading) -> Annotation:
+            def read_first(changed: Reading) -> tuple[Annotation, str]:
                 table = _open(path, changed, name)
                 if not table.of_key:
                     raise UnreadableError("has no rows", path=table.name)
-                return table.read(next(iter(table.of_key)))[0]
+                return table.read(next(iter(table.of_key)))
 
             _opened[place] = with_advice(error, reading, read_first)
         while len(_opened) > 1 and sum(getattr(one, "held", 0) for one in _opened.values()) > HELD:
