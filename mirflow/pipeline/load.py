@@ -27,7 +27,7 @@ from ..readers.content import decode, read_bytes, read_within
 from ..readers.content import digest_of as digest_of_bytes
 from ..readers.delimited import find_separator
 from ..readers.downloads import parse_url
-from ..readers.label_maps import shipped_maps
+from ..readers.label_maps import SHIPPED_MAPS
 from ..readers.options import MAX_BYTES, OPTIONS, DelimitedOptions
 from ..readers.patches import MAX_PATCH, PatchedSource, PatchedTrack, parse_patch
 from ..readers.patterns import Pattern
@@ -281,7 +281,7 @@ def find_files(
             }
             for key in ("reference", "estimates"):
                 labels: str | None = getattr(getattr(evaluation, key), "labels")  # noqa: B009 - a model of options
-                paths[key, "labels"] = None if labels in shipped_maps() else labels
+                paths[key, "labels"] = None if labels in SHIPPED_MAPS else labels
             outside = [
                 (where, f"{OUTSIDE}: {path!r}") for where, path in paths.items() if path and leads_out(path, folder)
             ]
@@ -565,7 +565,7 @@ def _plan(
         for name, option in OPTIONS.items():
             if name not in effective and name != "max_bytes" and getattr(side, name) not in ([], {}, option.default):
                 effective[name] = getattr(side, name)
-        if effective.get("labels", "") not in ("", *shipped_maps()):
+        if effective.get("labels", "") not in ("", *SHIPPED_MAPS):
             effective["labels"] = repr(options.labels)  # of a file, the digest of its content
         effective |= {} if side.annotator is None else {"annotator": side.annotator}
         reading |= {key: effective} if effective else {}

@@ -31,6 +31,8 @@ from ..theory.text_form import are_normal, normal_form
 from .content import decode, read_bytes
 
 _FOLDER = Path(__file__).with_name("maps")
+SHIPPED_MAPS = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+"""Names of the maps included in mirflow."""
 _MAX_BYTES = 2**22
 _KEYS = ("equal", "contain", "default")
 Pairs = tuple[tuple[str, str], ...]
@@ -139,14 +141,9 @@ def in_normal_form(annotation: Annotation) -> Annotation:
     return replace(annotation, labels=normal, account=remarks)
 
 
-def shipped_maps() -> list[str]:
-    """Names of the maps included in mirflow."""
-    return sorted(path.stem for path in _FOLDER.glob("*.yaml"))
-
-
 def anchored(name: str, root: str | os.PathLike[str]) -> str:
     """The name of an included map, unchanged, or the path of another map relative to a folder."""
-    return name if name in shipped_maps() else str(Path(root, name))
+    return name if name in SHIPPED_MAPS else str(Path(root, name))
 
 
 def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
@@ -172,10 +169,10 @@ def read_label_map(name: str | os.PathLike[str]) -> LabelMap:
     (['pre-chorus'], ['verse'])
     """
     text = os.fspath(name)
-    if text in shipped_maps():
+    if text in SHIPPED_MAPS:
         return _parse((_FOLDER / f"{text}.yaml").read_text(encoding="utf-8"), text)
     if not Path(text).exists() and not Path(text).suffix:
-        raise AnnotationError(f"{UnknownNameError('map of labels', text, shipped_maps())} (or pass a YAML file)")
+        raise AnnotationError(f"{UnknownNameError('map of labels', text, SHIPPED_MAPS)} (or pass a YAML file)")
     return _parse(decode(read_bytes(text, _MAX_BYTES), text), text)
 
 

@@ -123,22 +123,16 @@ def _spans(value: Any) -> dict[str, Column]:
     return {"start": intervals[:, 0].copy(), "end": intervals[:, 1].copy()}
 
 
-def _intervals(value: Any, labels: str) -> Annotation:
-    if (texts := getattr(value, labels)) is None:
+def _labelled(value: Any, labels: str, kind: str = "intervals") -> Annotation:
+    """Intervals, their starts as events, or lyrics, with the labels of an attribute."""
+    if (held := getattr(value, labels)) is None:
         raise InvalidAnnotationError(f"{type(value).__name__} has no labels")
-    return Annotation("intervals", _spans(value), list(map(str, texts)), lines=())
-
-
-def _labelled(labels: str) -> dict[str, Callable[[Any], Annotation]]:
-    def starts(value: Any) -> Annotation:
-        return Annotation("events", {"time": _spans(value)["start"]}, list(map(str, getattr(value, labels))), lines=())
-
-    return {"events": starts, "intervals": partial(_intervals, labels=labels)}
-
-
-def _lyrics(value: Any) -> Annotation:
-    pieces = pieces_of(list(map(str, value.lyrics)), *_spans(value).values())
-    return Annotation("text", columns_of(pieces), [text for text, *_ in pieces], lines=())
+    texts, columns = list(map(str, held)), _spans(value)
+    if kind == "events":
+        columns = {"time": columns["start"]}
+    elif kind == "text":
+        columns = columns_of(pieces_of(texts, columns["start"], columns["end"]))
+    return Annotation(kind, columns, texts, lines=())
 
 
 def _beats(value: Any) -> Annotation:
@@ -192,21 +186,27 @@ def _tempi(value: Any) -> Annotation:
 _CLASSES: Mapping[str, tuple[str | None, Mapping[str, Callable[[Any], Annotation]]]] = MappingProxyType(
     {
         "BeatData": ("beat", {"events": _beats}),
-        "ChordData": ("chord", {"intervals": partial(_intervals, labels="labels")}),
-        "SectionData": ("segment", {"intervals": partial(_intervals, labels="labels")}),
+        "ChordData": ("chord", {"intervals": partial(_labelled, labels="labels")}),
+        "SectionData": ("segment", {"intervals": partial(_labelled, labels="labels")}),
         "KeyData": (
             "key",
             {
                 "key": lambda value: Annotation("key", {}, list(map(str, value.keys)), lines=()),
-                "intervals": partial(_intervals, labels="keys"),
+                "intervals": partial(_labelled, labels="keys"),
             },
         ),
         "NoteData": ("transcription", {"notes": _notes}),
         "F0Data": ("melody", {"series": _melody, "multipitch": _pitches}),
         "MultiF0Data": ("multipitch", {"multipitch": _pitches}),
         "TempoData": ("tempo", {"tempo": _tempi}),
-        "LyricData": ("alignment", {**_labelled("lyrics"), "text": _lyrics}),
-        "EventData": (None, _labelled("events")),  # which may belong to any task
+        "LyricData": (
+            "alignment",
+            {kind: partial(_labelled, labels="lyrics", kind=kind) for kind in ("events", "intervals", "text")},
+        ),
+        "EventData": (  # which may belong to any task
+            None,
+            {kind: partial(_labelled, labels="events", kind=kind) for kind in ("events", "intervals")},
+        ),
     }
 )
 """Classes of `mirdata.annotations`, with their default task and the kinds that each can be converted to."""
@@ -259,7 +259,7 @@ class MirdataDataset:
         loader, index = f"{own.__module__}:{own.__qualname__}", dataset.index_path if index is None else index
         found = cls(loader, str(dataset.name), str(dataset.data_home), str(dataset.version), str(index))
         dataset.index_path = found.index
-        _keep(found, dataset)
+        _OPENED[found] = dataset
         return found
 
     def open(self) -> Any:
@@ -268,8 +268,11 @@ class MirdataDataset:
             module, _, name = self.loader.partition(":")
             dataset = getattr(import_module(module), name)(data_home=self.data_home, version=self.version)
             dataset.index_path = self.index
-            _keep(self, dataset)
-        return _OPENED[self]
+            _OPENED[self] = dataset
+        opened = _OPENED[self]
+        for old in list(_OPENED)[:-_MOST_OPENED]:
+            _OPENED.pop(old, None)
+        return opened
 
     @property
     def remedy(self) -> str:
@@ -376,12 +379,6 @@ class MirdataDataset:
 
 _OPENED: dict[MirdataDataset, Any] = {}
 _MOST_OPENED = 8
-
-
-def _keep(name: MirdataDataset, dataset: Any) -> None:
-    _OPENED[name] = dataset
-    for old in list(_OPENED)[:-_MOST_OPENED]:
-        _OPENED.pop(old, None)
 
 
 def _code_of(track: Any, name: str) -> Any:

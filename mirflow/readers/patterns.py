@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, product
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -164,72 +164,54 @@ class Pattern:
 
         The names of those that match in another case are added to `otherwise`.
         """
-        if ":path}" in steps[0]:
-            yield from self._walk(base, name, "/".join(steps), bound, otherwise)
-        elif not _PLACEHOLDER.search(steps[0]):  # its folder need not be listed
-            inner = _join(name, steps[0]) if name or steps[0] else "/"
+        step, others = steps[0], list[str]()
+        last, hidden = len(steps) == 1, step.startswith(".")
+        if ":path}" in step:  # all files below, for placeholders that span folder levels
+            step = "/".join(steps)
+            regex, folders, matching = _regex(step, bound), [""], list[tuple[str, _Found]]()
+            while folders:
+                folder = folders.pop()
+                for entry in _entries(base, _join(name, folder)):
+                    inner = _join(folder, entry.name)
+                    found = None if is_hidden(entry.name) else regex.fullmatch(inner)
+                    if found and is_folder(entry) == self.is_pack:
+                        whole = {**bound, **found.groupdict()}
+                        matching.append((inner, ([whole[one] for one in self.names], _stat(entry))))
+                    elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
+                        folders.append(inner)
+                    elif found is None and not is_hidden(entry.name):
+                        others.append(inner)
+            yield from (found for _, found in sorted(matching, key=itemgetter(0)))
+        elif not _PLACEHOLDER.search(step):  # its folder need not be listed
+            inner = _join(name, step) if name or step else "/"
             if not name and os.path.splitdrive(inner)[0] == inner:
                 inner += "/"  # the root of a drive of Windows, without it the working directory there
             path = Path(base, inner)
-            if len(steps) > 1 and is_folder(path):
+            if not last and is_folder(path):
                 yield from self._descend(base, inner, steps[1:], bound, otherwise)
-            elif len(steps) == 1 and is_folder(path) == self.is_pack and os.path.lexists(path):
-                yield self._values(bound), _stat(path)
+            elif last and is_folder(path) == self.is_pack and os.path.lexists(path):
+                yield [bound[one] for one in self.names], _stat(path)
             elif name and not os.path.lexists(path):
-                names = [entry.name for entry in _entries(base, name)]
-                otherwise += [_join(name, other) for other in names if other.lower() == steps[0].lower()]
-        elif len(steps) > 1:
-            regex = _regex(steps[0], bound)
-            for entry in self._listed(base, name, steps[0], "/"):
+                others = [entry.name for entry in _entries(base, name)]
+        else:
+            regex, values = _regex(step, bound), [bound.get(one, "") for one in self.names]
+            places = [self.names.index(one) for one in regex.groupindex]
+            entries = [entry for entry in _entries(base, name) if hidden or not is_hidden(entry.name)]
+            # Sorted by their names and what follows them in a path.
+            for entry in sorted(entries, key=lambda entry: entry.name if last else f"{entry.name}/"):
                 found = regex.fullmatch(entry.name)
-                if found is not None and is_folder(entry):
+                if found is None:
+                    others += [entry.name] if last else []
+                elif not last and is_folder(entry):
                     below = {**bound, **found.groupdict()}
                     yield from self._descend(base, _join(name, entry.name), steps[1:], below, otherwise)
-        else:
-            regex = _regex(steps[0], bound)
-            values = [bound.get(one, "") for one in self.names]
-            places = [self.names.index(one) for one in regex.groupindex]
-            loose: re.Pattern[str] | None = None
-            for entry in self._listed(base, name, steps[0], ""):
-                found = regex.fullmatch(entry.name)
-                if found is not None and is_folder(entry) == self.is_pack:
+                elif last and is_folder(entry) == self.is_pack:
                     for place, value in zip(places, found.groups(), strict=True):
                         values[place] = value
                     yield values, _stat(entry)
-                elif found is None:
-                    loose = loose or _lower(steps[0], bound)
-                    otherwise += [_join(name, entry.name)] if loose.fullmatch(entry.name.lower()) else []
-
-    def _listed(self, base: str, name: str, step: str, after: str) -> list[os.DirEntry[str]]:
-        """The entries of a folder that a step may match, sorted by their names and what follows them in a path."""
-        entries = [entry for entry in _entries(base, name) if not is_hidden(entry.name) or step.startswith(".")]
-        entries.sort(key=lambda entry: entry.name + after)
-        return entries
-
-    def _walk(
-        self, base: str, name: str, rest: str, bound: Mapping[str, str], otherwise: list[str]
-    ) -> Iterator[_Found]:
-        """All files below a folder, for placeholders that span folder levels."""
-        regex = _regex(rest, bound)
-        loose: re.Pattern[str] | None = None
-        folders = [""]
-        matching: list[tuple[str, _Found]] = []
-        while folders:
-            folder = folders.pop()
-            for entry in _entries(base, _join(name, folder)):
-                inner = _join(folder, entry.name)
-                found = None if is_hidden(entry.name) else regex.fullmatch(inner)
-                if found and is_folder(entry) == self.is_pack:
-                    matching.append((inner, (self._values({**bound, **found.groupdict()}), _stat(entry))))
-                elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
-                    folders.append(inner)
-                elif found is None and not is_hidden(entry.name):
-                    loose = loose or _lower(rest, bound)
-                    otherwise += [_join(name, inner)] if loose.fullmatch(inner.lower()) else []
-        yield from (found for _, found in sorted(matching, key=lambda one: one[0]))
-
-    def _values(self, bound: Mapping[str, str]) -> list[str]:
-        return [bound[name] for name in self.names]
+        if others:  # compiling a pattern that ignores the case takes a hundred times as long
+            regex = _regex(step.lower(), {one.lower(): value.lower() for one, value in bound.items()})
+            otherwise += [_join(name, other) for other in others if regex.fullmatch(other.lower())]
 
     def hint(self, root: str | Path) -> str:
         """Hint for a pattern without matches: the deepest existing folder and its contents."""
@@ -321,11 +303,6 @@ def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
     except OSError:
         return -1, 0
     return status.st_size, version_of(status)
-
-
-def _lower(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
-    """The pattern of texts in lower case; compiling one that ignores the case takes a hundred times as long."""
-    return _regex(text.lower(), {name.lower(): value.lower() for name, value in bound.items()})
 
 
 def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:

@@ -29,7 +29,7 @@ from ..metrics.measures import parse
 from ..pipeline.load import load_pipeline, plan_pipeline
 from ..pipeline.model import Estimates, Evaluation, Pipeline
 from ..readers.content import is_hidden
-from ..readers.label_maps import shipped_maps
+from ..readers.label_maps import SHIPPED_MAPS
 from ..readers.options import DELIMITED, OPTIONS
 from ..reports.signed_numbers import SignedNumber, read_signed
 from ..reports.tables import Table, Tabulation, plain_entry
@@ -305,7 +305,7 @@ def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> 
 
 def _lacks_map(signed: Signature) -> bool:
     """Whether labels were mapped by a file, of which a signature has only the digest."""
-    return any(name.endswith(".labels") and text not in shipped_maps() for name, text in signed["read"])
+    return any(name.endswith(".labels") and text not in SHIPPED_MAPS for name, text in signed["read"])
 
 
 def _pattern_of(given: str, above: str) -> str:

@@ -17,7 +17,7 @@ from mirflow.annotations.annotation import Annotation, CodedLabels
 from mirflow.annotations.classes import Classes
 from mirflow.errors import AnnotationError, InvalidAnnotationError, MirflowError, MirflowWarning
 from mirflow.readers import read
-from mirflow.readers.label_maps import LabelMap, shipped_maps
+from mirflow.readers.label_maps import SHIPPED_MAPS, LabelMap
 from mirflow.readers.mirdata import convert
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import parse_file
@@ -164,7 +164,7 @@ def test_names_and_kinds_without_a_map_are_refused(tmp_path: Path) -> None:
         Reading.of("segment", labels=tmp_path / "absent.yaml")
     with pytest.raises(AnnotationError, match=r"labels maps the labels of events, .*; tempo has no"):
         Reading.of("tempo", labels="functions7")
-    assert shipped_maps() == ["functions7", "functions8"]
+    assert SHIPPED_MAPS == ("functions7", "functions8")
 
 
 LABELS = ["A:min7", "F:maj7/5", "C:hdim7"]
