@@ -19,8 +19,8 @@ Measured (docs/inference-methods.md has the ranges):
   where it does not. Of 400 tracks with four annotators, planned numbers were within 10 % of the true ones, and found
   the difference in 72 to 88 %.
 * ``gates``, 4,000 systems each, standard error 0.3 %, 12 to 200 tracks with equal or uneven weights: 1 to 3 % pass
-  where gains are normal or as skewed as exponential losses (skewness -2), up to 5 % as log-normal ones (-6). By the interval
-  of a comparison 6 to 11 % of those with exponential losses would pass.
+  where gains are normal or as skewed as exponential losses (skewness -2), up to 5 % as log-normal ones (-6). By the
+  interval of a comparison 6 to 11 % of those with exponential losses would pass.
 * ``pairs``, 300 simulations each, 1,000 on 8 tracks and of two systems by weights, standard errors 0.005 to 0.015, over
   8, 20, 50 and 200 tracks; the others are better by 0.5, 1, ... standard deviations, and noise is normal unless it is
   named:

@@ -1,11 +1,19 @@
 """Pages as sequences of examples, and what it takes to run them: see test_docs.py for what is promised.
 
-In a page, beside fenced blocks:
+Of the fenced blocks of a page
+
+- Python with ``>>>`` is a doctest; without ``>>>`` it is run;
+- what begins with ``$ `` is run by a shell, and its output compared; ``...`` matches anything;
+- commands of ``mirflow`` without ``$ `` are run, and YAML is validated against the models of the project's files.
+
+Beside them,
 
 - ``<!-- file: NAME -->`` above a block: its text is that of a file that the reader saves under this name;
 - ``<!-- not executed: WHY -->`` above a block: it cannot be run here;
-- ``<!-- needs: PACKAGE -->`` above a block: it is run if that package is installed;
-- ``<!-- before`` ... ``-->``: Python that makes names of the reader's own for the block below.
+- ``<!-- needs: PACKAGE -->`` above a block: it is run if that package is installed, as `.ci/run` does for these pages;
+- ``<!-- before`` ... ``-->``: Python that makes names of the reader's own for the block below;
+- ``<!-- made: NAME CAPTION -->`` below a block: the picture or page that its commands make, for the built page;
+- ``<!-- tile: NAME TITLE -->`` below a block: the same in the gallery; ``bash`` blocks run only in the build.
 """
 
 from __future__ import annotations
