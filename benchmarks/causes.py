@@ -5,6 +5,27 @@
 The stores are those of the pipelines of real data. A planted pair counts if it could be found: its score before is at
 least the bar of results, and planting costs at least the bar of gains; a system, if most of its pairs could be. Found
 is the right cause with the right amount: displacements within 0.1 s, of beats but for whole beats, factors within 2 %.
+
+Found of planted pairs (with the right amount) and systems:
+
+=============  ==========  ==================  =======
+task           pairs       found (amount)      systems
+=============  ==========  ==================  =======
+alignment      6           6 (6)               -
+beat           140         139 (139)           8 of 9
+chord          495         493 (483)           36 of 36
+downbeat       49          48 (47)             8 of 8
+hierarchy      23          21 (19)             3 of 3
+key            0           -                   1 of 1
+melody         715         715 (715)           56 of 56
+onset          6           6 (6)               -
+segment        66          63 (63)             15 of 15
+transcription  172         172 (172)           15 of 15
+=============  ==========  ==================  =======
+
+Missed, or of another amount, are a displacement (beat 1 of 10 and the one system, chord 5 of 38, hierarchy 2 of 2),
+one after a time scale (chord 7 of 40, hierarchy 2 of 2, segment 1 of 6), a part (segment 2 of 4) and a metrical
+level (downbeat 2 of 14).
 """
 
 from __future__ import annotations
