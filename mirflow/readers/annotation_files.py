@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any
 
 from ..annotations.annotation import Annotation
-from ..annotations.source import Source
 from ..errors import InvalidAnnotationError
 from .formats import format_named
 from .jams import JamsFile, annotators_of, is_jams, open_jams, open_objects, schema_problems
@@ -59,7 +58,7 @@ def read(
     if is_jams(source):
         return open_objects(source).select(reading, annotator)
     found = source_at(source, reading, annotator)
-    if validate and _is_jams_file(found):
+    if validate and isinstance(found, FileSource) and reading.format_of(found.path) == "jams":
         problems = schema_problems(found.path, reading.max_bytes)
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
@@ -78,9 +77,9 @@ def read_all(
     if is_jams(source):
         return open_objects(source).every(reading)
     found = source_at(source, reading)
-    if not _is_jams_file(found):
-        return [found.open()]
-    return open_jams(found.path, reading.max_bytes, found.path).every(reading)
+    if isinstance(found, FileSource) and reading.format_of(found.path) == "jams":
+        return open_jams(found.path, reading.max_bytes, found.path).every(reading)
+    return [found.open()]
 
 
 def list_annotators(
@@ -125,7 +124,3 @@ def contents_of(source: Any) -> str:
     """What a JAMS file or object holds, for messages."""
     file = _opened(source, {})
     return f"{file.name} holds {', '.join(map(str, file.choices)) or 'no annotation'}"
-
-
-def _is_jams_file(source: Source) -> bool:
-    return isinstance(source, FileSource) and source.reading.format_of(source.path) == "jams"

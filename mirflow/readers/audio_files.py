@@ -28,13 +28,14 @@ _MOST_HELD = 2**19
 class FileSignal:
     """The signal in an audio file: wav, flac, ogg, aiff, mp3 and the other formats of libsndfile.
 
-    Samples are float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
+    The attributes are ``rate`` (samples a second), ``channels``, and ``frames`` (samples of each channel). Samples are
+    float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
     first read and stays open. The last block is kept, so that reading consecutive or overlapping blocks does not seek.
     Threads may share a signal; a pickled signal opens its file again, so its path should be absolute. Files larger than
     `max_bytes` are refused.
     """
 
-    __slots__ = ("_channels", "_frames", "_held", "_lock", "_opened", "_rate", "name", "path")
+    __slots__ = ("_held", "_lock", "_opened", "channels", "frames", "name", "path", "rate")
 
     def __init__(self, path: str, name: str = "", max_bytes: int | None = None) -> None:
         self.path, self.name = path, name or path
@@ -45,10 +46,10 @@ class FileSignal:
             limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
         with self._open() as file:
-            self._rate, self._channels, self._frames = float(file.samplerate), int(file.channels), int(file.frames)
-            if not self._frames:
+            self.rate, self.channels, self.frames = float(file.samplerate), int(file.channels), int(file.frames)
+            if not self.frames:
                 raise InvalidAnnotationError("holds no samples", path=self.name)
-            self._held = _nothing(self._channels)
+            self._held = _nothing(self.channels)
             for found in _PROMISE.finditer(file.extra_info):
                 promised, held = int(found["promised"]), int(found["held"])
                 # Some programs include the 8 bytes of the container's header, or a padding byte.
@@ -60,30 +61,15 @@ class FileSignal:
 
             missing = True
             with suppress(SoundFileError):  # of compressed files, the last samples are decoded
-                file.seek(self._frames - 1)
+                file.seek(self.frames - 1)
                 missing = not len(file.read(1))
             if missing:
-                raise UnreadableError(f"is truncated: its header says {self._at(self._frames)}", path=self.name)
-
-    @property
-    def rate(self) -> float:
-        """Samples a second, Hz."""
-        return self._rate
-
-    @property
-    def channels(self) -> int:
-        """Number of channels."""
-        return self._channels
-
-    @property
-    def frames(self) -> int:
-        """Number of samples of each channel."""
-        return self._frames
+                raise UnreadableError(f"is truncated: its header says {self._at(self.frames)}", path=self.name)
 
     def read(self, start: int, stop: int) -> Float:
         """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         if stop <= start:
-            return np.zeros((self._channels, 0))
+            return np.zeros((self.channels, 0))
         with self._lock:
             first, held = self._held
             last = first + held.shape[1]
@@ -94,7 +80,7 @@ class FileSignal:
             else:
                 read = np.concatenate([held[:, start - first :], self._decode(last, stop)], axis=1)
             if read.size > _MOST_HELD:
-                self._held = _nothing(self._channels)
+                self._held = _nothing(self.channels)
                 return read
             self._held = start, read
         return read.copy()
@@ -111,15 +97,15 @@ class FileSignal:
             samples = self._opened.read(stop - start, dtype="float64", always_2d=True)
         except SoundFileError as error:
             raise UnreadableError(f"cannot be decoded at {self._at(start)}: {_reason(error)}", path=self.name) from None
-        if samples.shape != (stop - start, self._channels):
-            message = f"ends at {self._at(start + len(samples))}, but its header says {self._at(self._frames)}"
+        if samples.shape != (stop - start, self.channels):
+            message = f"ends at {self._at(start + len(samples))}, but its header says {self._at(self.frames)}"
             raise UnreadableError(message, path=self.name)
         return np.ascontiguousarray(samples.T)
 
     def close(self) -> None:
         """Close the file; the next read opens it again."""
         with self._lock:
-            self._held = _nothing(self._channels)
+            self._held = _nothing(self.channels)
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
@@ -134,17 +120,17 @@ class FileSignal:
             raise UnreadableError(f"cannot be read as audio: {_reason(error)}", path=self.name) from None
 
     def _at(self, frame: int) -> str:
-        return f"{frame / self._rate:.3f} s"
+        return f"{frame / self.rate:.3f} s"
 
     def __getstate__(self) -> tuple[str, str, float, int, int]:
-        return self.path, self.name, self._rate, self._channels, self._frames
+        return self.path, self.name, self.rate, self.channels, self.frames
 
     def __setstate__(self, state: tuple[str, str, float, int, int]) -> None:
-        self.path, self.name, self._rate, self._channels, self._frames = state
-        self._opened, self._lock, self._held = None, threading.Lock(), _nothing(self._channels)
+        self.path, self.name, self.rate, self.channels, self.frames = state
+        self._opened, self._lock, self._held = None, threading.Lock(), _nothing(self.channels)
 
     def __repr__(self) -> str:
-        return f"FileSignal({self.name!r}, {self._rate:g} Hz, {self._channels} channels, {self._at(self._frames)})"
+        return f"FileSignal({self.name!r}, {self.rate:g} Hz, {self.channels} channels, {self._at(self.frames)})"
 
 
 def _nothing(channels: int) -> tuple[int, Float]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -94,14 +94,6 @@ class Phrase:
     letter: str = ""
     function: str = ""
     bars: list[WrittenBar] = field(default_factory=list)
-
-    def bar_times(self, end: float) -> Iterator[tuple[WrittenBar, float, float]]:
-        """Its bars with their start and the duration of a whole note, spread evenly over the time to its end."""
-        whole = sum((bar.length for bar in self.bars), Fraction(0))
-        passed = Fraction(0)
-        for bar in self.bars:
-            yield bar, self.time + (end - self.time) * float(passed / whole), (end - self.time) / float(whole)
-            passed += bar.length
 
 
 def parse_billboard(
@@ -229,7 +221,12 @@ def _rows(phrases: Sequence[Phrase], what: str) -> Rows:
             unmusical = not phrase.letter and phrase.function.lower() in _NOT_MUSIC
             silent = phrase.name or unmusical or phrase.letter.rstrip("'") == _NO_HARMONY
             rows.append((phrase.time, NO_CHORD if silent else X_CHORD, phrase.line))
-        for bar, start, whole in phrase.bar_times(after.time):
+        # Bars are spread evenly over the time to the next line.
+        length, passed = sum((bar.length for bar in phrase.bars), Fraction(0)), Fraction(0)
+        lasts = after.time - phrase.time
+        for bar in phrase.bars:
+            start, whole = phrase.time + lasts * float(passed / length), lasts / float(length)
+            passed += bar.length
             step = bar.metre.length / bar.metre.beats
             # Beats are spread evenly over each bar; pauses have none.
             beats = range(bar.metre.beats)

@@ -16,7 +16,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.schema import HEADINGS, Kind
 from ..errors import InvalidAnnotationError
 from ..ragged import Bool, Float, Int, offsets_of
-from .layouts import SEPARATING, Rows, declare_columns, heading, is_beside, is_number, remedy_for_regions
+from .layouts import SEPARATING, Rows, declare_columns, heading, is_beside, is_number, remedy_for_regions, spell
 from .options import Reading
 
 CONTENT = frozenset(
@@ -178,8 +178,9 @@ def tell_odd_numbers(annotation: Annotation, reading: Reading) -> Annotation:
         if not message and (message := _too_low(pitch, "pitches")):
             lowest, highest = _AUDIBLE
             cure = "pitches are in Hz, not in octaves or another unit"
+            order = {"start": 0, "pitch": 1, "duration": 2}
             if usual and ((end >= lowest) & (end <= highest)).all() and ((pitch > 0) & (pitch < _LONGEST)).all():
-                cure = f"the columns may be start, pitch, duration; then {_declare('start=0,pitch=1,duration=2')}"
+                cure = f"the columns may be start, pitch, duration; then declare {spell({'columns': order})}"
             message = f"{message}: {cure}"
     elif kind.adjacent and usual and "end" in annotation.columns:
         message = _lengths(annotation, "label")
@@ -240,13 +241,9 @@ def _lengths(annotation: Annotation, last: str) -> str:
     apart = (start[:-1] + end[:-1] <= start[1:] + _OVERLAP).mean() if (end > 0).all() else 0.0
     if apart < _SURE:
         return message
-    return f"{message}: the second column may hold durations; then {_declare(f'start=0,duration=1,{last}=2')}"
+    columns = {"start": 0, "duration": 1, last: 2}
+    return f"{message}: the second column may hold durations; then declare {spell({'columns': columns})}"
 
 
 _OVERLAP, _SURE = 0.05, 0.9
 """Seconds by which rows may overlap, and the share of rows that may not."""
-
-
-def _declare(columns: str) -> str:
-    spelled = columns.replace("=", ": ").replace(",", ", ")
-    return f"declare columns: {{{spelled}}} (--columns {columns})"

@@ -409,7 +409,7 @@ like chord (start, end, label): ...
         return
     guess = guess_task([fields for _, fields in rows[:SAMPLE]])
     names = {row[1] for _, row in rows if len(row) > 1 and not _NUMBER.match(row[1])}
-    if _contradicts(guess, kind) or (_on_beats(kind, task) and len(names) > _KINDS_OF_BEATS):
+    if _contradicts(guess, kind) or ("position" in kind.rows.get(task or "", ()) and len(names) > _KINDS_OF_BEATS):
         raise refusal(kind, task, fields, guess, line, name)
 
 
@@ -536,10 +536,6 @@ def _contradicts(guess: str, kind: Kind) -> bool:
     return bool(guess) and TASK_KINDS[guess] != kind.name and guess not in kind.alike
 
 
-def _on_beats(kind: Kind, task: str | None) -> bool:
-    return "position" in kind.rows.get(task or "", ())
-
-
 def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> bool:
     """True if a row holds a field that is not a column of the task."""
     if not kind.numbers:
@@ -565,14 +561,16 @@ def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> 
 
 def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
     """True if labels clearly belong to a task, so that rows need not be checked one by one."""
-    texts = not any(map(_NUMBER.match, labels))
+    texts, on_beats = not any(map(_NUMBER.match, labels)), "position" in kind.rows.get(task or "", ())
     if kind.followed_by == "label":
         return texts
     if texts:
-        return not _guess_from_labels(1, labels, 2) and (not _on_beats(kind, task) or len(labels) <= _KINDS_OF_BEATS)
-    if not _on_beats(kind, task) or len(labels) > _MOST_BEATS:
-        return False
-    return all(label.isdecimal() and float(label) <= _MOST_BEATS for label in labels)
+        return not _guess_from_labels(1, labels, 2) and (not on_beats or len(labels) <= _KINDS_OF_BEATS)
+    return (
+        on_beats
+        and len(labels) <= _MOST_BEATS
+        and all(label.isdecimal() and float(label) <= _MOST_BEATS for label in labels)
+    )
 
 
 def guess_task(rows: Sequence[Sequence[str]]) -> str:

@@ -220,47 +220,29 @@ def _demand_status(data: bytes, name: str | Path) -> None:
 
 
 class _Note(NamedTuple):
-    start: int
-    end: int
-    pitch: int
-    velocity: int
-    program: int
-    channel: int
-    title: str
-    track: int
+    """A note, or an event that starts or ends notes."""
 
-    @property
-    def drum(self) -> bool:
-        """True if it is percussion."""
-        return self.channel == _DRUM_CHANNEL
+    start: int
+    """Tick at which it starts, or of the event."""
+    end: int
+    pitch: int = 0
+    velocity: int = 0
+    program: int = 0
+    channel: int = 0
+    title: str = ""
+    track: int = 0
+    kind: str = "on"
+    """``on``, ``off``, or ``silence``, which ends all notes of the channel."""
+    bend: float = 0.0
+    """Position of the wheel, as if it bent by two semitones at most."""
 
     def label(self, instrument: Instrument) -> str:
         """The name of its instrument."""
         if instrument == "track" and self.title:
             return self.title
-        if self.drum:
+        if self.channel == _DRUM_CHANNEL:
             return DRUMS
         return FAMILIES[self.program // 8] if instrument == "family" else PROGRAMS[self.program]
-
-
-class _Event(NamedTuple):
-    """An event that starts or ends notes."""
-
-    tick: int
-    kind: str
-    """``on``, ``off``, or ``silence``, which ends all notes of the channel."""
-    channel: int
-    pitch: int = 0
-    velocity: int = 0
-    program: int = 0
-    bend: float = 0.0
-    """Position of the wheel, as if it bent by two semitones at most."""
-    title: str = ""
-    track: int = 0
-
-    def until(self, tick: int) -> _Note:
-        """The note that it starts, with an end."""
-        return _Note(self.tick, tick, self.pitch, self.velocity, self.program, self.channel, self.title, self.track)
 
 
 def pitched_notes(
@@ -271,7 +253,7 @@ def pitched_notes(
     A note-off ends all notes of its pitch in its track and channel or, if `in_order`, the one that started first. Notes
     that have no end there end with another track of the channel, if they end at all.
     """
-    notes, unended, spare, bends, struck = list[_Note](), list[_Event](), list[_Event](), list[float](), 0
+    notes, unended, spare, bends, struck = list[_Note](), list[_Note](), list[_Note](), list[float](), 0
     for number, track in enumerate(file.tracks):
         events = list(_events_of(track, number))
         if not reading.drums and any(event.channel == _DRUM_CHANNEL for event in events):
@@ -284,11 +266,11 @@ def pitched_notes(
         unended += begun
         spare += unused
     if unended:
-        merged = sorted([*unended, *spare], key=lambda event: (event.tick, event.kind == "on"))
+        merged = sorted([*unended, *spare], key=lambda event: (event.start, event.kind == "on"))
         ended, unended, _ = _paired(merged, in_order=in_order)
         notes += ended
     if unended:
-        since = clock.seconds(np.array([min(event.tick for event in unended)]))[0]
+        since = clock.seconds(np.array([min(event.start for event in unended)]))[0]
         message = f"{counted(len(unended), 'note')} without an end, left out; the first starts at {since:.6g} s"
         account.add("unended", message, count=len(unended))
     if bends:
@@ -303,7 +285,7 @@ def pitched_notes(
     return notes
 
 
-def _events_of(track: mido.MidiTrack, number: int) -> Iterator[_Event]:
+def _events_of(track: mido.MidiTrack, number: int) -> Iterator[_Note]:
     """The events of a track that start or end notes, with the program and the bend at each start."""
     programs, wheels = defaultdict[int, int](int), defaultdict[int, int](int)
     parameters = defaultdict[int, dict[int, int]](dict)
@@ -314,51 +296,51 @@ def _events_of(track: mido.MidiTrack, number: int) -> Iterator[_Event]:
         tick += message.time
         kind = message.type
         if kind == "note_on" and message.velocity:
-            channel = message.channel
+            channel, program = message.channel, programs[message.channel]
             bend = wheels[channel] * ranges[channel] / 2 if wheels else 0.0
-            yield _Event(tick, "on", channel, message.note, message.velocity, programs[channel], bend, title, number)
+            yield _Note(tick, tick, message.note, message.velocity, program, channel, title, number, "on", bend)
         elif kind in ("note_on", "note_off"):
-            yield _Event(tick, "off", message.channel, message.note)
+            yield _Note(tick, tick, message.note, channel=message.channel, kind="off")
         elif kind == "program_change":
             programs[message.channel] = message.program
         elif kind == "pitchwheel":
             wheels[message.channel] = message.pitch
         elif kind == "control_change" and message.control in _NOTES_OFF:
-            yield _Event(tick, "silence", message.channel)
+            yield _Note(tick, tick, channel=message.channel, kind="silence")
         elif kind == "control_change" and message.control in (100, 101):
             parameters[message.channel][message.control] = message.value
         elif kind == "control_change" and message.control == 6 and parameters[message.channel] == {100: 0, 101: 0}:
             ranges[message.channel] = message.value  # the range of bends
 
 
-def _paired(events: Iterable[_Event], *, in_order: bool) -> tuple[list[_Note], list[_Event], list[_Event]]:
+def _paired(events: Iterable[_Note], *, in_order: bool) -> tuple[list[_Note], list[_Note], list[_Note]]:
     """The notes that events form, the starts without an end, and the ends without a start."""
-    notes, unused = list[_Note](), list[_Event]()
-    sounding = defaultdict[tuple[int, int], list[_Event]](list)
+    notes, unused = list[_Note](), list[_Note]()
+    sounding = defaultdict[tuple[int, int], list[_Note]](list)
     for event in events:
         kind, voice = event.kind, (event.channel, event.pitch)
         if kind == "on":
             sounding[voice].append(event)
             continue
         if kind == "off" and len(started := sounding.get(voice, [])) == 1:  # as usual
-            notes.append(started[0].until(event.tick))
+            notes.append(started[0]._replace(end=event.start))
             del sounding[voice]
         elif kind == "silence":
             for other in [voice for voice in sounding if voice[0] == event.channel]:
-                notes += [start.until(event.tick) for start in sounding[other] if start.tick < event.tick]
-                sounding[other] = [start for start in sounding[other] if start.tick == event.tick]
+                notes += [note._replace(end=event.start) for note in sounding[other] if note.start < event.start]
+                sounding[other] = [note for note in sounding[other] if note.start == event.start]
         elif not sounding.get(voice):
             unused.append(event)
         elif in_order:
-            notes.append(sounding[voice].pop(0).until(event.tick))
+            notes.append(sounding[voice].pop(0)._replace(end=event.start))
         else:
             started = sounding.pop(voice)
-            earlier = [start for start in started if start.tick < event.tick]
+            earlier = [note for note in started if note.start < event.start]
             # A note that starts at the tick at which others end is not ended by them.
             if earlier and len(earlier) < len(started):
-                sounding[voice] = [start for start in started if start.tick == event.tick]
-            notes += [start.until(event.tick) for start in earlier or started]
-    return notes, [start for started in sounding.values() for start in started], unused
+                sounding[voice] = [note for note in started if note.start == event.start]
+            notes += [note._replace(end=event.start) for note in earlier or started]
+    return notes, [note for started in sounding.values() for note in started], unused
 
 
 @dataclass(frozen=True)

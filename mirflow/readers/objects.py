@@ -118,7 +118,7 @@ def to_annotation(thing: Any, task: str, **options: Any) -> Annotation:
 def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
     kind = kind_named(task)
     if type(thing) is np.ndarray:
-        return of_arguments(kind, (thing,))
+        return _in_order(from_arguments(kind, (thing,)), thing)
     plain = type(thing) in _PLAIN
     for test, convert in () if plain else CONVERTERS:
         if test(thing):
@@ -141,23 +141,19 @@ def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
     # A sequence of numbers or names is itself the first argument.
     plain = isinstance(thing, tuple) and len(thing) > 0 and all(isinstance(one, Real | str) for one in thing)
     several = isinstance(thing, tuple) and (kind.name == "tempo" or not plain)
-    return of_arguments(kind, thing if several else (thing,))
-
-
-def of_arguments(kind: Kind, values: Sequence[Any]) -> Annotation:
-    """Convert the arguments of mir_eval's functions; lists of names are sorted as in files."""
-    annotation = from_arguments(kind, values)
-    return _in_order(annotation, values[0]) if kind.listed else annotation
+    values = thing if several else (thing,)
+    return _in_order(from_arguments(kind, values), values[0])
 
 
 def of_columns(kind: Kind, columns: Mapping[str, Any]) -> Annotation:
     """Convert columns; lists of names are sorted as in files."""
-    annotation = from_columns(kind, columns)
-    return _in_order(annotation, columns.get("label")) if kind.listed else annotation
+    return _in_order(from_columns(kind, columns), columns.get("label"))
 
 
 def _in_order(annotation: Annotation, label: Any) -> Annotation:
     """Sort a list by its ranks or scores, as in files; items with scores by name are sorted as in runs."""
+    if not annotation.schema.listed:
+        return annotation
     ordered = order_names(annotation, None)
     return order_by_score(ordered) if isinstance(label, Mapping) and annotation.kind == "ranking" else ordered
 
@@ -289,11 +285,8 @@ def is_table(thing: object) -> bool:
     """
     if hasattr(thing, "__dataframe__") or is_type(thing, "datasets", "Dataset"):
         return True
-    return hasattr(thing, "__arrow_c_stream__") and (_has_columns(thing) or not hasattr(thing, "__array__"))
-
-
-def _has_columns(thing: object) -> bool:
-    return hasattr(thing, "columns") or hasattr(thing, "column_names")
+    named = hasattr(thing, "columns") or hasattr(thing, "column_names")
+    return hasattr(thing, "__arrow_c_stream__") and (named or not hasattr(thing, "__array__"))
 
 
 def table_columns(table: Any) -> dict[str, Column]:
@@ -308,7 +301,7 @@ def table_columns(table: Any) -> dict[str, Column]:
         named = [name for name in table.index.names if name is not None and name not in table.columns]
         levels = [name for name in named if table.index.get_level_values(name).nunique() > 1]
         table = table.reset_index(level=levels) if levels else table
-    elif not _has_columns(table):  # a stream of arrow
+    elif not (hasattr(table, "columns") or hasattr(table, "column_names")):  # a stream of arrow
         import pyarrow
 
         table = pyarrow.table(table)

@@ -15,7 +15,7 @@ from functools import cached_property
 from itertools import chain, product
 from operator import attrgetter, itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import AnnotationError, name_some
 from ..remote import NEEDED, client_of, reason_of, status_of
@@ -86,11 +86,7 @@ class MatchedFiles(Sequence[Match]):
     def __len__(self) -> int:
         return len(self.sizes)
 
-    @overload
-    def __getitem__(self, place: int) -> Match: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Match]: ...
-    def __getitem__(self, place: int | slice) -> Match | Sequence[Match]:
+    def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return self.take(range(len(self))[place])
         values = tuple([column[place] for column in self.columns])

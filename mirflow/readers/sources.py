@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 from operator import length_hint
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar
 
 from ..annotations.annotation import Annotation, as_items, stack_levels
 from ..annotations.arrays import from_arguments, from_columns
@@ -323,11 +323,7 @@ class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
     def __len__(self) -> int:
         return len(self._matches)
 
-    @overload
-    def __getitem__(self, place: int) -> tuple[FileSource, Mapping[str, str]]: ...
-    @overload
-    def __getitem__(self, place: slice) -> FoundFiles: ...
-    def __getitem__(self, place: int | slice) -> FoundFiles | tuple[FileSource, Mapping[str, str]]:
+    def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             found = copy(self)
             found._matches = self._matches[place]
@@ -362,20 +358,15 @@ def gather(
     if absent:
         raise AnnotationError(f"no file for the {kind.part} {absent[0]!r}; found: {', '.join(found)}")
     sources: list[tuple[Source, Mapping[str, str]]] = []
-    each = part_reading(reading)
+    level = replace(reading, kind="intervals", task="segment", levels=()) if kind.level else reading
     for own, group in groups:
         parts = declared or tuple(sorted(group))
         matched = map(group.get, parts)
         held = (
-            match and FileSource(match.path, each, None, match.name, (match.size, match.version)) for match in matched
+            match and FileSource(match.path, level, None, match.name, (match.size, match.version)) for match in matched
         )
         sources.append((FilesSource(fill(pattern, own), reading, parts, tuple(held)), own))
     return sources
-
-
-def part_reading(reading: Reading) -> Reading:
-    """The reading of one part: a level as a segmentation, a source as audio."""
-    return replace(reading, kind="intervals", task="segment", levels=()) if reading.kind == "hierarchy" else reading
 
 
 def source_at(
@@ -400,7 +391,8 @@ def source_at(
         if not reading.levels:
             raise AnnotationError(f"{path!r} needs the levels, from the coarsest to the finest: levels=[...]")
         paths = [path.replace("{level}", level) for level in reading.levels]
-        files = tuple(FileSource(one, part_reading(reading)) for one in paths)
+        level = replace(reading, kind="intervals", task="segment", levels=())
+        files = tuple(FileSource(one, level) for one in paths)
         return FilesSource(path, reading, reading.levels, files)
     pattern = Pattern(path.lstrip("/"))
     if pattern.names != ("source",):

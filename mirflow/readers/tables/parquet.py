@@ -238,12 +238,13 @@ class ParquetRows:
         with reading_arrow(self.name):
             # The sizes of columns that the file declares are not asked for: pyarrow ends the process if they are
             # damaged.
-            parts = [self._arrays(self.schema.empty_table(), paths)]  # of the types, if there are no rows
+            parts: list[dict[str, Any]] = []
             batches = self._file.iter_batches(_ROWS, list(groups), columns, use_threads=False) if len(groups) else ()
-            for batch in batches:
-                batch.validate(full=True)  # offsets, and the encoding of texts
-                rows += batch.num_rows
-                part = self._arrays(arrow.Table.from_batches([batch]), paths)
+            tables = (arrow.Table.from_batches([batch]) for batch in batches)
+            for table in chain([self.schema.empty_table()], tables):  # of the types, if there are no rows
+                table.validate(full=True)  # offsets, and the encoding of texts
+                rows += table.num_rows
+                part = {path: name_classes(follow(table, path), self._classes.get(path)) for path in paths}
                 size += sum(array.nbytes + bytes_of_texts(array) for array in part.values())
                 if size > self.max_bytes:
                     break
@@ -256,9 +257,6 @@ class ParquetRows:
             raise UnreadableError(f"is damaged: {counted(rows, 'row')} where it declares {declared}", path=self.name)
         with reading_arrow(self.name):
             return {path: arrow.concat_arrays([without_dictionaries(part[path]) for part in parts]) for path in paths}
-
-    def _arrays(self, table: Any, paths: Sequence[str]) -> dict[str, Any]:
-        return {path: name_classes(follow(table, path), self._classes.get(path)) for path in paths}
 
     def take(self, path: str, rows: Int) -> Any:
         """The values at a path in some rows, in ascending order."""

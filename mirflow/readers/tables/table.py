@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, NamedTuple
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
@@ -389,11 +389,7 @@ class SameLine(Sequence[int]):
     def __len__(self) -> int:
         return self.size
 
-    @overload
-    def __getitem__(self, place: int) -> int: ...
-    @overload
-    def __getitem__(self, place: slice) -> SameLine: ...
-    def __getitem__(self, place: int | slice) -> int | SameLine:
+    def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return SameLine(self.line, len(range(self.size)[place]))
         if not -self.size <= place < self.size:
