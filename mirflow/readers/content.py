@@ -140,27 +140,23 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
         status = Path(local).stat()
     except (OSError, ValueError) as error:
         raise unreadable(path, error, name) from None
-    return status.st_size, _version(status)
+    return status.st_size, version_of(status, settled=True)
 
 
-def version_of(status: os.stat_result) -> int:
+def version_of(status: os.stat_result, *, settled: bool = False) -> int:
     """A number that changes with a file, even if its size and time of modification do not; never the same for new ones.
 
     It is made from the times of modification and of the last change of status, and the inode. A file system that counts
     whole seconds (FAT: two) reports the same times for two writes within one second. Until its clock has moved on, the
     file gets a number that cannot occur again, so that it is read again next time. Other file systems count ticks of
-    the kernel, of at most `_TICK`; this function waits for the next tick.
+    the kernel, of at most `_TICK`; this function waits for the next tick. A `settled` file is not about to change.
     """
     changed, now = max(status.st_mtime_ns, status.st_ctime_ns), time_ns()
-    if 0 <= now - changed < _COARSE:
+    if not settled and 0 <= now - changed < _COARSE:
         if changed % 1_000_000_000 == 0:
             return -now
         if now - changed < _TICK:
             sleep((changed + _TICK - now) * 1e-9)
-    return _version(status)
-
-
-def _version(status: os.stat_result) -> int:
     return ((status.st_mtime_ns * 1_000_003 + status.st_ctime_ns) * 1_000_003 + status.st_ino) % 2**63
 
 

@@ -90,21 +90,12 @@ class Option:
     name: str = ""
     type: Any = None
 
-    @property
-    def place(self) -> int:
-        """Position among the options of a command."""
-        return _TYPED.index(self.name) if self.name in _TYPED else len(_TYPED)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The values of an option with a fixed set of values."""
-        literal = [one for one in (self.type, *get_args(self.type)) if get_origin(one) is Literal]
-        return get_args(literal[0]) if literal else ()
-
-    @property
-    def is_mapping(self) -> bool:
-        """True if its value is a mapping, which is stored as pairs."""
-        return get_origin(self.type) is tuple and get_origin(get_args(self.type)[0]) is tuple
+    place: int = 0
+    """Position among the options of a command."""
+    choices: tuple[str, ...] = ()
+    """The values of an option with a fixed set of values."""
+    is_mapping: bool = False
+    """Whether its value is a mapping, which is stored as pairs."""
 
     def keep(self, value: Any) -> Any:
         """Convert a value for the field: mappings and sequences to tuples, text by `made_by`."""
@@ -157,10 +148,20 @@ def option(
 
 
 def _declared(of: type) -> dict[str, Option]:
-    types = get_type_hints(of)
-    declared = {one.name: one.metadata["option"] for one in fields(of) if "option" in one.metadata}
-    types |= {name: str | None for name, one in declared.items() if one.made_by}
-    return {name: replace(one, name=name, type=types[name]) for name, one in declared.items()}
+    types, declared = get_type_hints(of), dict[str, Option]()
+    for one in fields(of):
+        if "option" in one.metadata:
+            option, type_ = one.metadata["option"], types[one.name]
+            literal = [part for part in (type_, *get_args(type_)) if get_origin(part) is Literal]
+            declared[one.name] = replace(
+                option,
+                name=one.name,
+                type=str | None if option.made_by else type_,
+                place=_TYPED.index(one.name) if one.name in _TYPED else len(_TYPED),
+                choices=get_args(literal[0]) if literal else (),
+                is_mapping=get_origin(type_) is tuple and get_origin(get_args(type_)[0]) is tuple,
+            )
+    return declared
 
 
 class _Signed:

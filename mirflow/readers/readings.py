@@ -136,45 +136,44 @@ class Readings:
         if head.error is not None:
             name, message, path, line = head.error
             raise (InvalidAnnotationError if name == "invalid" else UnreadableError)(message, path=path, line=line)
+        numbers, kind = _Numbers(data, row.head), KINDS[self.kind]
         try:
-            return self._annotation(head, _Numbers(data, row.head)), head.digest
+            columns: dict[str, Column] = {}
+            for name, array in head.columns.items():
+                columns[name] = (
+                    texts_at(array.texts) if array.dtype == "text" else numbers.take(array.dtype, array.length)
+                )
+            counts: tuple[Int, ...] = tuple(numbers.take("i8", length) for length in head.counts)
+            lines = None if head.lines is None else numbers.take("i8", head.lines).tolist()
+            labels: Sequence[str] | None = head.labels
+            if head.vocabulary is not None:  # the same object for all annotations that share it
+                if head.vocabulary not in self._known:
+                    texts = msgspec.json.decode(self._bytes(*self._vocabularies[head.vocabulary]), type=list[str])
+                    self._known[head.vocabulary] = tuple(texts)
+                codes = numbers.take("i8", head.codes)
+                labels = CodedLabels(self._known[head.vocabulary], codes)
+                if codes.size and not 0 <= codes.min() <= codes.max() < len(labels.vocabulary):
+                    raise ValueError("a code is outside of its vocabulary")
+            attrs = {name: _TYPES[type_](text) for name, type_, text in head.attrs}
+            account = read_account(head.account)
+            made = Annotation(self.kind, columns, labels, counts, lines, attrs, tuple(head.files), account)
+            # Columns whose lengths do not match their dims are refused.
+            dims = len(kind.dims)
+            if len(counts) != max(dims - 1, 0) or any((level < 0).any() for level in counts):
+                raise ValueError("the counts do not fit the kind")
+            sizes = [len(made) if dims else 1]
+            for level in counts:
+                if len(level) != sizes[-1]:
+                    raise ValueError("the counts do not fit each other")
+                sizes.append(int(level.sum()))
+            lengths = {name: len(column) for name, column in columns.items()}
+            lengths |= {} if labels is None else {"label": len(labels)}
+            for name, length in lengths.items():
+                if length != sizes[kind.depths.get(name, dims) - 1]:
+                    raise ValueError(f"{name!r} has {length} values")
+            return made, head.digest
         except (*_BROKEN, LookupError, OverflowError, AnnotationError) as error:
             raise _damaged(self.path, str(error)) from None
-
-    def _annotation(self, head: _Head, numbers: _Numbers) -> Annotation:
-        kind = KINDS[self.kind]
-        columns: dict[str, Column] = {}
-        for name, array in head.columns.items():
-            columns[name] = texts_at(array.texts) if array.dtype == "text" else numbers.take(array.dtype, array.length)
-        counts: tuple[Int, ...] = tuple(numbers.take("i8", length) for length in head.counts)
-        lines = None if head.lines is None else numbers.take("i8", head.lines).tolist()
-        labels: Sequence[str] | None = head.labels
-        if head.vocabulary is not None:  # the same object for all annotations that share it
-            if head.vocabulary not in self._known:
-                texts = msgspec.json.decode(self._bytes(*self._vocabularies[head.vocabulary]), type=list[str])
-                self._known[head.vocabulary] = tuple(texts)
-            codes = numbers.take("i8", head.codes)
-            labels = CodedLabels(self._known[head.vocabulary], codes)
-            if codes.size and not 0 <= codes.min() <= codes.max() < len(labels.vocabulary):
-                raise ValueError("a code is outside of its vocabulary")
-        attrs = {name: _TYPES[type_](text) for name, type_, text in head.attrs}
-        account = read_account(head.account)
-        made = Annotation(self.kind, columns, labels, counts, lines, attrs, tuple(head.files), account)
-        # Columns whose lengths do not match their dims are refused.
-        dims = len(kind.dims)
-        if len(counts) != max(dims - 1, 0) or any((level < 0).any() for level in counts):
-            raise ValueError("the counts do not fit the kind")
-        sizes = [len(made) if dims else 1]
-        for level in counts:
-            if len(level) != sizes[-1]:
-                raise ValueError("the counts do not fit each other")
-            sizes.append(int(level.sum()))
-        lengths = {name: len(column) for name, column in columns.items()}
-        lengths |= {} if labels is None else {"label": len(labels)}
-        for name, length in lengths.items():
-            if length != sizes[kind.depths.get(name, dims) - 1]:
-                raise ValueError(f"{name!r} has {length} values")
-        return made
 
     def _bytes(self, offset: int, length: int) -> bytes:
         try:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BufferedIOBase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -295,92 +295,82 @@ _SAMPLED = 10
 _FEW_ITEMS = 3
 
 
-@dataclass
-class Head:
+class Head(NamedTuple):
     """The head of a matrix, above its rows."""
 
-    file: BufferedIOBase
-    reading: Reading
-    name: str
-    separator: str = "\t"
-    line: int = 0
-    stop: int = 0
+    columns: tuple[str, ...]
+    rows: Mapping[str, str] | None
+    """The names of the rows by their first field; None: that field itself."""
+    separator: str
+    line: int
+    stop: int
+    """Number of the first row, and its position."""
 
-    def read(self) -> tuple[tuple[str, ...], dict[str, str] | None]:
-        """The names of the columns, and the names of the rows by their first field; None: that field itself.
 
-        Afterwards, `stop` and `line` are the position of the first row.
-        """
-        files: dict[str, str] = {}
-        title = True
-        while (text := self._next()) is not None:
-            self.separator = self.reading.delimited.separator or next((c for c in "\t,;" if c in text), "whitespace")
-            fields = split_row(text, self.separator) or [""]
-            if fields[0].lower() == _CORNER and files:
-                # MIREX's layout: columns and rows have the numbers of files.
-                names = dict(zip(files, name_items(list(files.values())), strict=True))
-                for number in fields[1:]:
-                    if number not in names:
-                        message = f"no file has the number {number!r} of this column"
-                        raise InvalidAnnotationError(message, path=self.name, line=self.line)
-                self._demand_distinct(fields[1:])
-                self.line += 1
-                return tuple(normal_form(names[number]) for number in fields[1:]), names
-            if title and len(fields) > 2:
-                below = self._below()
-                if below is None or (len(below) in (len(fields), len(fields) + 1) and is_number(below[-1])):
-                    return self._named(fields, below), None
-            number, _, path = text.strip().replace("\t", " ").partition(" ")
-            # A title may also begin with a number: it belongs to a file if the next line has the next number.
-            is_file = bool(number.isdigit() and path.strip())
-            if is_file and title:
-                below = (self._below() or [""])[0].split(None, 1)
-                is_file = bool(below) and below[0].isdigit() and int(below[0]) == int(number) + 1
-            if is_file:
-                if number in files:
-                    raise InvalidAnnotationError(f"two files have the number {number}", path=self.name, line=self.line)
-                files[number] = path.strip()
-            elif not title:
-                message = f"expected a number and a file, or the line Q/R, not {text.strip()[:80]!r}"
-                raise InvalidAnnotationError(message, path=self.name, line=self.line)
-            title = False
-        if not files and self.line == 0:
-            raise InvalidAnnotationError("is empty; a matrix must name its items", path=self.name)
-        raise InvalidAnnotationError("is not a matrix: no line begins with Q/R", path=self.name)
+def read_head(file: BufferedIOBase, reading: Reading, name: str) -> Head:
+    """Read the names of the columns and rows of a matrix."""
+    files: dict[str, str] = {}
+    names: dict[str, str] | None = None
+    line, stop, title = 0, 0, True
+    while True:
+        text, line, stop = _line_below(file, line, stop, reading, name)
+        if text is None and not files and line == 0:
+            raise InvalidAnnotationError("is empty; a matrix must name its items", path=name)
+        if text is None:
+            raise InvalidAnnotationError("is not a matrix: no line begins with Q/R", path=name)
+        separator = reading.delimited.separator or next((c for c in "\t,;" if c in text), "whitespace")
+        fields = split_row(text, separator) or [""]
+        if fields[0].lower() == _CORNER and files:
+            # MIREX's layout: columns and rows have the numbers of files.
+            listed, names = fields[1:], dict(zip(files, name_items(list(files.values())), strict=True))
+            if (unknown := next((number for number in listed if number not in names), None)) is not None:
+                raise InvalidAnnotationError(f"no file has the number {unknown!r} of this column", path=name, line=line)
+            columns = tuple(normal_form(names[number]) for number in listed)
+            break
+        following = _line_below(file, line, stop, reading, name)[0] if title else None
+        below = None if following is None else split_row(following, separator)
+        if (
+            title
+            and len(fields) > 2
+            and (below is None or (len(below) in (len(fields), len(fields) + 1) and is_number(below[-1])))
+        ):
+            # The names of the columns in the first line of a table, perhaps after a corner cell.
+            cornerless = below is not None and len(below) > len(fields)
+            listed = list(map(normal_form, fields if cornerless else fields[1:]))
+            if not cornerless and all(map(is_number, fields)):
+                message = "does not name its items: the first line must hold them, and each row must begin with its "
+                raise InvalidAnnotationError(f"{message}query", path=name, line=line)
+            columns = tuple(listed)
+            break
+        number, _, path = text.strip().replace("\t", " ").partition(" ")
+        # A title may also begin with a number: it belongs to a file if the next line has the next number.
+        is_file = bool(number.isdigit() and path.strip())
+        if is_file and title:
+            start = (below or [""])[0].split(None, 1)
+            is_file = bool(start) and start[0].isdigit() and int(start[0]) == int(number) + 1
+        if is_file and number in files:
+            raise InvalidAnnotationError(f"two files have the number {number}", path=name, line=line)
+        if is_file:
+            files[number] = path.strip()
+        elif not title:
+            message = f"expected a number and a file, or the line Q/R, not {text.strip()[:80]!r}"
+            raise InvalidAnnotationError(message, path=name, line=line)
+        title = False
+    if len(set(listed)) < len(listed):
+        twice = next(name for index, name in enumerate(listed) if name in listed[:index])
+        raise InvalidAnnotationError(f"two columns are called {twice!r}", path=name, line=line)
+    return Head(columns, names, separator, line + 1, stop)
 
-    def _next(self) -> str | None:
-        while True:
-            data = self.file.readline()
-            if not data:
-                return None
-            self.line += 1
-            self.stop += len(data)
-            demand_line_ends(data, self.name, self.line)
-            if data.strip():
-                return decode(data, self.name, self.reading.delimited.encoding)
 
-    def _below(self) -> list[str] | None:
-        line, stop = self.line, self.stop
-        text = self._next()
-        self.line, self.stop = line, stop
-        self.file.seek(stop)
-        return None if text is None else split_row(text, self.separator)
-
-    def _named(self, fields: Sequence[str], below: Sequence[str] | None) -> tuple[str, ...]:
-        """The names of the columns in the first line of a table, perhaps after a corner cell."""
-        cornerless = below is not None and len(below) > len(fields)
-        names = list(map(normal_form, fields if cornerless else fields[1:]))
-        if not cornerless and all(map(is_number, fields)):
-            message = "does not name its items: the first line must hold them, and each row must begin with its query"
-            raise InvalidAnnotationError(message, path=self.name, line=self.line)
-        self._demand_distinct(names)
-        self.line += 1
-        return tuple(names)
-
-    def _demand_distinct(self, names: Sequence[str]) -> None:
-        if len(set(names)) < len(names):
-            twice = next(name for index, name in enumerate(names) if name in names[:index])
-            raise InvalidAnnotationError(f"two columns are called {twice!r}", path=self.name, line=self.line)
+def _line_below(file: BufferedIOBase, line: int, stop: int, reading: Reading, name: str) -> tuple[str | None, int, int]:
+    """The next line that is not blank, its number and where it ends; None at the end of the file."""
+    file.seek(stop)
+    while data := file.readline():
+        line, stop = line + 1, stop + len(data)
+        demand_line_ends(data, name, line)
+        if data.strip():
+            return decode(data, name, reading.delimited.encoding), line, stop
+    return None, line, stop
 
 
 def split_row(text: str, separator: str) -> list[str]:
@@ -493,8 +483,7 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     if path.lower().endswith(ARRAYS):
         return open_array(path, reading, name)
     with opened(path, name) as file:
-        head = Head(file, reading, name)
-        columns, rows = head.read()
+        head = read_head(file, reading, name)
     first: dict[str, int] = {}
 
     def key_of(line: bytes, number: int) -> RowKey | None:
@@ -503,9 +492,9 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
         # Rows are long, so only the first field is split off.
         text = line.split(None, 1)[0] if head.separator == "whitespace" else line.partition(head.separator.encode())[0]
         own = split_row(decode(text, name, reading.delimited.encoding), head.separator)[0]
-        if rows is not None and own not in rows:
+        if head.rows is not None and own not in head.rows:
             raise InvalidAnnotationError(f"no file has the number {own!r} of this row", path=name, line=number)
-        query = normal_form(own if rows is None else rows[own])
+        query = normal_form(own if head.rows is None else head.rows[own])
         if query in first:
             message = f"query {query!r} occurs twice, first on line {first[query]}"
             raise InvalidAnnotationError(message, path=name, line=number)
@@ -513,8 +502,8 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
         return RowKey(query)
 
     found = index_rows(path, name, key_of, head.stop, head.line)
-    fingerprint = digest_of("\0".join(columns).encode()).encode()
-    ranker = Ranker(columns, reading.exclude == "self")
+    fingerprint = digest_of("\0".join(head.columns).encode()).encode()
+    ranker = Ranker(head.columns, reading.exclude == "self")
     matrix = TextMatrix(path, name, reading, found, ranker, head.separator, fingerprint)
     if matrix.looks_similar():
         message = "looks like similarities, as the diagonal has the largest numbers: write distances, such as "
