@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,22 +47,15 @@ LABELS = ("letter", "function")
 """Labels of sections: letters of similar music (``A'``), or functions (``verse``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metre:
+class Metre(NamedTuple):
     """A time signature."""
 
     number: int
     unit: int
-
-    @property
-    def length(self) -> Fraction:
-        """The length of a bar in whole notes."""
-        return Fraction(self.number, self.unit)
-
-    @property
-    def beats(self) -> int:
-        """The beats of a bar; 6/8, 9/8 and 12/8 have dotted beats."""
-        return self.number // 3 if self.unit >= 8 and self.number > 3 and self.number % 3 == 0 else self.number
+    length: Fraction
+    """Of a bar, in whole notes."""
+    beats: int
+    """Of a bar; 6/8, 9/8 and 12/8 have dotted beats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +151,9 @@ class _Lines:
         found = _METRE.fullmatch(text)
         if found is None or not int(found["beats"]):
             raise self._error(f"invalid metre {text!r}: write metres as 4/4", line)
-        return Metre(int(found["beats"]), int(found["unit"]))
+        number, unit = int(found["beats"]), int(found["unit"])
+        dotted = unit >= 8 and number > 3 and number % 3 == 0
+        return Metre(number, unit, Fraction(number, unit), number // 3 if dotted else number)
 
     def _phrase(self, row: str, line: int) -> Phrase:
         stamp, _, rest = row.strip().partition("\t")

@@ -30,7 +30,11 @@ NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
 """Kinds whose items are matched by name."""
 _FILES = tuple(name for name in NAMED if "rank" in KINDS[name].columns)
 """Kinds whose names may be those of files."""
-_SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
+_FOLDER_OR_SUFFIX = re.compile(
+    r"^.*[/\\]|\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE | re.DOTALL
+)
+strip_name = partial(_FOLDER_OR_SUFFIX.sub, "")
+"""The name of a file without folder and suffix."""
 _ALIKE, _SHOWN = 0.75, 5
 """Minimum similarity of names that may be meant for the same track, and number of names that are tried."""
 _LOOKED_AT, _COMPARED = 20, 500
@@ -43,11 +47,6 @@ def name_items(paths: Sequence[str]) -> list[str]:
     """Names of files without folder and suffix, or whole if two would be the same."""
     short = list(map(strip_name, paths))
     return short if len(set(short)) == len(short) else list(paths)
-
-
-def strip_name(path: str) -> str:
-    """The name of a file without folder and suffix."""
-    return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
 
 
 @dataclass(frozen=True, slots=True)

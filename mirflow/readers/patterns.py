@@ -72,12 +72,10 @@ class MatchedFiles(Sequence[Match]):
 
     def take(self, places: Iterable[int]) -> MatchedFiles:
         """Some of the files."""
-        taken = MatchedFiles(self._base, self._text, self._names)
-        for place in places:
-            for column, own in zip(taken.columns, self.columns, strict=True):
-                column.append(own[place])
-            taken.sizes.append(self.sizes[place])
-            taken.versions.append(self.versions[place])
+        taken, chosen = MatchedFiles(self._base, self._text, self._names), list(places)
+        taken.columns = tuple([column[place] for place in chosen] for column in self.columns)
+        for numbers, every in ((taken.sizes, self.sizes), (taken.versions, self.versions)):
+            numbers.extend(every[place] for place in chosen)
         return taken
 
     def __eq__(self, other: object) -> bool:

@@ -23,13 +23,32 @@ def order_names(annotation: Annotation, name: str | Path | None) -> Annotation:
     if not graded:
         demand_numbers(annotation, name)
     rank = columns.pop("rank", None)
-    if rank is not None:
-        order = np.argsort(rank, kind="stable")
-        _demand_ranks(annotation, rank, order, name, graded=graded)
-    elif "value" in columns and kind.dims == ("rank",):
-        order = np.argsort(-columns["value"], kind="stable")
+    if rank is None:
+        if "value" not in columns or kind.dims != ("rank",):
+            return annotation
+        return reorder(annotation, columns, np.argsort(-columns["value"], kind="stable"))
+    # Ranks are distinct and, but for graded items, 1, 2, 3, ... or 0, 1, 2, ..., in any order.
+    order = np.argsort(rank, kind="stable")
+    ranks = rank[order]
+    if graded:
+        odd = np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank)))
+        wrong = np.flatnonzero(ranks[1:] == ranks[:-1]) + 1
+        if len(odd):
+            message = f"invalid rank {rank[odd[0]]:g}: ranks are integers from 1"
+            raise InvalidAnnotationError(message, path=name, line=annotation.line(int(odd[0])))
     else:
-        return annotation
+        wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))
+    if len(wrong):
+        place, item = int(wrong[0]), int(order[wrong[0]])
+        text = f"{rank[item]:g}"
+        if place and ranks[place] == ranks[place - 1]:
+            message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
+        elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
+            message = f"missing rank {ranks[place - 1] + 1:g}: {ranks[place - 1]:g} is followed by {text}"
+        else:
+            message = f"invalid first rank {text}: ranks are integers from 1 (or 0)"
+        message += "" if graded else "; or declare columns without the rank"
+        raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
     return reorder(annotation, columns, order)
 
 
@@ -56,28 +75,3 @@ def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -
     lines = [annotation.line(item) or 0 for item in items]
     moved = {column: values[order] for column, values in columns.items()}
     return replace(annotation, columns=moved, labels=labels, lines=lines)
-
-
-def _demand_ranks(annotation: Annotation, rank: Float, order: Int, name: str | Path | None, *, graded: bool) -> None:
-    """Raise unless ranks are distinct and, but for `graded` items, 1, 2, 3, ... or 0, 1, 2, ..., in any order."""
-    ranks = rank[order]
-    if graded:
-        odd = np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank)))
-        wrong = np.flatnonzero(ranks[1:] == ranks[:-1]) + 1
-        if len(odd):
-            message = f"invalid rank {rank[odd[0]]:g}: ranks are integers from 1"
-            raise InvalidAnnotationError(message, path=name, line=annotation.line(int(odd[0])))
-    else:
-        wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))
-    if not len(wrong):
-        return
-    place, item = int(wrong[0]), int(order[wrong[0]])
-    text = f"{rank[item]:g}"
-    if place and ranks[place] == ranks[place - 1]:
-        message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
-    elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
-        message = f"missing rank {ranks[place - 1] + 1:g}: {ranks[place - 1]:g} is followed by {text}"
-    else:
-        message = f"invalid first rank {text}: ranks are integers from 1 (or 0)"
-    message += "" if graded else "; or declare columns without the rank"
-    raise InvalidAnnotationError(message, path=name, line=annotation.line(item))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -298,26 +299,22 @@ class SingleRow(Layout):
         held = {column: fields[place] if place < len(fields) else "" for column, place in self.places.items()}
         if kind == "key":
             text = held.get("key", held.get("label", ""))
-            return key_of(f"{text} {held.get('mode', '')}".strip(), line, attrs, account)
-        numbers = [held.get(column, "") for column in SINGLE_ROWS[kind]]
-        return tempo_of(numbers, line, self.reading, name, attrs, account)
+            found = key_of(f"{text} {held.get('mode', '')}".strip(), line, attrs)
+        else:
+            numbers = [held.get(column, "") for column in SINGLE_ROWS[kind]]
+            found = tempo_of(numbers, line, self.reading, name, attrs)
+        return replace(found, account=account.remarks)
 
 
-def key_of(text: str, line: int, attrs: Mapping[str, Attribute], account: Account | None = None) -> Annotation:
+def key_of(text: str, line: int, attrs: Mapping[str, Attribute]) -> Annotation:
     """The key in the text of a row; no item if it says that there is none."""
     key = key_in_row(text.replace('"', ""))  # no key has quotes
     labels = [] if key.strip().lower() in NOTHING else [" ".join(key.split())]
-    remarks = () if account is None else account.remarks
-    return Annotation("key", {}, labels, lines=[line] * len(labels), attrs=attrs, account=remarks)
+    return Annotation("key", {}, labels, lines=[line] * len(labels), attrs=attrs)
 
 
 def tempo_of(
-    fields: Sequence[str],
-    line: int,
-    reading: Reading,
-    name: str,
-    attrs: Mapping[str, Attribute],
-    account: Account | None = None,
+    fields: Sequence[str], line: int, reading: Reading, name: str, attrs: Mapping[str, Attribute]
 ) -> Annotation:
     """One tempo or two, and perhaps the strength of the first, in the fields of a row.
 
@@ -344,8 +341,7 @@ def tempo_of(
             message = f"the strength of the first tempo is not between 0 and 1: {strength}"
             raise InvalidAnnotationError(message, path=name, line=line)
         columns["salience"] = np.array([float(strength), 1 - float(strength)])[: max(len(numbers), 1)]
-    remarks = () if account is None else account.remarks
-    return Annotation("tempo", columns, lines=[line] * len(numbers), attrs=attrs, account=remarks)
+    return Annotation("tempo", columns, lines=[line] * len(numbers), attrs=attrs)
 
 
 def find_single_row(

@@ -18,16 +18,20 @@ import numpy as np
 from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError, UnreadableError, counted
-from ..ragged import Column, Float
+from ..ragged import Column
 from ..theory.pitch import to_hertz
 from .formats import FORMATS
 from .options import Reading
 
 _KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
+_NEEDED = {"events": ("frame",), "series": ("frame", "value"), "notes": ("frame", "value", "duration")}
+"""Attributes of points that are numbers."""
 _LOUDEST = 127.0  # a level of 1 is this MIDI velocity
 MOST_TIMES = 100
 """Largest ratio of a decompressed layer to its file; it is 10 for layers of random points."""
 _SMALL = 2**20
+_Point = tuple[dict[str, str], int]
+"""The attributes of a point, and its line."""
 
 
 def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Path = "<bytes>") -> Annotation:
@@ -51,15 +55,15 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
             reason = " (max_bytes raises the limit)" if most == reading.max_bytes else f", {MOST_TIMES} times its size"
             limit = f"too large: more than {most / 2**20:.0f} MB when decompressed{reason}"
             raise UnreadableError(limit if len(data) >= most else "is truncated", path=name)
-    document = _Document.parse(data, name)
-    fitting = [layer for layer in document.layers if layer.kind == reading.kind]
+    layers, loose = _parse(data, name)
+    fitting = [layer for layer in layers if layer.kind == reading.kind]
     if len(fitting) != 1:
         what = _KINDS[reading.kind]
-        there = ", ".join(str(layer) for layer in document.layers) or "no supported layer"
+        there = ", ".join(str(layer) for layer in layers) or "no supported layer"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
     layer, account = fitting[0], Account(str(name), FORMATS["svl"].silent)
-    if document.loose:
-        lines = [line for _, line in document.loose]
+    if loose:
+        lines = [line for _, line in loose]
         message = f"{counted(len(lines), 'point')} of no layer not read"
         account.add("rows", message, line=lines[0], count=len(lines))
     levels = [line for point, line in layer.points if "level" in point]
@@ -75,7 +79,7 @@ class _Layer:
     """One model of a document and the points of its dataset, each with its line."""
 
     model: Mapping[str, str]
-    points: list[tuple[dict[str, str], int]] = field(default_factory=list)
+    points: list[_Point] = field(default_factory=list)
 
     def __str__(self) -> str:
         return f"{_KINDS[self.kind]} {self.model.get('name', '')!r}"
@@ -94,12 +98,16 @@ class _Layer:
             raise InvalidAnnotationError(f"sampleRate is not above 0: {rate:g}", path=name)
         self.points.sort(key=lambda point: _number(point[0], "frame", point[1], name))
         lines = [line for _, line in self.points]
-        frame = self._column("frame", name)
+        numbers = {
+            key: np.array([_number(point, key, line, name) for point, line in self.points], dtype=np.float64)
+            for key in _NEEDED[kind]
+        }
+        frame = numbers["frame"]
         attrs: dict[str, Attribute] = {"source": str(name)}
         labels = [point.get("label", "") for point, _ in self.points]
         if kind == "events":
             return Annotation(kind, {"time": frame / rate}, labels if any(labels) else None, lines=lines, attrs=attrs)
-        value = self._column("value", name)
+        value = numbers["value"]
         if kind == "series":
             resolution = _number({"resolution": "1", **self.model}, "resolution", None, name)
             # Zeros where the grid of a series has no points; a resolution of 1 means no grid.
@@ -115,15 +123,13 @@ class _Layer:
         unit = "Hz" if self.model.get("units", "").lower() == "hz" else "MIDI"
         columns: dict[str, Column] = {
             "start": frame / rate,
-            "end": (frame + self._column("duration", name)) / rate,
+            "end": (frame + numbers["duration"]) / rate,
             "pitch": to_hertz(value, "notes", unit),
         }
         if self.points and all("level" in point for point, _ in self.points):
-            columns["velocity"] = self._column("level", name) * _LOUDEST
+            levels = [_number(point, "level", line, name) for point, line in self.points]
+            columns["velocity"] = np.array(levels, dtype=np.float64) * _LOUDEST
         return Annotation(kind, columns, labels if any(labels) else None, lines=lines, attrs=attrs)
-
-    def _column(self, attribute: str, name: str | Path) -> Float:
-        return np.array([_number(point, attribute, line, name) for point, line in self.points], dtype=np.float64)
 
 
 def _number(attributes: Mapping[str, str], key: str, line: int | None, name: str | Path) -> float:
@@ -138,43 +144,35 @@ def _number(attributes: Mapping[str, str], key: str, line: int | None, name: str
     raise InvalidAnnotationError(f"{key} is {what}", path=name, line=line)
 
 
-@dataclass
-class _Document:
-    layers: list[_Layer]
-    """Layers that can be read."""
-    loose: list[tuple[dict[str, str], int]]
-    """Points that no model refers to, with their lines."""
+def _parse(text: bytes, name: str | Path) -> tuple[list[_Layer], list[_Point]]:
+    """The layers of XML that can be read, and the points that no model refers to."""
+    models: list[dict[str, str]] = []
+    points: dict[str, list[_Point]] = {}
+    current = points.setdefault("", [])  # of no dataset
+    parser = expat.ParserCreate()
 
-    @classmethod
-    def parse(cls, text: bytes, name: str | Path) -> _Document:
-        """The layers of XML."""
-        models: list[dict[str, str]] = []
-        points: dict[str, list[tuple[dict[str, str], int]]] = {}
-        current = points.setdefault("", [])  # of no dataset
-        parser = expat.ParserCreate()
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal current
+        if tag == "point":
+            current.append((attributes, parser.CurrentLineNumber))
+        elif tag == "model":
+            models.append(attributes)
+        elif tag == "dataset":
+            current = points.setdefault(attributes.get("id", ""), [])
 
-        def start(tag: str, attributes: dict[str, str]) -> None:
-            nonlocal current
-            if tag == "point":
-                current.append((attributes, parser.CurrentLineNumber))
-            elif tag == "model":
-                models.append(attributes)
-            elif tag == "dataset":
-                current = points.setdefault(attributes.get("id", ""), [])
+    def refuse(*_: object) -> None:
+        raise UnreadableError("declares XML entities, which Sonic Visualiser files do not need", path=name)
 
-        def refuse(*_: object) -> None:
-            raise UnreadableError("declares XML entities, which Sonic Visualiser files do not need", path=name)
-
-        parser.StartElementHandler = start
-        parser.EntityDeclHandler = refuse
-        try:
-            parser.Parse(text, True)
-        except expat.ExpatError as error:
-            what = expat.ErrorString(error.code)
-            raise UnreadableError(f"is not a Sonic Visualiser file: {what}", path=name, line=error.lineno) from None
-        except (LookupError, ValueError) as error:  # raised for the declared encoding
-            raise UnreadableError(f"cannot be decoded: {error}", path=name) from None
-        layers = [_Layer(model, points.get(model.get("dataset", ""), [])) for model in models]
-        used = {model.get("dataset", "") for model in models}
-        loose = [point for dataset, several in points.items() if dataset not in used for point in several]
-        return cls([layer for layer in layers if layer.kind], loose)
+    parser.StartElementHandler = start
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as error:
+        what = expat.ErrorString(error.code)
+        raise UnreadableError(f"is not a Sonic Visualiser file: {what}", path=name, line=error.lineno) from None
+    except (LookupError, ValueError) as error:  # raised for the declared encoding
+        raise UnreadableError(f"cannot be decoded: {error}", path=name) from None
+    layers = [_Layer(model, points.get(model.get("dataset", ""), [])) for model in models]
+    used = {model.get("dataset", "") for model in models}
+    loose = [point for dataset, several in points.items() if dataset not in used for point in several]
+    return [layer for layer in layers if layer.kind], loose

@@ -280,30 +280,24 @@ def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self
             raise InvalidAnnotationError(message, path=name, line=line)
         first[item] = line
     items = tuple(first)
-    group, members = _numbered([row[2] for row in rows])
-    same, alike = _numbered([row[3] for row in rows])
+    group, members, digests = _numbered([row[2] for row in rows], items)
+    same, alike, digests_of_same = _numbered([row[3] for row in rows], items)
     both = Counter(zip(group.tolist(), same.tolist(), strict=True))
     places = {}
     for index, (item, own, other) in enumerate(zip(items, group.tolist(), same.tolist(), strict=True)):
         gone = 1 if other == _NO_GROUP else both[own, other]
         if own != _NO_GROUP and len(members[own]) > gone:
             places[RowKey(item)] = index
-    digests = _digests(items, members), _digests(items, alike)
     lines = np.array([row[0] for row in rows], dtype=np.int64)
-    return GroupTable(name, items, lines, group, same, members, alike, without_self, places, digests)
+    return GroupTable(name, items, lines, group, same, members, alike, without_self, places, (digests, digests_of_same))
 
 
-def _numbered(names: Sequence[str]) -> tuple[Int, dict[int, Int]]:
-    """A number for each name, -1 for an empty one; and the positions of each number."""
+def _numbered(names: Sequence[str], items: Sequence[str]) -> tuple[Int, dict[int, Int], dict[int, str]]:
+    """A number for each name, -1 for an empty one; the items of each number, and a digest of these."""
     numbers = {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)))}
     codes = np.array([numbers.get(name, _NO_GROUP) for name in names], dtype=np.int64)
     order = np.argsort(codes, kind="stable")
     cuts = np.searchsorted(codes[order], np.arange(len(numbers) + 1))
-    return codes, {number: order[cuts[number] : cuts[number + 1]] for number in numbers.values()}
-
-
-def _digests(items: Sequence[str], members: Mapping[int, Int]) -> dict[int, str]:
-    return {
-        number: digest_of("\0".join(sorted(items[place] for place in places.tolist())).encode())
-        for number, places in members.items()
-    }
+    members = {number: order[cuts[number] : cuts[number + 1]] for number in numbers.values()}
+    listed = {number: sorted(items[place] for place in places.tolist()) for number, places in members.items()}
+    return codes, members, {number: digest_of("\0".join(texts).encode()) for number, texts in listed.items()}
