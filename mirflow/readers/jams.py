@@ -564,12 +564,8 @@ def _decode_file(data: bytes, name: str) -> _File:
 
 def _load_json(data: bytes, name: str | Path, **options: Any) -> Any:
     """Parse JSON; integers beyond the range of doubles are infinite, as numbers with a fraction are."""
-
-    def whole(digits: str) -> int | float:
-        return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
-
     try:
-        return json.loads(data, parse_int=whole, **options)
+        return json.loads(data, parse_int=lambda text: (int if len(text) <= _MOST_DIGITS else float)(text), **options)
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
     except json.JSONDecodeError as error:

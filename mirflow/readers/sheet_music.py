@@ -12,7 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from io import BytesIO
 from itertools import pairwise
@@ -233,28 +233,17 @@ class ParsedScore:
     """Offset of its end, in quarter notes."""
 
 
-@dataclass
-class _Rows:
-    """Collects rows of a notation; rows other than notes have NaN as numbers."""
-
-    account: Account
-    numbers: list[tuple[float, ...]] = field(default_factory=list)
-    labels: list[str] = field(default_factory=list)
-
-    def note(self, start: float, end: float, pitch: float, voice: int) -> None:
-        self.numbers.append((start, start, end, pitch, voice))
-        self.labels.append("note")
-
-    def other(self, time: float, label: str) -> None:
-        self.numbers.append((time, *[float("nan")] * 4))
-        self.labels.append(label)
-
-    def annotation(self, reading: Reading, name: str | Path) -> Annotation:
-        table = np.array(self.numbers, dtype=np.float64).reshape(-1, 5)
-        names = ("time", "notated_start", "notated_end", "pitch", "voice")
-        columns = {name: table[:, index].copy() for index, name in enumerate(names)}
-        attrs = {"source": str(name)}
-        return Annotation(reading.kind, columns, self.labels, lines=(), attrs=attrs, account=self.account.remarks)
+def _notation(
+    notes: Sequence[tuple[float, ...]], marks: Sequence[tuple[float, str]], reading: Reading, account: Account
+) -> Annotation:
+    """Notes (start, end, pitch and voice) and, with their times alone, other rows of a notation."""
+    table = np.full((len(notes) + len(marks), 5), np.nan)
+    table[: len(notes), 1:] = np.array(notes, dtype=np.float64).reshape(-1, 4)
+    table[:, 0] = [*(note[0] for note in notes), *(time for time, _ in marks)]
+    names = ("time", "notated_start", "notated_end", "pitch", "voice")
+    columns = {name: table[:, index].copy() for index, name in enumerate(names)}
+    labels, attrs = ["note"] * len(notes) + [label for _, label in marks], {"source": str(account.path)}
+    return Annotation(reading.kind, columns, labels, lines=(), attrs=attrs, account=account.remarks)
 
 
 def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: str | Path = "<bytes>") -> Annotation:
@@ -266,13 +255,14 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
     from mido import MetaMessage
 
     account = Account(str(name), FORMATS["midi"].silent)
-    file, rows = decode_midi(data, name, account), _Rows(account)
+    file = decode_midi(data, name, account)
+    notes, marks = list[tuple[float, ...]](), list[tuple[float, str]]()
     clock = Clock.of(file, name)
     voices: dict[tuple[int, int], int] = {}
     last = 0
     for note in pitched_notes(file, reading, clock, account, in_order=True):
         start, end = clock.seconds(np.array([note.start, note.end])).tolist()
-        rows.note(start, end, note.pitch, voices.setdefault((note.track, note.channel), len(voices)))
+        notes.append((start, end, note.pitch, voices.setdefault((note.track, note.channel), len(voices))))
         last = max(last, note.end)
     signatures = {0: MetaMessage("time_signature")} | dict(
         sorted(messages_of(file, "time_signature"), key=itemgetter(0))
@@ -280,14 +270,16 @@ def parse_midi_score(data: bytes, reading: Reading, format: str = "midi", name: 
     for (tick, signature), end in zip(signatures.items(), [*list(signatures)[1:], last], strict=False):
         quarter = file.ticks_per_beat
         beats, sub_beats, length = _divide(signature.numerator, signature.denominator)
-        rows.other(float(clock.seconds(np.array([tick]))[0]), f"meter {beats} {sub_beats} 1 0")
+        marks.append((float(clock.seconds(np.array([tick]))[0]), f"meter {beats} {sub_beats} 1 0"))
         ticks = _tatums(tick, end + (end == last), length * quarter, name)
         for time in clock.seconds(np.rint(ticks).astype(np.int64)).tolist():
-            rows.other(time, "tatum")
+            marks.append((time, "tatum"))
     for tick, message in sorted(messages_of(file, "key_signature"), key=itemgetter(0)):
         tonic = PITCH_CLASSES[message.key[0]] + message.key.count("#") - message.key.count("b")
-        rows.other(float(clock.seconds(np.array([tick]))[0]), f"key {tonic % 12} {_MODES[message.key.endswith('m')]}")
-    return rows.annotation(reading, name)
+        marks.append(
+            (float(clock.seconds(np.array([tick]))[0]), f"key {tonic % 12} {_MODES[message.key.endswith('m')]}")
+        )
+    return _notation(notes, marks, reading, account)
 
 
 def _divide(numerator: int, denominator: int) -> tuple[int, int, float]:
@@ -302,7 +294,7 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
 
     Voices are those of each part. Repeats are not expanded, and grace notes are omitted.
     """
-    rows, voices = _Rows(Account(str(name), FORMATS[format].silent)), dict[tuple[int, str], int]()
+    notes, marks, voices = list[tuple[float, ...]](), list[tuple[float, str]](), dict[tuple[int, str], int]()
     if format == "kern":
         demand_spines(decode(data, name, reading.delimited.encoding), name)
     with open_score(data, reading, format, name) as score:
@@ -310,7 +302,9 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
         for number, part in enumerate(parts):
             for start, quarters, pitch, voice in part.notes():
                 begin = QUARTER * start
-                rows.note(begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
+                notes.append(
+                    (begin, begin + QUARTER * quarters, pitch, voices.setdefault((number, voice), len(voices)))
+                )
         for part in parts[:1]:
             # Sub-beats of each measure, and the meters, including measures shorter or longer than their meter.
             meter, whole, last = "", True, 0.0
@@ -322,20 +316,20 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
                 pickup = round(quarters / length) if not number and quarters < bar else 0
                 named = f"meter {beats} {sub_beats} 1 {pickup}"
                 if named != meter or not whole:
-                    rows.other(QUARTER * start, named)
+                    marks.append((QUARTER * start, named))
                 meter, whole, last = named, quarters == bar or bool(pickup), start + quarters
                 for place in _tatums(0, quarters, length, name).tolist():
-                    rows.other(QUARTER * (start + place), "tatum")
+                    marks.append((QUARTER * (start + place), "tatum"))
             if meter:
-                rows.other(QUARTER * last, "tatum")
+                marks.append((QUARTER * last, "tatum"))
             for quarter, tonic, mode, _ in part.key_signatures():  # those without a mode count as major
                 pitch = PITCH_CLASSES[tonic[0]] + tonic.count("#") - tonic.count("b")
-                rows.other(QUARTER * quarter, f"key {pitch % 12} {mode or 'major'}")
+                marks.append((QUARTER * quarter, f"key {pitch % 12} {mode or 'major'}"))
         for part in parts:
             for quarter, symbol in part.harmonies():
                 if "ChordSymbol" in symbol.classes:
-                    rows.other(QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}")
-    return rows.annotation(reading, name)
+                    marks.append((QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}"))
+    return _notation(notes, marks, reading, Account(str(name), FORMATS[format].silent))
 
 
 def demand_spines(text: str, name: str | Path) -> None:
