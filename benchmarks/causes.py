@@ -86,7 +86,7 @@ def undone(cause: str, amount: float = np.nan, unit: str = "") -> Correction:
 
 def planted(pair: LowPair, other: LowPair | None, rng: np.random.Generator) -> Iterator[Planted]:
     """Everything that fits, with random amounts."""
-    estimate, kind, columns = pair.estimate, pair.kind, pair.estimate.columns
+    estimate, kind, columns = pair.estimate, pair.estimate.kind, pair.estimate.columns
     seconds, steps = round(float(rng.uniform(1.5, 20)), 3), int(rng.choice([-12, -5, -1, 1, 2, 4, 12]))
     if TRANSFORMATIONS["displacement"].fits(pair.task, kind):
         late = retime(estimate, 1, seconds)

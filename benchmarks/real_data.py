@@ -27,10 +27,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.annotations.schema import TASK_KINDS
-from mirflow.engine.block import Works, clean_sides, pair_up, read_sides
+from mirflow.engine.block import clean_sides, pair_up, read_sides
 from mirflow.engine.runs import plan
+from mirflow.engine.schedule import block_graph
 from mirflow.metrics.base import Pairs
-from mirflow.pipeline.plan import EvaluationPlan, Stale
+from mirflow.pipeline.plan import EvaluationPlan
 from tests.forms import arguments
 
 PIPELINES = {
@@ -95,7 +96,8 @@ def by_mir_eval(module: str, reference: Annotation, estimate: Annotation) -> lis
 
 def measure(title: str, evaluation: EvaluationPlan, most: int) -> None:
     """Compare the scores of an evaluation, and print its line."""
-    works = list(Works(evaluation, Stale(np.ones(evaluation.shape, dtype=np.bool_))))
+    graph = block_graph(evaluation, np.ones(evaluation.shape, dtype=np.bool_), "")
+    works = [task.work for (task,) in graph.values()]
     blocks = [clean_sides(read_sides(work)) for work in works]
     convention, module, chosen = blocks[0].convention, evaluation.task, None
     if module == "transcription" and any(str(chosen).startswith("velocity") for chosen in evaluation.measures):
@@ -106,7 +108,7 @@ def measure(title: str, evaluation: EvaluationPlan, most: int) -> None:
     pairs = []
     for block in blocks:
         matched = pair_up(block)
-        pairs.append(Pairs(*(side.rows for side in block.cleaned), matched.reference, matched.estimate))
+        pairs.append(Pairs(*(side.rows for side in block.cleaned), matched.reference.rows, matched.estimate.rows))
 
     def from_rows() -> np.ndarray:
         return np.concatenate([convention.score(some, measures, convention.grids[0]).score for some in pairs])

@@ -25,9 +25,9 @@ import large
 import numpy as np
 
 import mirflow
-from mirflow.engine.block import Works, score_block
 from mirflow.engine.runs import plan
-from mirflow.pipeline.plan import EvaluationPlan, Stale
+from mirflow.engine.schedule import block_graph
+from mirflow.pipeline.plan import EvaluationPlan
 from mirflow.store.cells import concatenate_cells
 
 REPEATS = 5
@@ -112,8 +112,8 @@ def main(data: Path) -> None:
         print(f"{largest_difference(folder / 'plain.csv', folder / 'one.zarr'):.1e}")
 
         (one,) = plan(pipeline).plans
-        works = Works(one, Stale(np.ones(one.shape, dtype=np.bool_)))
-        seconds_blocks = timed(lambda: concatenate_cells(map(score_block, works)), REPEATS)
+        graph = block_graph(one, np.ones(one.shape, dtype=np.bool_), "")
+        seconds_blocks = timed(lambda: concatenate_cells(task() for (task,) in graph.values()), REPEATS)
         seconds_files = seconds_plain - seconds_import
         print(f"from files, one process: mir_eval {seconds_files:.2f} s, mirflow {seconds_blocks:.3f} s: ", end="")
         print(f"{seconds_files / seconds_blocks:.0f} times")

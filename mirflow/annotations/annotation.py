@@ -23,17 +23,15 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class CodedLabels(Sequence[str]):
     """Labels as codes, for annotations that share a large vocabulary, such as rankings of one collection.
 
     `vocabulary` has distinct texts, and is shared by all annotations; `codes` are indices into it, int64 (n,).
     """
 
-    __slots__ = ("codes", "vocabulary")
-
-    def __init__(self, vocabulary: tuple[str, ...], codes: Int) -> None:
-        self.vocabulary = vocabulary
-        self.codes = codes
+    vocabulary: tuple[str, ...]
+    codes: Int
 
     def __len__(self) -> int:
         return len(self.codes)

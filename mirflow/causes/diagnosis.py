@@ -330,7 +330,7 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
     judge = board.judge
     if not cells:
         return
-    fitting = [one for one in TRANSFORMATIONS.values() if one.fits(judge.task, cells[0].pair.kind)]
+    fitting = [one for one in TRANSFORMATIONS.values() if one.fits(judge.task, cells[0].pair.estimate.kind)]
     usual = [transformation for transformation in fitting if transformation.name != "other_track"]
     tried: list[list[tuple[Correction, ...]]] = [
         [(change,) for one in usual for change in one.search(cell.pair)] for cell in cells
@@ -368,7 +368,7 @@ def _diagnose_cells(board: Board, cells: Sequence[Cell], read: Read) -> None:
             (change, before, _), (second, _, after) = cell.steps
             cell.steps = [(change, before, first[change]), (second, first[change], after)]
     others = TRANSFORMATIONS["other_track"]
-    if left and others.fits(judge.task, left[0].pair.kind):
+    if left and others.fits(judge.task, left[0].pair.estimate.kind):
         for cell in left:
             annotations = {track: read(board.references[track]) for track in cell.others if track in board.references}
             near = {track: one for track, one in annotations.items() if isinstance(one, Annotation) and len(one)}
@@ -428,12 +428,12 @@ def _settle(cell: Cell, options: Sequence[tuple[Correction, ...]], values: Float
     names = list(TRANSFORMATIONS)
     repeated = {at for at in good if task in PERIODIC and options[at][-1].cause in ("metrical_level", "displacement")}
     distant = {at for at in repeated if options[at][-1].cause == "displacement" and abs(options[at][-1].amount) > _BAR}
-
-    def rank(at: int) -> tuple[int, int, bool, float]:
-        return len(options[at]), names.index(options[at][-1].cause), at in distant, -float(values[at])
-
     near = repeated - distant
-    chosen = min((at for at in good if values[at] >= best - (_LEVEL if at in near else _ALIKE)), key=rank)
+    *_, chosen = min(
+        (len(options[at]), names.index(options[at][-1].cause), at in distant, -float(values[at]), at)
+        for at in good
+        if values[at] >= best - (_LEVEL if at in near else _ALIKE)
+    )
     cell.steps = [(change, cell.score, float(values[chosen])) for change in options[chosen]]
     return True
 
@@ -447,7 +447,7 @@ def _alike_steps(every: Sequence[Step], places: Iterable[int]) -> list[list[int]
     groups: list[list[int]] = []
     for place in places:
         cell, change, *_ = every[place]
-        group = next((group for group in groups if change.alike(every[group[0]][1], cell.pair.kind)), None)
+        group = next((group for group in groups if change.alike(every[group[0]][1], cell.pair.estimate.kind)), None)
         if group is None:
             groups.append([place])
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -42,11 +42,11 @@ _NAMED = 3
 """Tracks that a line names."""
 
 
+@dataclass
 class Reader:
     """Reads annotations, the last ones of which are kept."""
 
-    def __init__(self) -> None:
-        self._read: dict[int, tuple[Source, Annotation | str]] = {}
+    _read: dict[int, tuple[Source, Annotation | str]] = field(default_factory=dict)
 
     def __call__(self, source: Source) -> Annotation | str:
         """Give the annotation, or why there is none."""
@@ -138,7 +138,7 @@ def causes_of_run(
         }
         places = {name: place for place, name in enumerate(plan.tracks)}
         rows = zip(plan.systems, plan.estimates, strict=True)
-        estimates = {system: _Estimates(plan.tracks, sources, places) for system, sources in rows}
+        estimates = {system: _Estimates(places, sources) for system, sources in rows}
         board = Board(content.name, judge, tracks, plan.systems, references, estimates, score)
         share = budget / (len(sets) - number)
         every.append(find_causes(board, Reader(), budget=None if everything else share))
@@ -147,26 +147,24 @@ def causes_of_run(
     return Diagnosis(findings, sum(one.looked for one in every), sum(one.left for one in every))
 
 
+@dataclass(eq=False)
 class _Estimates(Mapping[str, Source]):
     """The estimates of a system by track, without a copy."""
 
-    def __init__(self, tracks: Sequence[str], sources: Sequence[Source | None], places: Mapping[str, int]) -> None:
-        self._tracks, self._sources, self._places = tracks, sources, places
+    places: Mapping[str, int]
+    sources: Sequence[Source | None]
 
     def __getitem__(self, track: str) -> Source:
-        source = self._sources[self._places[track]]
+        source = self.sources[self.places[track]]
         if source is None:
             raise KeyError(track)
         return source
 
     def __iter__(self) -> Iterator[str]:
-        return (track for track in self._tracks if track in self)
-
-    def __contains__(self, track: object) -> bool:
-        return track in self._places and self._sources[self._places[str(track)]] is not None
+        return (track for track, source in zip(self.places, self.sources, strict=True) if source is not None)
 
     def __len__(self) -> int:
-        return sum(source is not None for source in self._sources)
+        return sum(source is not None for source in self.sources)
 
 
 def describe(findings: Sequence[Cause], most: int = LINES, *, doubts: Iterable[str] = ()) -> list[str]:

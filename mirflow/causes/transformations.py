@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import TypeAlias
+from functools import lru_cache, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -35,11 +35,6 @@ class LowPair:
     estimate: Annotation
     others: Mapping[str, Annotation] = field(default_factory=dict)
     """References of other tracks."""
-
-    @property
-    def kind(self) -> str:
-        """The kind of the annotations."""
-        return self.estimate.kind
 
 
 @dataclass(frozen=True)
@@ -138,13 +133,9 @@ TRANSFORMATIONS: dict[str, Transformation] = {}
 """By name, in the order in which they are tried."""
 
 
-def _declare(name: str, **how: object) -> Callable[[Search], Search]:
-    def declare(search: Search) -> Search:
-        summary = " ".join((search.__doc__ or "").split())
-        TRANSFORMATIONS[name] = Transformation(name, summary, search=search, **how)  # type: ignore[arg-type]
-        return search
-
-    return declare
+def _declare(name: str, search: Search, **how: Any) -> Search:
+    TRANSFORMATIONS[name] = Transformation(name, " ".join((search.__doc__ or "").split()), search=search, **how)
+    return search
 
 
 _SUDDEN = ("events", "hits", "notes", "series", "multipitch")
@@ -152,13 +143,11 @@ _SUDDEN = ("events", "hits", "notes", "series", "multipitch")
 _PITCHED = ("notes", "series", "multipitch")
 _LASTING = ("intervals", "notes", "pedals")
 _CHORDS_AND_KEYS = ("chord", "key", "local_key")
+_TIMED = ("events", "intervals", "notes", "hits", "pedals", "series", "multipitch", "hierarchy")
 
 
-def _timed(task: str, kind: str) -> bool:
-    return kind in ("events", "intervals", "notes", "hits", "pedals", "series", "multipitch", "hierarchy")
-
-
-@_declare(
+@partial(
+    _declare,
     "pitch_unit",
     unit="",
     limits="MIDI numbers, cents above 10 Hz or C-1, log2 of Hz, semitones above 440 Hz",
@@ -181,7 +170,8 @@ def _pitch_units(pair: LowPair) -> Iterator[Correction]:
                 yield Correction("pitch_unit", name, float("nan"), unit)
 
 
-@_declare(
+@partial(
+    _declare,
     "columns",
     unit="",
     limits="(start, duration) for (start, end) and the reverse; time and pitch, or pitch and velocity swapped",
@@ -223,7 +213,8 @@ def _reordered(side: Annotation, unit: str) -> Annotation:
     return replace(side, columns=columns)
 
 
-@_declare(
+@partial(
+    _declare,
     "labels",
     unit="",
     limits="case, blanks, quotes, hyphens, encoding; symbols such as Cm for C:min",
@@ -287,11 +278,12 @@ _RATIOS = (*_TIME_UNITS.values(), 60.0, 44100 / 48000, 48000 / 44100)
 """These, minutes, and times by the other usual rate."""
 
 
-@_declare(
+@partial(
+    _declare,
     "time_scale",
     unit="factor",
     limits="milliseconds, samples and frames at the usual rates, minutes, 44100 for 48000 Hz; any factor near 1",
-    fits=_timed,
+    fits=lambda task, kind: kind in _TIMED,
     on_side=lambda side, change, pair: retime(side, change.amount, 0.0),
     sentence="the times of the {who} have to be multiplied by {amount:.6g}",
     several="in another unit of time",
@@ -327,7 +319,8 @@ PERIODIC = ("beat", "downbeat")
 _LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3, 4.0, 0.25)
 
 
-@_declare(
+@partial(
+    _declare,
     "metrical_level",
     unit="factor",
     limits="2, 3, 4, 1/2, 1/3, 1/4, 3/2, 2/3 times as many beats, from each beat; beats between the beats",
@@ -339,7 +332,7 @@ _LEVELS = (2.0, 0.5, 3.0, 1 / 3, 1.5, 2 / 3, 4.0, 0.25)
 )
 def _levels(pair: LowPair) -> Iterator[Correction]:
     """Beats or tempi are those of another metrical level, or beats are between the beats."""
-    if pair.kind == "tempo":
+    if pair.estimate.kind == "tempo":
         for factor in _LEVELS[:4]:
             yield Correction("metrical_level", ESTIMATE, factor, "factor")
         return
@@ -379,11 +372,12 @@ def _at_level(side: Annotation, change: Correction) -> Annotation:
     return replace(side, columns={"time": made}, labels=None, lines=None)
 
 
-@_declare(
+@partial(
+    _declare,
     "displacement",
     unit="s",
     limits="within 30 s",
-    fits=_timed,
+    fits=lambda task, kind: kind in _TIMED,
     on_side=lambda side, change, pair: retime(side, 1.0, change.amount),
     sentence="the {who} is {size:.3g} s {way}",
     several="displaced",
@@ -405,7 +399,8 @@ def _displacements(pair: LowPair) -> Iterator[Correction]:
             yield Correction("displacement", ESTIMATE, seconds, "s")
 
 
-@_declare(
+@partial(
+    _declare,
     "tuning",
     unit="semitones",
     limits="from 20 to 70 cents",
@@ -431,7 +426,8 @@ def _tunings(pair: LowPair) -> Iterator[Correction]:
         yield Correction("tuning", ESTIMATE, round(cents, 3), "semitones")
 
 
-@_declare(
+@partial(
+    _declare,
     "transposition",
     unit="semitones",
     limits="whole semitones: 11 of chords and keys, within two octaves of pitches",
@@ -462,11 +458,12 @@ def _transpositions(pair: LowPair) -> Iterator[Correction]:
             yield Correction("transposition", ESTIMATE, float(value), "semitones")
 
 
-@_declare(
+@partial(
+    _declare,
     "part",
     unit="s",
     limits="one side has less than four fifths of the other",
-    fits=lambda task, kind: _timed(task, kind) and kind != "hierarchy",
+    fits=lambda task, kind: kind in _TIMED and kind != "hierarchy",
     on_pair=lambda pair, change: replace(
         pair, reference=cut_at(pair.reference, change.amount), estimate=cut_at(pair.estimate, change.amount)
     ),
@@ -482,11 +479,12 @@ def _parts(pair: LowPair) -> Iterator[Correction]:
         yield Correction("part", short, round(min(ends), 3), "s")
 
 
-@_declare(
+@partial(
+    _declare,
     "other_track",
     unit="",
     limits="the references of the tracks nearby and of those that end at the same time",
-    fits=_timed,
+    fits=lambda task, kind: kind in _TIMED,
     on_pair=lambda pair, change: replace(pair, reference=pair.others[change.unit]),
     sentence="the {who} is that of track {unit!r}",
     several="of other tracks",
@@ -501,7 +499,8 @@ def _other_tracks(pair: LowPair) -> Iterator[Correction]:
             yield Correction("other_track", ESTIMATE, float("nan"), name)
 
 
-@_declare(
+@partial(
+    _declare,
     "sides",
     unit="",
     limits="whole systems",
@@ -517,7 +516,8 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
     yield Correction("sides", ESTIMATE, float("nan"), "")
 
 
-@_declare(
+@partial(
+    _declare,
     "order",
     unit="",
     limits="whole systems",

@@ -36,7 +36,7 @@ from ..questions import Question, names
 from ..questions import find as find_question
 from . import output as exits
 from .common_options import Command, label_stores, option, settings_of, stores_argument
-from .output import SIMPLER, choose_format, echo, emit, for_people, given_options, output_options, shows_styles
+from .output import FOR_PEOPLE, SIMPLER, choose_format, echo, emit, given_options, output_options, shows_styles
 
 SECTIONS = {
     "first": "Begin with",
@@ -289,14 +289,14 @@ def _answer(
     if "main" in question.options:
         words["main"] = style == "table" and not words.pop("every", False)
     words |= {name: True for name in ("progress", "guarded") if name in question.options}
-    if question.best_first and not for_people(style):  # programs rely on the store's order
+    if question.best_first and style not in FOR_PEOPLE:  # programs rely on the store's order
         words = {"sort": "stored", **words}
     if latex.get("stacked") and "ci" not in words:
         raise click.UsageError("--stacked puts intervals below their values; add --ci")
     result = question(*scores, **words)
     if named is not None and not any(table.titles() for table in result.tables()):
         raise click.UsageError("--names is about names of metrics, and this table has none with a title")
-    for note in () if for_people(style) else result.notes:
+    for note in () if style in FOR_PEOPLE else result.notes:
         echo(note, err=True)
     emit(result, style, output, latex, signed=signatures)
     for failure in result.failures:

@@ -20,7 +20,7 @@ from .common_options import (
     query_options,
     typed,
 )
-from .output import FAILED, REPAIRED, choose_format, echo, emit, for_people, lines_of_checks, output_options, tables_of
+from .output import FAILED, FOR_PEOPLE, REPAIRED, choose_format, echo, emit, lines_of_checks, output_options, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -187,20 +187,20 @@ def evaluate_command(
             side: {name: options[f"{side}_{name}"] for name in OPTIONS if f"{side}_{name}" in options} for side in SIDES
         }
         said = "; ".join(f"{who} read with {typed(chosen)}" for who, chosen in named.items() if chosen)
-        echo(said, err=not for_people(style) or output is not None)
+        echo(said, err=style not in FOR_PEOPLE or output is not None)
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= 5  # longer lists are counted by cause
     for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
-    for caution in list_cautions(nested_attrs(ds.attrs)) if pair or not for_people(style) else ():
+    for caution in list_cautions(nested_attrs(ds.attrs)) if pair or style not in FOR_PEOPLE else ():
         echo(f"warning: {caution}", err=True)
     if pair and not reasons and not ds.message.item() and ds.repairs.item():
         echo(f"{counted(ds.repairs.item(), 'repair')}: {REPAIRED}", err=True)
     if failed and pair and (cure := _cure_of_one_side(score, options, failed[0])):
         echo(cure, err=True)
-    if not (failed and pair and for_people(style)):
+    if not (failed and pair and style in FOR_PEOPLE):
         emit(_evaluated(ds, pair, style, percent), style, output)
     if failed or FAILED_METRICS in ds.data_vars:
         context.exit(FAILED)
@@ -236,14 +236,14 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     from ..analysis.scores import as_scores
     from ..reports.summaries import pair_table
 
-    ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)
+    ds, query = as_scores(ds), Query(sort=BEST if style in FOR_PEOPLE else None)
     if not pair:
         results = evaluate_query(ds, query) if ds.sizes["metric"] else []
         tables = [table for result in results for table in tables_of(result, style, percent)]
     else:
-        tables = [pair_table(ds, percent=percent, people=for_people(style))] if ds.sizes["metric"] else []
+        tables = [pair_table(ds, percent=percent, people=style in FOR_PEOPLE)] if ds.sizes["metric"] else []
     # Programs get one table of one kind: entries of a matrix only if there is nothing else.
-    if for_people(style) or not tables:
+    if style in FOR_PEOPLE or not tables:
         named = [name for name, measure in find_measures(ds).items() if pair or not measure.metric.nominal]
         extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
         tables += [table for result in extra for table in tables_of(result, style)]

@@ -58,6 +58,8 @@ _SUFFIXES = {
 }
 
 
+FOR_PEOPLE = ("table", "markdown", "latex")
+"""Formats for people, who want few columns, not for programs, which want all."""
 _NOTES = "mirflow.notes"
 """Key of the context's `meta`: whether tables have all notes, or none; None: those about these numbers."""
 
@@ -104,11 +106,6 @@ def check_figure(path: Path) -> None:
     need_matplotlib().use("agg")  # files are written, and there may be no display
 
 
-def for_people(style: str) -> bool:
-    """True if a format is for people, who want few columns, not for programs, which want all."""
-    return style in ("table", "markdown", "latex")
-
-
 def shows_styles(stream: TextIO) -> bool:
     """True if a stream is a terminal and colours are not disabled (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -120,7 +117,7 @@ def tables_of(ds: Results, style: str, percent: bool = False, notes: Sequence[st
     from ..reports.layout import long_table, readable_tables
     from ..reports.tables import terminal_width
 
-    if for_people(style) or isinstance(ds, ResultInMemory):
+    if style in FOR_PEOPLE or isinstance(ds, ResultInMemory):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes)
     return [long_table(ds)]
 
@@ -159,7 +156,7 @@ def emit(
 
     made = shown if isinstance(shown, Tabulation) else Tabulation((), lambda width: shown, lambda: shown)
     notes = click.get_current_context().meta.get(_NOTES)
-    if notes is not None and not for_people(style):
+    if notes is not None and style not in FOR_PEOPLE:
         raise click.UsageError(f"--{'' if notes else 'no-'}notes is about tables: {style} has no notes")
     if notes is False:
         made = made.without_notes()

@@ -10,7 +10,7 @@ import click
 
 from ..errors import MetricError, UnknownNameError
 from .common_options import Command, CommandFamily, LocalPath, open_evaluations, option
-from .output import FAILED, choose_format, echo, emit, for_people, output_options
+from .output import FAILED, FOR_PEOPLE, choose_format, echo, emit, output_options
 
 
 @click.group("bench", cls=CommandFamily, section="score", place=6, short_help="Score a system on a benchmark.")
@@ -72,7 +72,7 @@ def run_command(
 
     style = choose_format(style, output)
     result = run_benchmark(name, progress=progress_for(quiet=quiet), guarded=True, **given)
-    if not for_people(style) or output is not None:
+    if style not in FOR_PEOPLE or output is not None:
         for note in result.notes:
             echo(note, err=True)
     emit(result, style, output)
@@ -125,7 +125,7 @@ def verify_command(document: str, style: str | None, output: Path | None, **give
 
     style = choose_format(style, output)
     checks = verify(document, **given)
-    for note in () if for_people(style) else checks.notes:
+    for note in () if style in FOR_PEOPLE else checks.notes:
         echo(note, err=True)
     emit(checks, style, output)
     verdicts = {check.verdict for check in checks}
@@ -194,7 +194,7 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
     from ..reports.summaries import full_table, short_table, tasks_overview_table
 
     style = choose_format(style, output)
-    make = short_table if for_people(style) else full_table
+    make = short_table if style in FOR_PEOPLE else full_table
     if task is None:
         find_all(TASKS)
     chosen = [get_task(name) for name in ([task] if task else tasks())]
@@ -204,6 +204,6 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
         for name in ([convention] if convention else declared.conventions)
     ]
     tables = [make(name, rules) for name, rules in conventions]
-    if for_people(style) and len(conventions) > 1:
+    if style in FOR_PEOPLE and len(conventions) > 1:
         tables.insert(0, tasks_overview_table(conventions))
     emit(tables, style, output)

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, pairwise, repeat
-from typing import Any, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from ..interruption import recognized_interrupts
 from ..metrics.base import Convention, Grid, Pairs, Scores, get_task
 from ..metrics.cleaning import Cleaned, emptied
 from ..metrics.measures import Measure
-from ..pipeline.plan import Combine, EvaluationPlan, Reference, Stale
+from ..pipeline.plan import Combine, Reference
 from ..plugins import import_module
 from ..ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 from ..readers.blocks import read_files, read_objects
@@ -123,41 +123,6 @@ class BlockWork:
         )
 
 
-class Works(Sequence[BlockWork]):
-    """The stale cells of a plan as blocks of work, in the order of the tracks; each is made on access."""
-
-    def __init__(self, plan: EvaluationPlan, stale: Stale) -> None:
-        self.plan, self._stale = plan, stale
-        self._columns = np.flatnonzero(stale.cells.any(axis=0))
-        self._size, self._by_annotator = block_size(plan.task, plan.max_block), plan.by_annotator
-
-    def __len__(self) -> int:
-        return -(-len(self._columns) // self._size)
-
-    def columns_of(self, number: int) -> Int:
-        """Places of the tracks of a block in the plan."""
-        columns: Int = self._columns[number * self._size :][: self._size]
-        return columns
-
-    @overload
-    def __getitem__(self, number: int) -> BlockWork: ...
-    @overload
-    def __getitem__(self, number: slice) -> list[BlockWork]: ...
-    def __getitem__(self, number: int | slice) -> BlockWork | list[BlockWork]:
-        if isinstance(number, slice):
-            return [self[index] for index in range(len(self))[number]]
-        plan = self.plan
-        tracks: list[TrackWork] = []
-        for column in self.columns_of(range(len(self))[number]).tolist():
-            rows = np.flatnonzero(self._stale.cells[:, column]).tolist()
-            systems = tuple([plan.systems[row] for row in rows])
-            estimates = tuple([plan.estimates[row][column] for row in rows])
-            stamps = tuple(plan.stamps[rows, column].tolist())
-            tracks.append(TrackWork(plan.tracks[column], plan.references[column], systems, estimates, stamps))
-        rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
-        return BlockWork(*rules, tuple(tracks), self._by_annotator, plan.classes, plan.plugins)
-
-
 _lock = threading.Lock()
 _inside = 0
 _limit: Any = None
@@ -203,6 +168,7 @@ class BlockSide:
             if source is not None and number == len(self.sources):
                 self.sources.append(source)
             numbered.append(number)
+        self.labels = [*(source.label for source in self.sources), ""]  # their names in messages; without one, empty
         self.given: Int = np.array(numbered, dtype=np.int64)  # number of each given source; -1: none
         self.row: Int = np.full(len(self.sources), -1, dtype=np.int64)
         """Row of each source; -1 if it could not be read."""
@@ -241,7 +207,7 @@ class BlockSide:
         names = [""] * (first + len(others))
         for number, row in reversed([*enumerate(self.row.tolist())]):
             if row >= 0:
-                names[row] = self.label(number)
+                names[row] = self.labels[number]
         several = Counter(names)
         names = [name if several[name] == 1 else f"{name} #{row}" for row, name in enumerate(names)]
         rows = [part for _, part in parts] + ([to_ragged(others)] if others else [])
@@ -252,21 +218,14 @@ class BlockSide:
     def __repr__(self) -> str:
         return f"<one side of a block: {self.annotations!r}, {counted(len(self.troubles), 'source')} in trouble>"
 
-    @cached_property
-    def spans(self) -> Float:
-        """Extents of each row, as given."""
-        return extents(self.annotations.schema, self._rows)
-
-    @cached_property
-    def _rows(self) -> Ragged:
-        """All rows, as given."""
+    def clean(self, convention: Convention) -> Cleaned:
+        """Clean all rows by the convention; sources of flawed ones are in trouble. Afterwards it is known which sources
+        are `usable`, that is can be scored, and which of these are `filled`, that is have items as given; False at the
+        end, for no source."""
         kind, rows = self.annotations.schema, self.annotations.rows
         rows = Ragged(rows.columns, (np.append(rows.counts[0], 0), *rows.counts[1:]), rows.labels, rows.depths)
-        return with_columns(kind, rows, ["label"]) if "label" in kind.required else rows
-
-    def clean(self, convention: Convention) -> Cleaned:
-        """Clean all rows by the convention; sources of flawed ones are in trouble."""
-        rows = self._rows
+        rows = with_columns(kind, rows, ["label"]) if "label" in kind.required else rows
+        self.spans = extents(kind, rows)  # of each row, as given
         cleaned = convention.clean(rows)
         self.emptied = emptied(rows, cleaned.rows)
         for row, account in self.annotations.accounts.items():
@@ -274,32 +233,18 @@ class BlockSide:
         for row, flaw in cleaned.flaws.items():
             annotation = self.annotations.at(row)
             for number in np.flatnonzero(self.row == row).tolist():
-                path = annotation.file(flaw.item) or self.label(number)
+                path = annotation.file(flaw.item) or self.labels[number]
                 error = AnnotationError(flaw.text(annotation), path=path, line=annotation.line(flaw.item))
                 self.troubles[number] = Status.invalid, str(error)
+        self.usable = np.ones(len(self.sources) + 1, dtype=np.bool_)
+        self.usable[[*self.troubles, -1]] = False
+        self.filled: Bool = self.usable & np.append(rows.counts[0][self.row] > 0, False)
         return cleaned
-
-    @cached_property
-    def usable(self) -> Bool:
-        """Which sources can be scored; False at the end, for no source."""
-        usable = np.ones(len(self.sources) + 1, dtype=np.bool_)
-        usable[[*self.troubles, -1]] = False
-        return usable
-
-    @cached_property
-    def filled(self) -> Bool:
-        """Which sources can be scored and have items as given; False at the end, for no source."""
-        filled: Bool = self.usable & np.append(self._rows.counts[0][self.row] > 0, False)
-        return filled
-
-    def label(self, number: int) -> str:
-        """Name of a source in messages; empty without one."""
-        return self.sources[number].label if number >= 0 else ""
 
     def remarks(self, number: int, name: RemarkSide) -> list[CellRemark]:
         """What the reader of a source remarked, as remarks on the cells of this side of a pair."""
         return [
-            CellRemark(remark.severity, name, f"{place_of(self.label(number), remark.line)}: {remark.message}")
+            CellRemark(remark.severity, name, f"{place_of(self.labels[number], remark.line)}: {remark.message}")
             for remark in self.annotations.accounts.get(int(self.row[number]), ())
         ]
 
@@ -322,32 +267,31 @@ class BlockSide:
 PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 
 
+class PairSide(NamedTuple):
+    """One side of the pairs of a block: the rows and the numbers of the sources; of estimates the empty row and -1 for
+    cells without a usable one."""
+
+    name: RemarkSide
+    side: BlockSide
+    rows: Int
+    sources: Int
+
+    def label(self, pair: int) -> str:
+        """Name of the source of a pair in messages."""
+        return self.side.labels[int(self.sources[pair])]
+
+
 @dataclass
 class BlockPairs:
     """The pairs of a block that are scored, with their cells, and status and remarks of each cell."""
 
     block: BlockSides
     cell: Int
-    reference: Int  # rows of the references
-    estimate: Int  # rows of the estimates; the empty one for cells without a usable estimate
-    reference_source: Int
-    estimate_source: Int  # numbers of the sources; -1 for cells without a usable estimate
+    reference: PairSide
+    estimate: PairSide
     annotator: tuple[str, ...]
     status: npt.NDArray[np.int8]
     remarks: dict[int, list[CellRemark]]  # of the cells that have any
-
-    @property
-    def sides(self) -> tuple[tuple[RemarkSide, BlockSide, Int, Int], ...]:
-        """Of references and of estimates the name, the side, and the rows and sources of the pairs."""
-        return (
-            ("reference", self.block.references, self.reference, self.reference_source),
-            ("estimate", self.block.estimates, self.estimate, self.estimate_source),
-        )
-
-    def label(self, name: RemarkSide, pair: int) -> str:
-        """Name of the source of one side of a pair in messages, of both that of the estimate."""
-        _, side, _, sources = self.sides[name != "reference"]
-        return side.label(int(sources[pair]))
 
     def add(self, cell: int, remark: CellRemark) -> None:
         """Add a remark about a cell, unless it has the same one."""
@@ -388,8 +332,9 @@ def pair_up(block: BlockSides) -> BlockPairs:
     right = np.where(estimates.usable[right], right, -1)
     names = [reference.annotator for track in work.tracks for reference in track.references]
     annotators = tuple(names[index] for index in source.tolist()) if any(names) else ("",) * len(source)
-    rows = references.row[left], np.append(estimates.row, len(estimates.annotations))[right]
-    return BlockPairs(block, cell, *rows, left, right, annotators, status, remarks)
+    rows = np.append(estimates.row, len(estimates.annotations))[right]
+    sides = PairSide("reference", references, references.row[left], left), PairSide("estimate", estimates, rows, right)
+    return BlockPairs(block, cell, *sides, annotators, status, remarks)
 
 
 _real_path = lru_cache(maxsize=1 << 16)(os.path.realpath)
@@ -426,10 +371,10 @@ def _state(
         side, (status, text) = "estimate", estimates.troubles[estimate]
     elif empty:
         status = Status.empty_reference
-        text = f"{references.label(empty[0])}: track {track.track!r} has an empty reference"
+        text = f"{references.labels[empty[0]]}: track {track.track!r} has an empty reference"
     else:
         side, status = "estimate", Status.empty_estimate
-        text = f"{estimates.label(estimate)}: system {system!r} has an empty estimate of track {track.track!r}"
+        text = f"{estimates.labels[estimate]}: system {system!r} has an empty estimate of track {track.track!r}"
     return status, CellRemark("reason", side, text)
 
 
@@ -438,13 +383,15 @@ def score_block(work: BlockWork) -> Cells:
     out, the block is scored in halves."""
     with recognized_interrupts():
         try:
-            return _score_block(work)
+            with one_thread() if kind_of(work.task).name == "audio" else nullcontext():
+                return score_sides(clean_sides(read_sides(work)))
         except MemoryError:
             pass  # only outside of this clause is the memory of its frames free again
     if len(work) > 1:
         return concatenate_cells(map(score_block, work.halves()))
     try:
-        blank = _score_block(work.without_estimates())
+        with one_thread() if kind_of(work.task).name == "audio" else nullcontext():
+            blank = score_sides(clean_sides(read_sides(work.without_estimates())))
     except MemoryError:
         blank = None
     return failed_cells(work, "memory ran out while the cell was scored", blank)
@@ -474,11 +421,6 @@ def failed_cells(work: BlockWork, why: str, blank: Cells | None = None) -> Cells
         message=messages,
         extras={},
     )
-
-
-def _score_block(work: BlockWork) -> Cells:
-    with one_thread() if kind_of(work.task).name == "audio" else nullcontext():
-        return score_sides(clean_sides(read_sides(work)))
 
 
 @dataclass
@@ -512,47 +454,48 @@ def clean_sides(sides: BlockSides) -> BlockSides:
 def score_sides(sides: BlockSides) -> Cells:
     """The third step of a block: pair the rows, score them, and note what is doubtful."""
     work, pairs = sides.work, pair_up(sides)
-    rows = Pairs(sides.cleaned[0].rows, sides.cleaned[1].rows, pairs.reference, pairs.estimate)
+    both = pairs.reference, pairs.estimate
+    rows = Pairs(sides.cleaned[0].rows, sides.cleaned[1].rows, pairs.reference.rows, pairs.estimate.rows)
     scores = score_pairs(sides.convention, rows, work.measures, work.grid)
     for pair, message in (*scores.refused.items(), *scores.partly.items()):  # no score, or none of some measures
         cell = int(pairs.cell[pair])
         if pairs.status[cell] != Status.ok:
             continue
         reason: CellRemark | None = None
-        for side_name, *_ in pairs.sides:
-            label = pairs.label(side_name, pair)
-            if label and message.startswith(f"{side_name}: ") and reason is None:
-                reason = CellRemark("reason", side_name, f"{label}: {message.removeprefix(f'{side_name}: ')}")
+        for side in both:
+            label = side.label(pair)
+            if label and message.startswith(f"{side.name}: "):
+                reason = CellRemark("reason", side.name, f"{label}: {message.removeprefix(f'{side.name}: ')}")
         if pair in scores.refused:
             lost = Status.unreadable if message.startswith(LOST) else Status.invalid
             pairs.status[cell] = Status.failed if message.startswith(BROKEN) else lost
             track, system = work.cells[cell]
             message = f"system {system!r}, track {track!r}: {message}"
         pairs.remarks[cell] = [reason or CellRemark("reason", "pair", message)]
-    gone = [side.emptied[rows] for _, side, rows, _ in pairs.sides]
+    gone = [side.side.emptied[side.rows] for side in both]
     for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
         cell = int(pairs.cell[pair])
         if pairs.status[cell] == Status.ok:  # cleaning left nothing of a side, as in an empty file
             track, system = work.cells[cell]
-            name: RemarkSide = "reference" if gone[0][pair] else "estimate"
+            side = pairs.reference if gone[0][pair] else pairs.estimate
             what = f"system {system!r} has an empty estimate of track {track!r}"
             what = f"track {track!r} has an empty reference" if gone[0][pair] else what
             pairs.status[cell] = Status.empty_reference if gone[0][pair] else Status.empty_estimate
-            text = f"{pairs.label(name, pair)}: {what}: nothing is left of its rows after repairs"
-            pairs.remarks[cell] = [CellRemark("reason", name, text)]
+            text = f"{side.label(pair)}: {what}: nothing is left of its rows after repairs"
+            pairs.remarks[cell] = [CellRemark("reason", side.name, text)]
     for (pair, _), message in scores.broken.items():  # of user-defined metrics, for cells with other scores
         cell = int(pairs.cell[pair])
         if pairs.status[cell] in SCORED and not any(message in one.text for one in pairs.remarks.get(cell, ())):
             pairs.add(cell, CellRemark("reason", "pair", message))
-    for side_name, side, _, sources in pairs.sides:  # what the readers remarked on cells that were scored
-        if not side.annotations.accounts:
+    for side in both:  # what the readers remarked on cells that were scored
+        if not side.side.annotations.accounts:
             continue
         remarks: dict[int, list[CellRemark]] = {}
         scored = np.isin(pairs.status[pairs.cell], list(SCORED))
-        for pair in np.flatnonzero((sources >= 0) & scored).tolist():
-            number = int(sources[pair])
+        for pair in np.flatnonzero((side.sources >= 0) & scored).tolist():
+            number = int(side.sources[pair])
             if number not in remarks:
-                remarks[number] = side.remarks(number, side_name)
+                remarks[number] = side.side.remarks(number, side.name)
             for remark in remarks[number]:
                 pairs.add(int(pairs.cell[pair]), remark)
     _note_implausible(pairs)
@@ -571,8 +514,8 @@ def _to_cells(pairs: BlockPairs, scores: Scores) -> Cells:
     for pair, place in scores.broken:
         if work.measures[place] in column:
             undefined[pair, column[work.measures[place]]] = False
-    extras = name_extras(scores.extras, work.measures)
-    scores = replace(scores, weight=np.where(undefined, 0.0, scores.weight), extras=extras)
+    named = name_extras(scores.extras, work.measures)
+    scores = replace(scores, weight=np.where(undefined, 0.0, scores.weight), extras=named)
     if any(measure.metric.surplus for measure in scalars):
         numerator = scores.numerator if len(scores.numerator) else np.zeros((0, len(scalars)))
         index = np.argwhere(numerator > 0).astype(np.int64)
@@ -592,7 +535,7 @@ def _to_cells(pairs: BlockPairs, scores: Scores) -> Cells:
             mask &= weight[tuple(sparse.index.T)] == 0
         extras[name] = replace(sparse, index=sparse.index[mask], value=sparse.value[mask])
     repairs = np.zeros(count, dtype=np.int64)
-    per_pair = cleaned[0].repairs[pairs.reference] + cleaned[1].repairs[pairs.estimate]
+    per_pair = cleaned[0].repairs[pairs.reference.rows] + cleaned[1].repairs[pairs.estimate.rows]
     np.add.at(repairs, pairs.cell, per_pair + scores.repairs if len(scores.repairs) else per_pair)
     digests, durations = _digests_and_durations(pairs.block)
     return Cells(
@@ -613,40 +556,39 @@ def _to_cells(pairs: BlockPairs, scores: Scores) -> Cells:
 
 def _note_implausible(pairs: BlockPairs) -> None:
     """Note doubts about scored cells; with several references, only doubts about all of them."""
-    work, references, estimates = pairs.block.work, pairs.block.references, pairs.block.estimates
+    work, sides = pairs.block.work, (pairs.reference, pairs.estimate)
+    (references, estimates), (left, right) = (side.side.annotations for side in sides), (side.rows for side in sides)
     doubts = doubts_of(pairs.block.convention, work.measures)
-    sides = [(side, rows) for _, side, rows, _ in pairs.sides]
     odd_pairs: dict[int, tuple[RemarkSide, str]] = {}
-    odd = [odd_sides(doubts, work.measures, work.task, side.annotations, side.spans) for side, _ in sides]
-    suspicious = np.zeros(len(pairs.cell), dtype=np.bool_)
-    for (_, rows), texts in zip(sides, odd, strict=True):
-        if texts:
-            suspicious |= np.isin(rows, list(texts))
-    usable: Bool = pairs.estimate_source >= 0
-    for side, rows in sides:  # other doubts follow from columns that are not what they are taken for
-        if side.annotations.accounts:
-            usable &= ~np.append(side.annotations.remarked("odd_columns"), False)[rows]
+    odd: list[dict[int, str]] = []
+    suspicious, usable = np.zeros(len(pairs.cell), dtype=np.bool_), pairs.estimate.sources >= 0
+    for side in sides:
+        annotations = side.side.annotations
+        odd.append(odd_sides(doubts, work.measures, work.task, annotations, side.side.spans))
+        if odd[-1]:
+            suspicious |= np.isin(side.rows, list(odd[-1]))
+        if annotations.accounts:  # other doubts follow from columns that are not what they are taken for
+            usable &= ~np.append(annotations.remarked("odd_columns"), False)[side.rows]
     compared = np.flatnonzero(usable)
     tests: list[tuple[PairTest, Bool]] = []
     for doubt in doubts:
         if doubt.of_pair is None:
             continue
         suspected = np.zeros(len(pairs.cell), dtype=np.bool_)
-        suspected[compared] = suspects(doubt, work.measures, references.annotations)[pairs.reference[compared]]
-        suspected[compared] |= suspects(doubt, work.measures, estimates.annotations)[pairs.estimate[compared]]
+        suspected[compared] = suspects(doubt, work.measures, references)[left[compared]]
+        suspected[compared] |= suspects(doubt, work.measures, estimates)[right[compared]]
         if doubt.suspect_pairs is not None and suspected.any():
-            left = np.flatnonzero(suspected)
-            both = references.annotations, estimates.annotations
-            suspected[left] = doubt.suspect_pairs(*both, pairs.reference[left], pairs.estimate[left])
+            some = np.flatnonzero(suspected)
+            suspected[some] = doubt.suspect_pairs(references, estimates, left[some], right[some])
         tests.append((doubt.of_pair, suspected))
         suspicious |= suspected
     for pair in compared[suspicious[compared]].tolist():
-        row, column = int(pairs.reference[pair]), int(pairs.estimate[pair])
+        row, column = int(left[pair]), int(right[pair])
         if row in odd[0] or column in odd[1]:
             odd_pairs[pair] = ("reference", odd[0][row]) if row in odd[0] else ("estimate", odd[1][column])
             continue
-        annotations = references.annotations.at(row), estimates.annotations.at(column)
-        texts_of_pair = (test(work.measures, *annotations) for test, suspected in tests if suspected[pair])
+        of_pair = references.at(row), estimates.at(column)
+        texts_of_pair = (test(work.measures, *of_pair) for test, suspected in tests if suspected[pair])
         if doubtful := next(filter(None, texts_of_pair), None):
             odd_pairs[pair] = "pair", doubtful
     if not odd_pairs:
@@ -658,7 +600,8 @@ def _note_implausible(pairs: BlockPairs) -> None:
         cell = int(pairs.cell[pair])
         if pairs.status[cell] == Status.ok and cell not in noted and doubted[cell] == every[cell]:
             noted.add(cell)
-            pairs.add(cell, CellRemark("warning", name, f"{pairs.label(name, pair)}: {text}"))
+            label = sides[name != "reference"].label(pair)  # of both that of the estimate
+            pairs.add(cell, CellRemark("warning", name, f"{label}: {text}"))
 
 
 def _digests_and_durations(block: BlockSides) -> tuple[tuple[str, ...], Float]:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import QueryError, RunError, counted
-from ..pipeline.plan import Stale
 from ..store.cells import Cells
-from .block import Works, clean_sides, read_sides, score_sides
+from .block import clean_sides, read_sides, score_sides
 from .runs import plan
 from .schedule import BlockTask, Graph, Key, block_graph
 
@@ -29,7 +28,7 @@ def steps_of(graph: Graph) -> dict[str, tuple[Any, ...]]:
     """A dask graph in which each block is its steps, which its task takes one after the other; the last one stores."""
     steps: dict[str, tuple[Any, ...]] = {}
     for (task,) in graph.values():
-        name, place = task.work.evaluation, task.place
+        name, place = task.work.evaluation, task.number
         read, clean, score, store = (f"{name}-{step}-{place}" for step in ("read", "clean", "score", "store"))
         # Bound, not passed: dask would search an argument for keys.
         steps |= {read: (partial(read_sides, task.work),), clean: (clean_sides, read), score: (score_sides, clean)}
@@ -59,7 +58,7 @@ def mermaid(graph: Graph) -> str:
             "score": f"score {counted(len(work), 'cell')}",
             "store": "store",
         }
-        nodes = [f'{name}_{step}_{task.place}["{label}"]' for step, label in labels.items()]
+        nodes = [f'{name}_{step}_{task.number}["{label}"]' for step, label in labels.items()]
         lines.append(f"  {' --> '.join(nodes)} --> {name}")
     return "\n".join(lines) + "\n"
 
@@ -97,7 +96,7 @@ def draw_pipeline(pipeline: str | Path, path: str | Path | None = None, *, root:
     """Draw the graph of all cells of a pipeline, computed or not; see :func:`draw`."""
     graph: dict[Key, tuple[BlockTask]] = {}
     for one in plan(pipeline, root=root).plans:
-        graph |= block_graph(Works(one, Stale(np.ones(one.shape, dtype=np.bool_))), "")
+        graph |= block_graph(one, np.ones(one.shape, dtype=np.bool_), "")
     return draw(graph, path)
 
 
@@ -111,5 +110,5 @@ def draw_tree(scores: xr.DataTree | xr.Dataset, path: str | Path | None = None) 
             array = node["score"].data
             if not isinstance(array, ScoreArray):
                 raise QueryError("no graph to draw: expected scores of open_pipeline, from which cells may be selected")
-            graph |= block_graph(array.works, "")
+            graph |= block_graph(array.cells.plan, array.selected, "")
     return draw(graph, path)

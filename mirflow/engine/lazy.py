@@ -17,11 +17,12 @@ from ..annotations.collection import Collection, TrackMapping, collect, join_row
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..metrics.base import Pairs, Scores, Sparse, get_task
-from ..pipeline.plan import EvaluationPlan, Stale
+from ..pipeline.plan import EvaluationPlan
 from ..ragged import Bool, Column, Int
 from ..store.cells import NUMERATOR, concatenate_cells, no_numerators
-from .block import BLOCK, Works, score_block
+from .block import BLOCK
 from .pair_scores import extras_by_annotator, name_extras
+from .schedule import block_graph
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -38,8 +39,8 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     unlabelled = {name for name, sparse in extras_of_tables.items() if not all(sparse.coords)}
     if unlabelled:
         measures = tuple(one for one in plan.measures if one.variable in unlabelled)
-        works = Works(replace(plan, measures=measures, max_block=BLOCK), Stale(np.ones(plan.shape, dtype=np.bool_)))
-        scored = concatenate_cells(map(score_block, works)).extras
+        of_tables, cells = replace(plan, measures=measures, max_block=BLOCK), np.ones(plan.shape, dtype=np.bool_)
+        scored = concatenate_cells(task() for (task,) in block_graph(of_tables, cells, "").values()).extras
         known = {name: scored[name].coords for name in unlabelled & scored.keys()}
         extras_of_tables = {
             name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in extras_of_tables.items()

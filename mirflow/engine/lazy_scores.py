@@ -20,11 +20,11 @@ from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 
 from ..metrics.base import Sparse
-from ..pipeline.plan import EvaluationPlan, Stale
-from ..ragged import Int
+from ..pipeline.plan import EvaluationPlan
+from ..ragged import Bool, Int
 from ..store.cells import CELL_ATTRS, CellPlaces, Cells, GroupContent, concatenate_cells, no_cells, relabel
 from ..store.format import FINGERPRINTS, TEXTS, dense_cells, usable_text
-from .block import Works, block_size
+from .block import block_size
 from .schedule import block_graph
 
 _CELL = ("system", "track")
@@ -146,7 +146,7 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
         for scored, cells, name in ((plan, needed, token), (without, measured, f"{token}-reference")):
             if not cells.any():
                 continue
-            graph = block_graph(Works(scored, Stale(cells)), name)
+            graph = block_graph(scored, cells, name)
             tasks |= graph
             block_of |= {column: key for key, (task,) in graph.items() for column in task.columns.tolist()}
         for key in keys:
@@ -187,11 +187,11 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
     picks: tuple[Pick, ...]
 
     @property
-    def works(self) -> Works:
-        """The blocks of what is selected of a variable over systems and tracks."""
+    def selected(self) -> Bool:
+        """The cells of the plan that are selected of a variable over systems and tracks."""
         selected = np.zeros(self.cells.plan.shape, dtype=np.bool_)
         selected[np.ix_(*map(np.atleast_1d, self.picks[:2]))] = True
-        return Works(self.cells.plan, Stale(selected))
+        return selected
 
     @classmethod
     def of(cls, cells: ScoredCells, variable: str, dtype: Any, picks: tuple[Pick, ...]) -> ScoreArray:

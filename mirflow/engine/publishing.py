@@ -16,12 +16,11 @@ from ..pipeline.plan import Prune, Stale, demand_leave
 from ..progress import Progress, progress_of
 from ..store.cells import Cells
 from ..store.write import StoreWriter
-from .parts import PartFolder, numbers_of_parts, parts_of, sorting_place
+from .parts import PartFolder, PartResults, numbers_of_parts, parts_of, sorting_place
 from .runs import (
     Job,
     RunReport,
     contents_of_runs,
-    count_values,
     entries_of,
     place_of_store,
     plan,
@@ -101,7 +100,7 @@ def publish(
 def _join(job: Job, parts: Sequence[PartFolder], folder: Path) -> Job:
     """The job with what parts have of its stale cells; those of which none has a result stay stale. The results are
     sorted by system into files of the folder. Raises a StoreError where two parts have different results of a cell."""
-    plan, results = job.plan, job.sorted_in(folder)
+    plan, results = job.plan, PartResults(job.plan, job.stale.cells, job.stays(), folder)
     owner = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int32)
     contested: set[str] = set()
     for number, part in enumerate(parts):
@@ -152,8 +151,9 @@ def _demand_whole(jobs: Sequence[Job], parts: Sequence[PartFolder], path: Path, 
     missing, sizes = Counter[int](), Counter[int]()
     for job in jobs:
         numbers = numbers_of_parts(job.plan.shape, of)
-        sizes.update(count_values(numbers))
-        missing.update(count_values(numbers[job.stale.cells]))
+        for counts, values in (sizes, numbers), (missing, numbers[job.stale.cells]):
+            values, occurrences = np.unique(values, return_counts=True)
+            counts.update(dict(zip(values.tolist(), occurrences.tolist(), strict=True)))
     absent = [f"{number}/{of}" for number in sorted(missing) if number not in begun]
     unfinished = [
         f"{begun[number].holder() or begun[number].name} has {sizes[number] - missing[number]} of "

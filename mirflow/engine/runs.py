@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 import uuid
 import warnings
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -59,7 +58,6 @@ from ..store.format import (
     PATCHES,
     READING,
     SIGNATURES,
-    Array,
     dense_cells,
     extra_entries,
     kept_settings,
@@ -75,7 +73,6 @@ from ..store.packs import open_pack
 from ..store.read import open_groups
 from ..store.repositories import join_systems
 from ..store.write import StoreWriter, Writer, open_writer, software_versions
-from .block import Works
 from .pair_scores import EACH
 from .parts import Part, PartFolder, PartResults, sorting_place
 from .schedule import BlockTask, Key, block_graph, choose_scheduler, execute, start_forkserver
@@ -99,19 +96,12 @@ class Job:
     """Where the results of each system are, if they are on disk."""
     results: PartResults | None = None  # takes the computed cells to the disk; None: they stay in memory
 
-    def stored(self) -> Mapping[str, StoredResults]:
-        """Where the store, or parts, have results, by system."""
-        if self.parts is not None:
-            return self.parts
-        before = self.before.stored if self.before is not None and self.counts["reused"] else {}
-        return {system: before[system] for system in self.plan.systems if system in before}
-
-    def sorted_in(self, folder: Path) -> PartResults:
-        """What takes results of the stale cells to files in a folder."""
-        before = None
-        if self.before is not None and self.counts["reused"]:
-            before = replace(self.before, cells=of_measures(self.plan, self.before.cells), stored=self.stored())
-        return PartResults(self.plan, self.stale.cells, before, folder)
+    def stays(self) -> GroupContent | None:
+        """What the store has of the plan's systems and measures; None if nothing of it stays."""
+        if self.before is None or not self.counts["reused"]:
+            return None
+        stored = {name: self.before.stored[name] for name in self.plan.systems if name in self.before.stored}
+        return replace(self.before, cells=of_measures(self.plan, self.before.cells), stored=stored)
 
     def add(self, cells: Cells, place: Int) -> None:
         """Take computed cells and their flat places."""
@@ -145,7 +135,7 @@ def start_job(
     stale = stale_cells(plan, before, force, share)
     job = Job(plan, stale, {**stale.counts, "resumed": 0}, before)
     if folder is not None and len(stale) > _MOST_IN_MEMORY:
-        job.results = job.sorted_in(folder)
+        job.results = PartResults(plan, stale.cells, job.stays(), folder)
     if force:
         return job
     unchanged = np.zeros(plan.shape, dtype=np.bool_)
@@ -246,13 +236,13 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group to store, with attributes in addition to the plan's."""
     plan = job.plan
     columns = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
-    before = [job.before.cells] if job.before is not None and job.counts["reused"] else []
-    parts = [of_measures(plan, cells) for cells in (*before, *job.done)]
+    before, done = job.stays(), [of_measures(plan, cells) for cells in job.done]
     # The computed cells, and the names of results with extra dims.
-    cells = concatenate_cells([no_cells(columns), *parts])
+    cells = concatenate_cells([no_cells(columns), *([] if before is None else [before.cells]), *done])
+    stored = job.parts if job.parts is not None else {} if before is None else before.stored
     settings = {**_settings(plan), SIGNATURES: dict(plan.signatures)}
     coords = metric_coords(plan.measures), dict(plan.system_meta), dict(plan.track_meta)
-    content = GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, {**settings, **attrs}, job.stored())
+    content = GroupContent(plan.name, plan.systems, plan.tracks, cells, *coords, {**settings, **attrs}, stored)
     extras = content.cells.extras
     if FAILED_METRICS in extras and not len(extra_entries(content, FAILED_METRICS).index):
         without = {name: sparse for name, sparse in extras.items() if name != FAILED_METRICS}
@@ -594,7 +584,7 @@ def _compute(
     owners: dict[Key, Job] = {}
     token = uuid.uuid4().hex
     for job in jobs:
-        blocks = block_graph(Works(job.plan, job.stale), token)
+        blocks = block_graph(job.plan, job.stale.cells, token)
         graph |= blocks
         owners |= dict.fromkeys(blocks, job)
     chosen = choose_scheduler(scheduler, graph, guarded, workers)
@@ -669,13 +659,13 @@ def publish_jobs(
 
 
 def _report(job: Job, content: GroupContent) -> EvaluationReport:
-    counts: Counter[int] = Counter()
+    counts = dict.fromkeys(Status, 0)
     messages: dict[str, None] = {}
     partly = warned = repairs = 0
     noted = set[tuple[str, str]]()
     for part in content.blocks():
         whole = dense_cells(part, ["status", "repairs"])
-        counts.update(count_values(whole["status"]))
+        counts = {status: count + int((whole["status"] == status).sum()) for status, count in counts.items()}
         repairs += int(whole["repairs"].sum())
         spoken = part.part([system for system in part.systems if system not in part.silent])
         dense = dense_cells(spoken, ["status", "message"])
@@ -707,7 +697,7 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         job.plan,
         content,
         job.counts,
-        {status: counts[status] for status in Status if counts[status]},
+        {status: count for status, count in counts.items() if count},
         tuple(messages),
         partly,
         tuple(caution.text for caution in job.plan.cautions),
@@ -718,12 +708,6 @@ def _report(job: Job, content: GroupContent) -> EvaluationReport:
         sum(counts[status] for status in FAILED),
         sum(counts[status] for status in EMPTY),
     )
-
-
-def count_values(status: Array) -> dict[int, int]:
-    """How often each value occurs."""
-    values, numbers = np.unique(status, return_counts=True)
-    return dict(zip(values.tolist(), numbers.tolist(), strict=True))
 
 
 def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from heapq import heapreplace
 from importlib.metadata import version
@@ -29,29 +29,46 @@ from pickle import PickleError
 from queue import Empty, SimpleQueue
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..errors import MirflowError, PluginError, RunError, SchedulerError, UnreadableError, counted
 from ..interruption import deferred
+from ..pipeline.plan import EvaluationPlan
 from ..plugins import import_module
+from ..ragged import Bool, Int
 from ..store.cells import Cells, concatenate_cells
-from .block import BlockWork, Works, failed_cells, score_block
+from .block import BlockWork, TrackWork, block_size, failed_cells, score_block
 
 Key: TypeAlias = str
 """Of a block: its evaluation and number, and what tells one graph from all others: ``chord-block-7-...``."""
 
 
+@dataclass(eq=False)
 class BlockTask:
-    """The task of a block: it makes its work where it is called or sent, so that a graph holds a plan and no work."""
+    """The task of a block: some tracks of a plan with cells to score. Its work is made where it is called or sent, so
+    that a graph holds a plan and no work."""
 
-    def __init__(self, works: Works, place: int) -> None:
-        self._works, self.place = works, place
-        self.columns = works.columns_of(place)  # places of its tracks in the plan
+    plan: EvaluationPlan
+    cells: Bool  # of the plan, over systems and tracks: those to score
+    number: int
+    columns: Int  # places of its tracks in the plan
+    by_annotator: bool
 
     @property
     def work(self) -> BlockWork:
         """What is read and scored."""
-        return self._works[self.place]
+        plan = self.plan
+        tracks: list[TrackWork] = []
+        for column in self.columns.tolist():
+            rows = np.flatnonzero(self.cells[:, column]).tolist()
+            systems = tuple([plan.systems[row] for row in rows])
+            estimates = tuple([plan.estimates[row][column] for row in rows])
+            stamps = tuple(plan.stamps[rows, column].tolist())
+            tracks.append(TrackWork(plan.tracks[column], plan.references[column], systems, estimates, stamps))
+        rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
+        return BlockWork(*rules, tuple(tracks), self.by_annotator, plan.classes, plan.plugins)
 
     def __call__(self) -> Cells:
         """Read and score the block."""
@@ -64,12 +81,21 @@ class BlockTask:
 Graph: TypeAlias = Mapping[Key, tuple[BlockTask]]
 
 
-def block_graph(works: Works, token: str) -> dict[Key, tuple[BlockTask]]:
-    """A dask graph with a task for each block of some cells of a plan. Two graphs, on one cluster or in one expression,
-    must never share a task, as their files may differ although their names do not: the `token` tells them apart."""
-    name = f"{works.plan.name}-block"
+def block_graph(plan: EvaluationPlan, cells: Bool, token: str) -> dict[Key, tuple[BlockTask]]:
+    """A dask graph with a task for each block of some cells of a plan, in the order of the tracks. Two graphs, on one
+    cluster or in one expression, must never share a task, as their files may differ although their names do not: the
+    `token` tells them apart."""
+    columns, size, by_annotator = (
+        np.flatnonzero(cells.any(axis=0)),
+        block_size(plan.task, plan.max_block),
+        plan.by_annotator,
+    )
+    blocks = enumerate(columns[start : start + size] for start in range(0, len(columns), size))
     # A task is called without arguments: dask would search them, with all their sources, for keys.
-    return {f"{name}-{number}-{token}": (BlockTask(works, number),) for number in range(len(works))}
+    return {
+        f"{plan.name}-block-{number}-{token}": (BlockTask(plan, cells, number, block, by_annotator),)
+        for number, block in blocks
+    }
 
 
 def graph_of_one(work: BlockWork) -> dict[Key, tuple[Any]]:
@@ -159,7 +185,8 @@ def execute(
     if not graph:
         return
     if scheduler == "serial":
-        _execute_locally(graph, "sync", done)
+        for key, (task,) in graph.items():
+            done(key, task())
     elif scheduler == "threads":
         _execute_locally(graph, "threads", done, num_workers=workers or os.cpu_count())
     elif scheduler == "processes":

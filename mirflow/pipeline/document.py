@@ -152,9 +152,7 @@ class _ExplodedError(Exception):
 class _Loader(yaml.SafeLoader):
     """Composes documents up to a number of values; a megabyte of more would take half a minute."""
 
-    def __init__(self, stream: str) -> None:
-        super().__init__(stream)
-        self.nodes = 0
+    nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Compose a value or a key."""
@@ -165,13 +163,12 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+@dataclass
 class _Builder:
-    def __init__(self, document: Document, foreign: bool) -> None:
-        self.document = document
-        self.environment: Mapping[str, str] = {} if foreign else os.environ
-        self.unset = "is not looked up for a store from elsewhere" if foreign else "is not set"
-        self.scalars = yaml.constructor.SafeConstructor()
-        self.count = 0
+    document: Document
+    foreign: bool
+    scalars: yaml.constructor.SafeConstructor = field(default_factory=yaml.constructor.SafeConstructor)
+    count: int = 0
 
     def build(self, node: yaml.Node, place: Place) -> Any:
         """Return the value of a node."""
@@ -197,10 +194,12 @@ class _Builder:
                 return None
             if not isinstance(value, str):
                 return value
+            environment: Mapping[str, str] = {} if self.foreign else os.environ
             for name in VARIABLE.findall(value):
-                if name not in self.environment:
-                    self._add(place, f"the environment variable {name} {self.unset}")
-            return VARIABLE.sub(lambda match: self.environment.get(match[1], match[0]), value)
+                if name not in environment:
+                    why = "is not looked up for a store from elsewhere" if self.foreign else "is not set"
+                    self._add(place, f"the environment variable {name} {why}")
+            return VARIABLE.sub(lambda match: environment.get(match[1], match[0]), value)
         if not isinstance(node, yaml.MappingNode) or node.tag != f"{_PLAIN}map":
             self._add(place, f"YAML tags are not allowed: {node.tag}")
             return None

@@ -109,10 +109,11 @@ class EvaluationPlan(EvaluationFiles):
     @property
     def by_annotator(self) -> bool:
         """True if annotators are distinguished, so that none may be scored against itself."""
-        chosen = (
-            getattr(reference.source, "annotator", None) for references in self.references for reference in references
+        return any(
+            reference.annotator or getattr(reference.source, "annotator", None) is not None
+            for references in self.references
+            for reference in references
         )
-        return bool(self.annotators) or any(annotator is not None for annotator in chosen)
 
     @property
     def annotators(self) -> tuple[str, ...]:
@@ -167,8 +168,7 @@ def _stamp(source: Source) -> tuple[int, int]:
     """Fingerprints of a source's name, size and version, and of its name alone."""
     size, version = source.stat()
     label = source.label
-    data = f"{label}\0{size}\0{version}".encode()
-    return _fingerprint(data), zlib.crc32(label.encode())
+    return _fingerprint(f"{label}\0{size}\0{version}".encode()), zlib.crc32(label.encode())
 
 
 def _fingerprint(data: bytes) -> int:

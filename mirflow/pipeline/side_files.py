@@ -12,6 +12,7 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, overload
 
@@ -126,15 +127,13 @@ def _is_inside(path: str | Path, root: str) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root))
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class EstimateRow(Sequence[Source | None]):
     """The sources of the estimates of one system, one for each track or None, which are made on access."""
 
-    __slots__ = ("_found", "_places", "_replaced")
-
-    def __init__(
-        self, sources: Sequence[tuple[Source, Any]], places: Int, replaced: Mapping[int, Source] | None = None
-    ) -> None:
-        self._found, self._places, self._replaced = sources, places, replaced or {}
+    _found: Sequence[tuple[Source, Any]]
+    _places: Int
+    _replaced: Mapping[int, Source] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -166,14 +165,14 @@ class EstimateRow(Sequence[Source | None]):
         return hash(tuple(self))
 
 
+@dataclass(eq=False, repr=False)
 class EstimateTable:
     """Places of the estimates of systems and tracks in what was found."""
 
-    def __init__(self, sources: Sequence[tuple[Source, Any]] = ()) -> None:
-        self._found = sources
-        self._columns: dict[str, int] = {}
-        self._rows: dict[str, array[int]] = {}
-        self._replaced: dict[int, Source] = {}
+    _found: Sequence[tuple[Source, Any]] = ()
+    _columns: dict[str, int] = field(default_factory=dict)
+    _rows: dict[str, array[int]] = field(default_factory=dict)
+    _replaced: dict[int, Source] = field(default_factory=dict)
 
     def add(self, system: str, track: str, index: int) -> bool:
         """Note the place of an estimate, unless the system has one of the track."""

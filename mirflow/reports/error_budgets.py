@@ -16,7 +16,7 @@ from ..analysis.query_options import Names, Query
 from ..analysis.scores import cell_texts, names_of
 from ..annotations.annotation import AnnotationLike
 from ..annotations.schema import kind_of
-from ..engine.block import Works, block_size
+from ..engine.block import block_size
 from ..engine.pair_scores import ROUNDING
 from ..engine.runs import plan as plan_files
 from ..engine.schedule import Key, block_graph, choose_scheduler, execute
@@ -26,7 +26,7 @@ from ..evaluation.sides import TracksLike, holds_tracks, task_of
 from ..metrics.base import Convention, get_task
 from ..metrics.edits import KIND, OF
 from ..metrics.measures import Measure
-from ..pipeline.plan import EvaluationFiles, EvaluationPlan, Stale
+from ..pipeline.plan import EvaluationFiles, EvaluationPlan
 from ..progress import Progress, progress_of
 from ..store.cells import Cells, GroupContent, concatenate_cells, no_cells
 from ..store.format import DECLARED_METRICS, PATCHES, kept_settings, metric_coords, nested_attrs
@@ -264,8 +264,8 @@ def _split_stored(
 
 def _split_plan(plan: EvaluationPlan, progress: Progress, guarded: bool) -> xr.Dataset:
     """Score all files of a plan, whose measures are a metric and its losses."""
-    works = Works(replace(plan, max_block=block_size(plan.task, TRACKS)), Stale(np.ones(plan.shape, dtype=np.bool_)))
-    graph = block_graph(works, uuid.uuid4().hex)
+    blocks = replace(plan, max_block=block_size(plan.task, TRACKS))
+    graph = block_graph(blocks, np.ones(plan.shape, dtype=np.bool_), uuid.uuid4().hex)
     done: dict[Key, Cells] = {}
     with progress as shown:
         shown.start(len(plan.tracks))

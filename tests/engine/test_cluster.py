@@ -16,11 +16,9 @@ import xarray as xr
 
 import mirflow
 from mirflow.engine import schedule
-from mirflow.engine.block import Works
 from mirflow.engine.runs import plan
 from mirflow.engine.schedule import Graph, Key, block_graph
 from mirflow.errors import RunError, SchedulerError
-from mirflow.pipeline.plan import Stale
 from mirflow.store.cells import Cells
 from tests.clusters import DaskCluster, kill
 from tests.datasets import write_dataset
@@ -57,8 +55,8 @@ def test_the_command_scores_on_a_cluster_what_it_scores_alone(tmp_path: Path, cl
 
 def graph_of_chords(folder: Path, tracks: int, **settings: object) -> Graph:
     (evaluation,) = plan(write_dataset(folder, tracks=tracks)).plans
-    every = Stale(np.ones(evaluation.shape, dtype=np.bool_))
-    return block_graph(Works(replace(evaluation, **settings), every), folder.name)
+    every = np.ones(evaluation.shape, dtype=np.bool_)
+    return block_graph(replace(evaluation, **settings), every, folder.name)
 
 
 @pytest.mark.parametrize("given", ["address", "client"])

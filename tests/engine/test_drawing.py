@@ -13,12 +13,10 @@ import pytest
 
 import mirflow
 from mirflow.engine import drawing
-from mirflow.engine.block import Works
 from mirflow.engine.drawing import draw_pipeline, steps_of
 from mirflow.engine.runs import plan, same_cells
 from mirflow.engine.schedule import block_graph
 from mirflow.errors import QueryError, RunError
-from mirflow.pipeline.plan import Stale
 from tests.commands import invoke
 from tests.datasets import write_dataset
 
@@ -35,7 +33,7 @@ def test_the_documentation_shows_what_the_command_draws(tmp_path: Path) -> None:
 
 def test_the_drawn_steps_of_a_block_are_its_task(tmp_path: Path) -> None:
     (one,) = plan(write_dataset(tmp_path)).plans
-    graph = block_graph(Works(one, Stale(np.ones(one.shape, dtype=np.bool_))), "")
+    graph = block_graph(one, np.ones(one.shape, dtype=np.bool_), "")
     steps = steps_of(graph)
     assert [*steps][:4] == ["chord-read-0", "chord-clean-0", "chord-score-0", "chord-store-0"]
     stored = dask.get(steps, [key for key in steps if "-store-" in key])

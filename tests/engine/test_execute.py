@@ -20,18 +20,17 @@ import numpy as np
 import pytest
 
 from mirflow.engine import schedule as execution
-from mirflow.engine.block import BlockWork, Works, one_thread, score_block
+from mirflow.engine.block import BlockWork, one_thread, score_block
 from mirflow.engine.runs import plan
 from mirflow.engine.schedule import Graph, Key, block_graph, choose_scheduler, execute
 from mirflow.errors import RunError
-from mirflow.pipeline.plan import Stale
 from mirflow.store.cells import Cells
 from tests.datasets import write_dataset
 
 
 def graph_of(pipeline: Path) -> Graph:
     (one,) = plan(pipeline).plans
-    return block_graph(Works(one, Stale(np.ones(one.shape, dtype=np.bool_))), uuid.uuid4().hex)
+    return block_graph(one, np.ones(one.shape, dtype=np.bool_), uuid.uuid4().hex)
 
 
 @pytest.fixture(scope="module")

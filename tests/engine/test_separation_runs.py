@@ -13,13 +13,11 @@ import xarray as xr
 import mirflow
 from mirflow import evaluate_paths
 from mirflow.annotations.labelled import from_dataset
-from mirflow.engine.block import Works
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, block_graph, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
 from mirflow.evaluation.linter import check_paths
 from mirflow.pipeline import plan_evaluation
-from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
 from mirflow.readers.audio_files import FileSignal
 from mirflow.store import write_pack
@@ -89,13 +87,14 @@ def test_a_block_is_one_track(folder: Path) -> None:
         folder,
         block=64,
     )
-    works = Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    graph = block_graph(plan, np.ones(plan.shape, dtype=np.bool_), "")
+    works = [task.work for (task,) in graph.values()]
     assert [len(work.tracks) for work in works] == [1, 1, 1]
     assert [len(work) for work in works] == [2, 2, 2]
     assert plan.system_meta == {} == plan.track_meta
     # 2 systems x 2 sources of 4000 samples of 2 bytes, and their headers.
     assert [estimate_seconds(work) for work in works] == pytest.approx([4 * 8044 * AUDIO_BYTE_SECONDS] * 3)
-    assert choose_scheduler("auto", block_graph(works, ""), guarded=True) == "serial"
+    assert choose_scheduler("auto", graph, guarded=True) == "serial"
 
 
 def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +103,7 @@ def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.
         {"task": "separation", "reference": "ref/{track}/{source}.wav", "estimates": "est/ada/{track}/{source}.wav"},
         folder,
     )
-    graph = block_graph(Works(plan, Stale(np.ones(plan.shape, dtype=np.bool_))), "")
+    graph = block_graph(plan, np.ones(plan.shape, dtype=np.bool_), "")
     monkeypatch.setattr("mirflow.engine.schedule._size", lambda source: 3 * 60 * 44100 * 4)
     assert choose_scheduler("auto", graph, guarded=True) == "processes"
     assert choose_scheduler("auto", graph, guarded=False) == "serial"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.engine.block import Works
+from mirflow.engine.schedule import block_graph
 from mirflow.pipeline.plan import (
     COUNTS,
     SIGNATURES,
@@ -185,7 +185,8 @@ def test_blocks_hold_every_stale_cell_once_and_few_tracks(size: int, cells: list
     plan = replace(make_plan(("S0", "S1", "S2"), tuple("abcdefghi"[: len(cells)])), max_block=size)
     seen: list[tuple[str, str]] = []
     last = ""
-    for work in Works(plan, stale):
+    for (task,) in block_graph(plan, stale.cells, "").values():
+        work = task.work
         tracks = [track.track for track in work.tracks]
         assert 1 <= len(tracks) <= size
         assert tracks[0] > last

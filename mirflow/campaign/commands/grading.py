@@ -15,7 +15,7 @@ import click
 
 from ...analysis.query_options import DEFAULT_LEVEL, say_level
 from ...cli.common_options import LEVEL, Command, CommandFamily, Decorated, LocalPath, ReadingCommand
-from ...cli.output import check_figure, choose_format, echo, emit, for_people, output_options
+from ...cli.output import FOR_PEOPLE, check_figure, choose_format, echo, emit, output_options
 from ...errors import GradingError, counted
 from . import default_option, demand_packages, operator
 
@@ -249,7 +249,7 @@ def overview_command(
     from ..grading.rater_agreement import collection_of, progress, without_middle
 
     style = choose_format(style, output)
-    people = for_people(style)
+    people = style in FOR_PEOPLE
     pool = read_key(key)
     rows = read_judgements(judgements)
     events = [] if options["events"] is None else read_events(options["events"])
@@ -469,7 +469,7 @@ def agreement_command(
     tables = [
         table
         for name, collection in judgements.items()
-        for table in agreement_tables(collection, for_people(style), level, name)
+        for table in agreement_tables(collection, style in FOR_PEOPLE, level, name)
     ]
     emit(tables, style, output)
     if figure is not None:
@@ -563,7 +563,7 @@ def workload_command(style: str | None, output: Path | None, events: Path | None
         factors["minutes"] = sum(seconds) / len(seconds) / 60
     work = Workload(**factors)
     style = choose_format(style, output)
-    people = for_people(style)
+    people = style in FOR_PEOPLE
 
     def row(name: str) -> tuple[str, Entry]:
         value = getattr(work, name)
@@ -621,4 +621,4 @@ def effort_command(judgements: Path, style: str | None, output: Path | None, dif
         f"queries: so many show a difference of {difference:g} with a probability of {options['power']:g}",
         "judgements, graders: if no two systems return the same candidate",
     )
-    emit([Table(columns, rows, "effort of grading", notes if for_people(style) else ())], style, output)
+    emit([Table(columns, rows, "effort of grading", notes if style in FOR_PEOPLE else ())], style, output)

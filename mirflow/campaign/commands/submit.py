@@ -30,7 +30,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 import click
 
 from ...cli.common_options import Command, LocalPath
-from ...cli.output import FAILED, choose_format, echo, emit, for_people, lines_of_checks, output_options
+from ...cli.output import FAILED, FOR_PEOPLE, choose_format, echo, emit, lines_of_checks, output_options
 from ...errors import MirflowError, clean_text, counted, warn_caller
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
         reason = f": {submission['reason']}" if submission.get("reason") else ""
         echo(f"{chosen}: {submission['words']}{reason}", err=True)
         click.get_current_context().exit(FAILED)
-    people = for_people(style)
+    people = style in FOR_PEOPLE
     tables = [_scores(submission, people), _comparisons(submission, people)]
     emit([table for table in tables if table.rows] if people else tables[:1], style, output)
 
