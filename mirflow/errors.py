@@ -71,12 +71,7 @@ def shorten_quotes(message: str) -> str:
     >>> shorten_quotes("track 'a': not a chord: 'H:maj'")
     "track 'a': not a chord: 'H:maj'"
     """
-
-    def cut(found: re.Match[str]) -> str:
-        quote, value = found[1], found["value"]
-        return f"{quote}{shorten(value, _LONGEST_QUOTED)}{quote}"
-
-    return re.sub(QUOTED, cut, message)
+    return re.sub(QUOTED, lambda found: found[1] + shorten(found["value"], _LONGEST_QUOTED) + found[1], message)
 
 
 _NUMBER = re.compile(r"-?(?<![\w.])\d[\w.+-]*")

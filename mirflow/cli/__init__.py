@@ -110,15 +110,9 @@ class Commands(click.Group):
             elif command is not None:
                 kind = type(command).__name__
                 raise PluginError(f"{name!r} in the entry points {COMMANDS!r} is a {kind}, not a command")
+            else:  # click proposes the nearest of the commands that were imported
+                self.list_commands(context)
         return self.commands.get(name)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that arguments begin with."""
-        if self.get_command(ctx, args[0]) is None:
-            self.list_commands(ctx)  # click proposes the nearest of the commands that were imported
-        return super().resolve_command(ctx, args)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; in standalone mode, exit with its exit code, even after an error."""

@@ -5,6 +5,7 @@ Names of evaluations, metrics and systems are completed from the stores on the c
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -38,14 +39,11 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 class LocalPath(click.Path):
     """A file or folder on this machine; URLs, of which there is no such file, are refused by name."""
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**{"path_type": Path, **how})
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert an argument to a path."""
         if is_url(value):
             self.fail(f"{as_given(value)} is a URL; name a file or folder on this machine", param, ctx)
-        return super().convert(value, param, ctx)
+        return Path(os.fsdecode(super().convert(value, param, ctx)))
 
 
 LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)

@@ -22,7 +22,7 @@ from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 from ..metrics.base import Sparse
 from ..pipeline.plan import EvaluationPlan
 from ..ragged import Bool, Int
-from ..store.cells import CELL_ATTRS, CellPlaces, Cells, GroupContent, concatenate_cells, no_cells, relabel
+from ..store.cells import CELL_ATTRS, Cells, GroupContent, concatenate_cells, no_cells, relabel
 from ..store.format import FINGERPRINTS, TEXTS, dense_cells, usable_text
 from .block import block_size
 from .schedule import block_graph
@@ -67,7 +67,7 @@ def to_arrays(
         return dense_cells(every, ["duration"])
     block = GroupContent("block", tuple(systems), tuple(tracks), cells)
     arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
-    cell = CellPlaces(block.systems, block.tracks).of(cells)
+    cell = block.places
     for name, like in extras.items():
         dense = np.full((block.shape[0] * block.shape[1], *map(len, like.coords)), like.fill)
         if name in cells.extras:

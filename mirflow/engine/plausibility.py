@@ -59,6 +59,9 @@ def _whole_numbers(pitch: Float) -> str | None:
     return f"whole numbers from {pitch.min():.0f} to {pitch.max():.0f}"
 
 
+_RANGE = "numbers from {:.4g} to {:.4g}"
+
+
 def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Warning about a pair of which a side, or each, has MIDI numbers where Hz is expected. Those of one side are whole
     numbers, or half or less of the other side's frequencies and, as MIDI numbers, within an octave. Of two sides
@@ -73,7 +76,7 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
             return None
         if not any(whole) and not any(numbers >= hertz + _CLEARLY for numbers, hertz in grids):
             return None
-        ranges = [text or _range_of(pitch) for text, pitch in zip(whole, low, strict=True)]
+        ranges = [text or _RANGE.format(pitch.min(), pitch.max()) for text, pitch in zip(whole, low, strict=True)]
         if all(whole):
             ranges[1] = ranges[1].removeprefix("whole numbers ") if ranges[0] != ranges[1] else ""
         both = " and ".join(filter(None, ranges))
@@ -85,7 +88,7 @@ def numbered_pitches(measures: Sequence[Measure], reference: Annotation, estimat
         what, low_middle, middle = _whole_numbers(pitch), np.median(pitch), np.median(pitches)
         # Near the others as MIDI numbers, and far below them in Hz.
         if what is None and middle / 2 < midi_to_hz(low_middle) < middle * 2 and middle >= 2 * low_middle:
-            what = _range_of(pitch)
+            what = _RANGE.format(pitch.min(), pitch.max())
         if what:
             numbered = reference if name == "reference" else estimate
             remedy = _remedy_for_numbers(numbered, name, other)
@@ -104,10 +107,6 @@ def _regularity(pitch: Float) -> tuple[float, float]:
         means = np.array([np.bincount(step, part) for part in (turns.real, turns.imag)]) / np.bincount(step)
         regularities.append(float(np.hypot(*means.mean(axis=1))) if len(steps) >= _STEPS else 0.0)
     return regularities[0], regularities[1]
-
-
-def _range_of(pitch: Float) -> str:
-    return f"numbers from {pitch.min():.4g} to {pitch.max():.4g}"
 
 
 def pitches_in_cents(annotation: Annotation) -> str | None:

@@ -399,7 +399,7 @@ class _Cluster:
     def execute(self, graph: Graph, done: Done) -> None:
         """Score blocks; those that workers died of are then scored alone, one by one."""
         if self.own:
-            self._demand_worker(f"no worker joined the dask scheduler at {self.address} within", SchedulerError)
+            self._demand_worker(SchedulerError)
         # Workers that cannot be reached, have another version, lack a plug-in or do not see the files are refused.
         plugins: dict[str, None] = {}
         folders: dict[str, None] = {}
@@ -438,7 +438,7 @@ class _Cluster:
             try:
                 future = finished.get(timeout=CHECK_SECONDS)
             except Empty:
-                self._demand_another_worker()
+                self._demand_worker()
                 continue
             left.remove(future.key)
             yield future.key, self._result(future)
@@ -457,7 +457,7 @@ class _Cluster:
                     if future.status == "error":  # the block's own
                         raise
                     # The worker that had the result is gone, and it is computed again, or it cannot be reached.
-                    self._demand_another_worker()
+                    self._demand_worker()
                     checks += 1
                     if not checks % round(WORKER_SECONDS / CHECK_SECONDS):
                         self._ask_workers((), (), RunError)
@@ -478,11 +478,9 @@ class _Cluster:
                 ) from None
             raise
 
-    def _demand_another_worker(self) -> None:
-        self._demand_worker(f"the dask scheduler at {self.address} has no workers, and none joined it within", RunError)
-
-    def _demand_worker(self, missing: str, error: type[RunError]) -> None:
-        """Wait until there is a worker; without any, a block is waited for without end."""
+    def _demand_worker(self, error: type[RunError] = RunError) -> None:
+        """Wait until there is a worker; without any, a block is waited for without end. A SchedulerError is one of a
+        run that has not begun."""
         while True:
             try:
                 if self.client.nthreads():
@@ -497,7 +495,10 @@ class _Cluster:
                     break
             except OSError as lost:
                 raise _cluster_failure(lost) from None
-        hint = "" if error is SchedulerError else "; computed scores are kept"
+        missing, hint = f"no worker joined the dask scheduler at {self.address} within", ""
+        if error is not SchedulerError:
+            missing = f"the dask scheduler at {self.address} has no workers, and none joined it within"
+            hint = "; computed scores are kept"
         how = f"dask worker {self.address}" if self.client.cluster is None else "client.cluster.scale(2)"
         raise error(f"{missing} {WORKER_SECONDS} seconds{hint}: start some ({how}), and run again")
 

@@ -321,7 +321,7 @@ class Accumulator:
         for name, (reference, estimate) in pairs.items():
             if self._looked_up and type(reference) is type(estimate) is str:
                 if (reference, estimate) in self._known:
-                    self._keep(name, named)
+                    self._tracks[name], self._named = None, named
                     self._repeated.append((name, (reference, estimate)))
                     continue
                 self._labels[name] = reference, estimate
@@ -329,7 +329,7 @@ class Accumulator:
             right = None if estimate is None else CopiedSource.of(estimate, rules, f"{ESTIMATE} {name}")
             works.append(work_of(name, left, {ESTIMATE: right}))
             if self._on_error == "keep":
-                self._keep(name, named)
+                self._tracks[name], self._named = None, named
                 self._buffer.append(works[-1])
                 if len(self._buffer) >= self._size:
                     self._flush()
@@ -339,14 +339,10 @@ class Accumulator:
                 raise_failure(cells)
             except RunError as error:
                 raise ScoreError(str(error)) from None
-            for name in pairs:
-                self._keep(name, named)
+            self._named = named
+            self._tracks |= dict.fromkeys(pairs)
             self._parts.append(cells)
             self._low.add(works, cells)
-
-    def _keep(self, name: str, named: bool) -> None:
-        self._tracks[name] = None
-        self._named = named
 
     def _flush(self) -> None:
         works, self._buffer = self._buffer, []

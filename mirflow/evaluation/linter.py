@@ -141,7 +141,7 @@ def check_paths(
         aside = [name for name in options if name.startswith(f"{side}_")]
         if aside and path is None:
             raise AnnotationError(f"{aside[0]} applies to {what}, but none is given")
-    companions: Companion = _no_companion
+    companions = None
     if beside is not None:
         others = {name.removeprefix("beside_"): options.pop(name) for name in list(options) if name[:7] == "beside_"}
         companions = _companions(Path(beside), listed, beside_task, others)
@@ -170,10 +170,6 @@ Companion = Callable[[Path], Mapping[str, Annotation]]
 """Path of a file -> annotations of its track that it is checked beside, by task."""
 
 
-def _no_companion(path: Path) -> Mapping[str, Annotation]:
-    return {}
-
-
 @dataclass(frozen=True)
 class _Settings:
     """What annotations are checked as."""
@@ -182,7 +178,7 @@ class _Settings:
     convention: str | None
     schema: bool
     options: Mapping[str, Any]  # options of reading, and the annotator
-    companions: Companion = _no_companion
+    companions: Companion | None = None
     is_reference: bool | None = True  # None: those below folders with a name of estimates are estimates
     labels: dict[str, dict[str, FileProblem]] = field(default_factory=dict)
     """Labels of each file, with a problem at the place of the first that has no message yet; it grows."""
@@ -267,7 +263,8 @@ def _check_each(given: Sequence[Path], settings: _Settings) -> Iterator[FileChec
                 whole = [_check_whole(path, settings)]
                 flawed = whole[0].worst in ("error", "warning")
                 rows = rows or list(_check_table(path, how, settings) if flawed else ())
-                rows = rows if flawed and rows and _gravity(rows) <= _gravity(whole) else whole
+                of_rows, of_whole = ([*count_by_severity(checks).values()][:2] for checks in (rows, whole))
+                rows = rows if flawed and rows and of_rows <= of_whole else whole
             yield from rows
 
 
@@ -322,11 +319,6 @@ def _check_whole(path: Path, settings: _Settings) -> FileCheck:
     """A file, or a folder of audio, as the annotation of one track."""
     problems = sorted(_check_file(path, settings), key=_line)
     return FileCheck(str(path), tuple(problems), "folder" if path.is_dir() else "file", path.stem)
-
-
-def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:
-    counts = count_by_severity(checks)
-    return counts["error"], counts["warning"]
 
 
 def _line(problem: FileProblem) -> int:
@@ -395,7 +387,7 @@ def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:
     if is_jams and not annotations and (task is not None or "namespace" in options):
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
-    beside = settings.companions(path) if settings.has_reference(str(path)) else {}
+    beside = settings.companions(path) if settings.companions and settings.has_reference(str(path)) else {}
     for annotation in annotations:
         if annotation.kind == "audio":  # silent, broken, or refused by the convention; each is read to its end
             of_audio = task or KINDS["audio"].tasks[0]

@@ -286,15 +286,6 @@ def stream(pairs: Iterable[Any], task: str) -> Iterator[TrackWork]:
         yield work_of(track, sides[0], {system: sides[1]})
 
 
-class PlanOfSides(EvaluationPlan):
-    """The plan of an evaluation whose sides may be the same annotations."""
-
-    @property
-    def by_annotator(self) -> bool:
-        """Annotators are not distinguished."""
-        return False
-
-
 def are_lazy(references: object, estimates: object) -> bool:
     """True if both sides are lazy collections, or the estimates lazy collections by system."""
     sides = (
@@ -309,7 +300,7 @@ def open_sides(works: Sequence[TrackWork], task: str, block: int | None, **rules
     """The scores of pairs of sources as lazy arrays, in chunks of tracks. `block`: number of tracks of a chunk; None:
     64, or 1 for audio. `**rules`: ``convention``, ``grid``, ``measures`` and ``classes`` of the plan."""
     systems, tracks = works[0].systems, tuple(work.track for work in works)
-    plan = PlanOfSides(
+    plan = EvaluationPlan(
         name="evaluate",
         task=task,
         systems=systems,
@@ -322,6 +313,7 @@ def open_sides(works: Sequence[TrackWork], task: str, block: int | None, **rules
         stamps=np.zeros((len(systems), len(tracks)), dtype=np.int64),
         signatures={},
         max_block=block or block_size(task),
+        allows_itself=True,
         **rules,
     )
     return open_plan(plan)

@@ -156,19 +156,14 @@ class PlannedPipeline:
 
     pipeline: Pipeline
     plans: tuple[EvaluationPlan, ...]  # in the file's order
-    document: Document  # the file, or the values of a model
+    text: str  # of the file, for provenance; of a model, that of an equivalent file
     root: str  # absolute
     store: str  # as seen from the working directory
-
-    @property
-    def text(self) -> str:
-        """The text of the file, for provenance; of a model, the text of an equivalent file."""
-        return self.document.text or dump_document(self.document.data)
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
     """Read a pipeline file without looking for any file that it names; raises all problems of its form at once."""
-    pipeline, problems = _check_form(_read(path))
+    pipeline, problems = _check_form(read_document(path), path)
     if pipeline is None or problems:
         raise PipelineError(problems, path)
     return pipeline
@@ -202,8 +197,8 @@ def plan_pipeline(
         problems = _duplicates(document)
     else:
         folder, named = Path(absolute(str(pipeline))).parent, pipeline
-        document = _read(pipeline)
-        model, problems = _check_form(document)
+        document = read_document(pipeline)
+        model, problems = _check_form(document, pipeline)
     written = document.data.get("root") if isinstance(document.data, Mapping) else None
     rooted = root is not None
     if root is None:
@@ -228,7 +223,7 @@ def plan_pipeline(
         store = str(address._replace(prefix=os.path.normpath(beside / Path(address.prefix).expanduser())))
     else:
         store = str(address)
-    return PlannedPipeline(model, tuple(plans), document, base, store)
+    return PlannedPipeline(model, tuple(plans), document.text or dump_document(document.data), base, store)
 
 
 def import_plugins(document: Document, folder: Path, problems: list[Problem]) -> dict[str, str]:
@@ -294,13 +289,6 @@ def find_files(
     return tuple(outcome)
 
 
-def _read(path: str | Path) -> Document:
-    document = read_document(path)
-    if isinstance(document.data, Mapping) and "name" not in document.data:
-        document.data = {"name": Path(path).stem, **document.data}
-    return document
-
-
 def _each(
     document: Document,
     pipeline: Pipeline | None,
@@ -351,8 +339,11 @@ def json_schema() -> dict[str, Any]:
     return schema_of(Pipeline)
 
 
-def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
-    """Return the model of a document if its form is valid, and all its problems."""
+def _check_form(document: Document, path: str | Path | None = None) -> tuple[Pipeline | None, list[Problem]]:
+    """Return the model of a document if its form is valid, and all its problems. The default of its name is that of its
+    file, if the path of that is given."""
+    if path is not None and isinstance(document.data, Mapping) and "name" not in document.data:
+        document.data = {"name": Path(path).stem, **document.data}
     pipeline, problems = validate(document, Pipeline, "evaluations and store")
     count = len(document.problems)
     return pipeline, [*problems[:count], *_duplicates(document), *problems[count:]]

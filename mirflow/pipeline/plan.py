@@ -87,6 +87,7 @@ class EvaluationPlan(EvaluationFiles):
     """For each measure, by its identity, a fingerprint of everything except the files that its scores depend on."""
     on_error: str = "record"
     max_block: int = 64  # most tracks in a block
+    allows_itself: bool = False  # whether an annotation may be scored against itself, whoever made it
     cautions: tuple[Caution, ...] = ()  # warnings, which the store keeps
     reading: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Options of reading of each side for which the convention has defaults."""
@@ -109,7 +110,7 @@ class EvaluationPlan(EvaluationFiles):
     @property
     def by_annotator(self) -> bool:
         """True if annotators are distinguished, so that none may be scored against itself."""
-        return any(
+        return not self.allows_itself and any(
             reference.annotator or getattr(reference.source, "annotator", None) is not None
             for references in self.references
             for reference in references
