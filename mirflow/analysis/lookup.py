@@ -206,7 +206,9 @@ def headline_metric(ds: Scores) -> str | None:
     with others only; where it was not scored at all, the first metric of which high or low values are better.
     """
     task = str(ds.attrs.get("task", ""))
-    names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if has_task(task) else ()
+    names: tuple[str, ...] = ()
+    if has_task(task):
+        names = get_task(task).headlines.get(str(ds.attrs.get("convention", "")), get_task(task).headline)
     metrics = names_of(ds, "metric")
     for name in names:
         labels = [name] if name in metrics else [metric for metric in metrics if bare_name(metric) == name]

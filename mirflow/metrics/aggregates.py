@@ -7,12 +7,12 @@ Modules outside of the package declare further ones in the same way::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from operator import methodcaller
-from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from ..errors import MetricError
 
@@ -57,18 +57,10 @@ class ScoreAggregate(Aggregate):
     """Metrics for which it is defined: those with an orientation, those with a meaningful weighted mean, or chord
     symbol recalls."""
 
-    def __post_init__(self) -> None:
-        self._demand_known("requires", get_args(Requirement))
-
-    def _demand_known(self, field: str, known: tuple[str, ...]) -> None:
-        if getattr(self, field) not in known:
-            value = getattr(self, field)
-            raise MetricError(f"aggregate {self.name!r}: unknown {field} {value!r}; known: {', '.join(known)}")
-
     @property
     def needs_duration(self) -> bool:
         """Whether durations of the references are needed."""
-        return False
+        return isinstance(self, RatioOfSums) and "duration" in (self.above, self.below)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +69,6 @@ class RatioOfSums(ScoreAggregate):
 
     above: Factor
     below: Factor
-
-    def __post_init__(self) -> None:
-        ScoreAggregate.__post_init__(self)
-        for name in ("above", "below"):
-            self._demand_known(name, get_args(Factor))
-
-    @property
-    def needs_duration(self) -> bool:
-        """Whether durations of the references are needed."""
-        return "duration" in (self.above, self.below)
 
     def factors(self, weight: Float, duration: Float) -> tuple[Float, Float]:
         """Factors of a track's score in the numerator, and summands of the denominator.
@@ -168,7 +150,24 @@ NEGLIGIBLE = 2.0**-900
 
 CLASSES = "classes"  # Both dims of a confusion
 DECLARED: dict[str, Aggregate] = {}  # All aggregates by name, in the order in which they are listed
+AGGREGATES: dict[str, ScoreAggregate] = {}  # Aggregates of scores that are one number per track
+RATIOS: dict[str, RatioOfSums] = {}
+STATISTICS: dict[str, Statistic] = {}  # The two kinds of aggregates of scores
+RATIO_AGGREGATES: dict[str, OutcomeRatio | StatisticOfSums] = {}
+"""Aggregates of counts by class of both sides, by outcome, or along a dim, all computed from sums over tracks."""
+ORDER_AGGREGATES: dict[str, RankingMeasure] = {}  # Aggregates of affinities, the standard one first
+CLASS_AGGREGATES: dict[str, OutcomeRatio | StatisticOfSums | RankingMeasure] = {}
 _KINDS = (RatioOfSums, Statistic, OutcomeRatio, StatisticOfSums, RankingMeasure, Total)
+TABLES: tuple[tuple[dict[str, Any], tuple[type[Aggregate], ...]], ...] = (
+    (DECLARED, _KINDS),
+    (AGGREGATES, (ScoreAggregate,)),
+    (RATIOS, (RatioOfSums,)),
+    (STATISTICS, (Statistic,)),
+    (RATIO_AGGREGATES, (OutcomeRatio, StatisticOfSums)),
+    (ORDER_AGGREGATES, (RankingMeasure,)),
+    (CLASS_AGGREGATES, (OutcomeRatio, StatisticOfSums, RankingMeasure)),
+)
+"""The aggregates of some classes by name, all of which grow with each one that is declared."""
 
 
 def declare(aggregate: Aggregate) -> Aggregate:
@@ -181,11 +180,20 @@ def declare(aggregate: Aggregate) -> Aggregate:
     mirflow.errors.MetricError: aggregate 'mean' is already declared; choose another name
     """
     if not isinstance(aggregate, _KINDS):
-        kinds = ", ".join(kind.__name__ for kind in _KINDS)
-        raise MetricError(f"invalid aggregate {aggregate!r}: expected one of the classes {kinds}")
+        names = ", ".join(kind.__name__ for kind in _KINDS)
+        raise MetricError(f"invalid aggregate {aggregate!r}: expected one of the classes {names}")
+    factors = get_args(Factor)
+    for field_name, known in (("requires", get_args(Requirement)), ("above", factors), ("below", factors)):
+        value = getattr(aggregate, field_name, known[0])
+        if value not in known:
+            raise MetricError(
+                f"aggregate {aggregate.name!r}: unknown {field_name} {value!r}; known: {', '.join(known)}"
+            )
     if aggregate.name in DECLARED:
         raise MetricError(f"aggregate {aggregate.name!r} is already declared; choose another name")
-    DECLARED[aggregate.name] = aggregate
+    for table, kinds_in_table in TABLES:
+        if isinstance(aggregate, kinds_in_table):
+            table[aggregate.name] = aggregate
     return aggregate
 
 
@@ -292,36 +300,6 @@ for _one in (
 ):
     declare(_one)
 _SHIPPED = frozenset(DECLARED)
-
-_A = TypeVar("_A", bound=Aggregate)
-
-
-class _Declared(Mapping[str, _A], Generic[_A]):
-    """A live view of the declared aggregates of some classes."""
-
-    def __init__(self, *kinds: type[_A]) -> None:
-        self._kinds = kinds
-
-    def __getitem__(self, name: str) -> _A:
-        aggregate = DECLARED[name]
-        if not isinstance(aggregate, self._kinds):
-            raise KeyError(name)
-        return aggregate
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for name, aggregate in DECLARED.items() if isinstance(aggregate, self._kinds))
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
-
-
-AGGREGATES = _Declared[ScoreAggregate](ScoreAggregate)  # Aggregates of scores that are one number per track
-RATIOS = _Declared(RatioOfSums)
-STATISTICS = _Declared(Statistic)  # The two kinds of aggregates of scores
-RATIO_AGGREGATES = _Declared[OutcomeRatio | StatisticOfSums](OutcomeRatio, StatisticOfSums)
-"""Aggregates of counts by class of both sides, by outcome, or along a dim, all computed from sums over tracks."""
-ORDER_AGGREGATES = _Declared(RankingMeasure)  # Aggregates of affinities, the standard one first
-CLASS_AGGREGATES = _Declared[Aggregate](OutcomeRatio, StatisticOfSums, RankingMeasure)
 TABLE_AGGREGATES: Mapping[str, Aggregate] = {name: DECLARED[name] for name in ("sum", "mean")}
 """Aggregates of counts along extra dims, such as a confusion matrix, the standard one first."""
 
@@ -336,17 +314,22 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
         return {name: statistic for name, statistic in AGGREGATES.items() if statistic.requires == "scores"}
     if "side" in dims:
         return ORDER_AGGREGATES
-    statistics = {name: statistic for name, statistic in DECLARED.items() if isinstance(statistic, StatisticOfSums)}
-    along = {name: statistic for name, statistic in statistics.items() if statistic.along in dims}
+    along: Mapping[str, Aggregate] = {name: one for name, one in RATIO_AGGREGATES.items() if one.along in dims}
     if along:
         return {**TABLE_AGGREGATES, **along}
-    ratios = {name: statistic for name, statistic in DECLARED.items() if isinstance(statistic, OutcomeRatio)}
-    if "count" in dims:
-        return {**TABLE_AGGREGATES, **{name: ratio for name, ratio in ratios.items() if not ratio.rejections}}
-    if dims == ("ref_class", "est_class"):
-        of_all = {name: statistic for name, statistic in statistics.items() if statistic.along == CLASSES}
-        return {**TABLE_AGGREGATES, **ratios, **of_all}
-    return {**TABLE_AGGREGATES, **ratios} if "outcome" in dims else TABLE_AGGREGATES
+    confusion = dims == ("ref_class", "est_class")
+    if not confusion and not {"count", "outcome"} & set(dims):
+        return TABLE_AGGREGATES
+    ratios = {
+        name: one
+        for name, one in RATIO_AGGREGATES.items()
+        if (
+            not ("count" in dims and one.rejections)
+            if isinstance(one, OutcomeRatio)
+            else confusion and one.along == CLASSES
+        )
+    }
+    return {**TABLE_AGGREGATES, **ratios}
 
 
 _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}

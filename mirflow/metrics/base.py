@@ -30,7 +30,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned, set_aside
 from .edits import KIND, LOST, OF, ErrorBudget
 from .measures import Measure, Metric, expand, parse, select
-from .pair_metrics import installed_metrics, is_reference, load_metrics, metrics_from
+from .pair_metrics import installed_metrics, load_metrics, metrics_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,21 +260,10 @@ class Convention:
 
     def headline(self, known: Sequence[Measure] = ()) -> Measure:
         """Return the first headline metric of those known, by default of the default ones."""
-        default = known or self.select()
-        names = get_task(self.task).headline_of(self.name)
+        default, task = known or self.select(), get_task(self.task)
+        names = task.headlines.get(self.name, task.headline)
         measures = [one for name in names for one in default if one.metric.name == name]
         return (measures or [*default])[0]
-
-    def _parse_losses(self, text: str) -> list[Measure]:
-        """Parse an identity string or a sweep of losses; without a kind, it is all of them."""
-        headline, losses = self.headline(), []
-        for asked in (parse(spelling, [self.losses(headline)[0].metric]) for spelling in expand(text)):
-            for loss in self.losses(parse(str(asked[OF]), self.metrics)):
-                if asked[KIND] in ("", loss[KIND]):
-                    kind, of = loss.metric.parameters
-                    parameters = kind, replace(of, default=str(headline))
-                    losses.append(Measure(replace(loss.metric, parameters=parameters), loss.values))
-        return losses
 
     def on_grid(self, measures: Sequence[Measure], grid: Grid, *, asked: bool = True) -> tuple[Measure, ...]:
         """Return measures as they are defined on a grid: those that have frames of their own take its hop.
@@ -343,32 +332,35 @@ class Convention:
             return [asked]
         if not isinstance(asked, str):
             metrics = metrics_from(asked, self.task)
-            self._refuse_taken(metrics)
-            return [metric.measure() for metric in metrics]
-        if is_reference(asked):
-            metrics, texts = load_metrics(asked, self.task, folder)
+            texts = [metric.name for metric in metrics]
+        elif loaded := load_metrics(asked, self.task, folder):
+            metrics, texts = loaded
         else:
             try:
                 return [parse(spelling, self.metrics) for spelling in expand(asked)]
             except UnknownNameError as error:
                 name = error.name
                 metrics = installed_metrics(self.task, name) if error.what == "metric" else ()
-                if not metrics and name == LOST and self.errors is not None:
-                    return self._parse_losses(asked)
-                if not metrics:
+                if not metrics and (name != LOST or self.errors is None):
                     raise
+            if not metrics:  # losses, of all kinds without one
+                losses, headline = [], self.headline()
+                for wanted in (parse(spelling, [self.losses(headline)[0].metric]) for spelling in expand(asked)):
+                    for loss in self.losses(parse(str(wanted[OF]), self.metrics)):
+                        if wanted[KIND] in ("", loss[KIND]):
+                            kind, of = loss.metric.parameters
+                            parameters = kind, replace(of, default=str(headline))
+                            losses.append(Measure(replace(loss.metric, parameters=parameters), loss.values))
+                return losses
             named = any(metric.name == name for metric in metrics)
             texts = [asked] if named else [asked.replace(name, metric.name, 1) for metric in metrics]
-        self._refuse_taken(metrics)
-        return [parse(spelling, metrics) for text in texts for spelling in expand(text)]
-
-    def _refuse_taken(self, metrics: Sequence[Metric]) -> None:
-        for one in metrics:
-            if any(one.name in (known.name, *known.aliases, known.key) for known in self.metrics):
+        for metric in metrics:
+            if any(metric.name in (known.name, *known.aliases, known.key) for known in self.metrics):
                 raise MetricError(
-                    f"{one.origin}: the convention {self.name!r} of task {self.task!r} has a metric {one.name!r}; "
-                    f"declare another name: name='my_{one.name}'"
+                    f"{metric.origin}: the convention {self.name!r} of task {self.task!r} has a metric "
+                    f"{metric.name!r}; declare another name: name='my_{metric.name}'"
                 )
+        return [parse(spelling, metrics) for text in texts for spelling in expand(text)]
 
     def score_pair(self, reference: Ragged, estimate: Ragged, measures: Sequence[Measure]) -> Float:
         """Score a pair of single rows on the default grid: float64 (measures,). Raise a ValueError if it is refused."""
@@ -411,10 +403,6 @@ class Task:
     kind: str = ""  # Kind of annotation, for tasks declared outside of mirflow
     doubts: tuple[Doubt, ...] = ()  # Doubts shared by all conventions
     errors: ErrorBudget | None = None  # Kinds of errors, of conventions without their own; None: losses cannot be split
-
-    def headline_of(self, convention: str) -> tuple[str, ...]:
-        """Return the headline metrics of a convention, or those of the task if the convention is unknown."""
-        return self.headlines.get(convention, self.headline)
 
     def convention(self, name: str | None = None, classes: Classes | None = None) -> Convention:
         """Return a convention by name (None: the default), restricted to `classes` if given."""
@@ -561,14 +549,12 @@ _Arguments = ParamSpec("_Arguments")
 class Shared:
     """Cache of a kernel's results, which several metrics share."""
 
-    def __init__(self) -> None:
-        self._results: dict[Hashable, Any] = {}
-
     def once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
         """Return the result for a key, computing it on first use."""
-        if key not in self._results:
-            self._results[key] = compute()
-        result: _Result = self._results[key]
+        results: dict[Hashable, Any] = self.__dict__.setdefault("_results", {})
+        if key not in results:
+            results[key] = compute()
+        result: _Result = results[key]
         return result
 
 

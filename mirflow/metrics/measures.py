@@ -104,10 +104,6 @@ class CountedWeight(Weight):
 
     counts: str  # Key of `COUNTS`
 
-    def __post_init__(self) -> None:
-        if self.counts not in COUNTS:
-            raise MetricError(f"weight {self.words!r}: unknown counts {self.counts!r}; known: {', '.join(COUNTS)}")
-
 
 LABELS = "labels"  # The `needs` of metrics that compare items by class
 
@@ -165,7 +161,7 @@ class Metric:
     """Results of the task's kernel -> score and weight of each pair, in a form chosen by the task."""
     needs: str = ""  # Property that a pair must have, as a keyword of the task's kernel
     counts: str = ""  # See `CountedWeight`; empty if the weight is not derived from the numbers of items
-    mir_eval: str = ""  # Name of the mir_eval function that returns it; empty if the names are equal
+    mir_eval: str = ""  # Name of the mir_eval function that returns it; empty if it is that of the metric
     itemwise: bool = False  # Whether it judges items one by one, which makes evidence available
     tasks: tuple[str, ...] = ()  # Tasks of a metric declared outside of mirflow; empty: any with matching arrays
     pair: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
@@ -181,23 +177,47 @@ class Metric:
         changed = (replace(record, default=values.get(record.name, record.default)) for record in self.parameters)
         return replace(self, parameters=tuple(changed))
 
-    def measure(self, **values: Value) -> Measure:
-        """Set parameters, with defaults for the others; names that the metric does not have are ignored."""
-        return self._measure({name: str(value) for name, value in values.items()}, self.name)
+    def measure(self, where: str = "", /, **values: Value) -> Measure:
+        """Set parameters, with defaults for the others; names that the metric does not have are ignored.
 
-    def _measure(self, given: Mapping[str, str], where: str) -> Measure:
-        read = (_read(p, given[p.name], where) if p.name in given else p.default for p in self.parameters)
+        `where`: what messages about values begin with; empty: the name.
+        """
+        read: list[Value] = []
+        for parameter in self.parameters:
+            name, unit, usual = parameter.name, f" {parameter.unit}" if parameter.unit else "", parameter.default
+            text = str(values.get(name, usual))
+            if name not in values or text in parameter.words:
+                read.append(text if name in values else usual)
+                continue
+            value: Value
+            try:  # the type is that of the default
+                value = {"true": True, "false": False}[text.lower()] if isinstance(usual, bool) else type(usual)(text)
+            except (ValueError, KeyError):
+                kind = " or ".join((type(usual).__name__, *map(repr, parameter.words)))
+                raise MetricError(f"{where or self.name}: parameter {name!r} needs a {kind}, not {text!r}") from None
+            wrong = ""
+            if isinstance(value, float) and not math.isfinite(value):
+                wrong = f"needs a finite number, not {text!r}"
+            elif isinstance(value, int | float):
+                if parameter.above is not None and not value > parameter.above:
+                    wrong = f"must be greater than {parameter.above:g}{unit}"
+                elif parameter.least is not None and not value >= parameter.least:
+                    wrong = f"must be at least {parameter.least:g}{unit}"
+                # Seconds of so many times the default are milliseconds.
+                elif parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= 500 * usual:
+                    times = f"of {value:g} s is {value / usual:g} times its default of {usual:g} s"
+                    wrong = f"{times}: it is in seconds, not in milliseconds"
+            if wrong:
+                raise MetricError(f"{where or self.name}: parameter {name!r} {wrong}")
+            if parameter.choices and value not in parameter.choices:
+                raise UnknownNameError(f"value of {name!r} in {where or self.name}", text, map(str, parameter.choices))
+            read.append(value)
         return Measure(self, tuple(read))
 
     @property
     def source(self) -> str:
         """Literature with citations spelled out."""
         return spell_out(self.literature)
-
-    @property
-    def function(self) -> str:
-        """Name of the function over one pair that returns it."""
-        return self.mir_eval or self.name
 
     @property
     def aggregates(self) -> tuple[str, ...]:
@@ -267,13 +287,16 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
 
     def declare(read: Callable[..., Any]) -> Metric:
         line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
+        counts = weight.counts if isinstance(weight, CountedWeight) else ""
+        if counts and counts not in COUNTS:
+            raise MetricError(f"weight {weight.words!r}: unknown counts {counts!r}; known: {', '.join(COUNTS)}")
         about: dict[str, Any] = {
             "name": getattr(read, "__name__", "").removeprefix("_"),
             "title": title,
             "summary": line if line[1:2].isupper() else line[:1].lower() + line[1:],  # TP keeps its capitals
             "weight": weight.words,
             "weight_unit": weight.unit,
-            "counts": weight.counts if isinstance(weight, CountedWeight) else "",
+            "counts": counts,
             "read": read,
         }
         return Metric(**(about | declared))
@@ -401,38 +424,6 @@ def _show(value: Value) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _read(parameter: Parameter, text: str, where: str) -> Value:
-    """Convert text to the value of a parameter, with the type of its default."""
-    value: Value
-    if text in parameter.words:
-        return text
-    try:
-        if isinstance(parameter.default, bool):
-            value = {"true": True, "false": False}[text.lower()]
-        else:
-            value = type(parameter.default)(text)
-    except (ValueError, KeyError):
-        kind = " or ".join((type(parameter.default).__name__, *map(repr, parameter.words)))
-        raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
-    wrong, unit, usual = "", f" {parameter.unit}" if parameter.unit else "", parameter.default
-    if isinstance(value, float) and not math.isfinite(value):
-        wrong = f"needs a finite number, not {text!r}"
-    elif isinstance(value, int | float):
-        if parameter.above is not None and not value > parameter.above:
-            wrong = f"must be greater than {parameter.above:g}{unit}"
-        elif parameter.least is not None and not value >= parameter.least:
-            wrong = f"must be at least {parameter.least:g}{unit}"
-        # Seconds of so many times the default are milliseconds.
-        elif parameter.unit == "s" and isinstance(usual, float) and 0 < usual <= 1 and value >= 500 * usual:
-            times = f"of {value:g} s is {value / usual:g} times its default of {usual:g} s"
-            wrong = f"{times}: it is in seconds, not in milliseconds"
-    if wrong:
-        raise MetricError(f"{where}: parameter {parameter.name!r} {wrong}")
-    if parameter.choices and value not in parameter.choices:
-        raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
-    return value
-
-
 _USUAL = {
     **dict.fromkeys(("f", "f1", "fscore", "f1score", "f1measure"), "f_measure"),
     "p": "precision",
@@ -444,21 +435,16 @@ _USUAL = {
 """Common names of metrics that are called differently in mirflow."""
 
 
-def _bare(name: str) -> str:
-    """Keep letters and digits of a name, in lower case."""
-    return "".join(filter(str.isalnum, name.casefold()))
-
-
 def _look_up(
     name: str, metrics: Sequence[Metric], spellings: Sequence[Callable[[str], str]] = (str, str.casefold)
 ) -> Metric | None:
-    levels: tuple[Callable[[Metric], tuple[str, ...]], ...] = (
-        lambda metric: (metric.name,),
-        lambda metric: (*metric.aliases, *filter(None, [metric.key])),
-        lambda metric: (metric.title,),
-    )
-    candidates = ((metric, spelt, names) for spelt in spellings for names in levels for metric in metrics)
-    return next((metric for metric, spelt, names in candidates if spelt(name) in map(spelt, names(metric))), None)
+    for spelt in spellings:
+        for level in range(3):  # names come before aliases and keys, and those before titles
+            for metric in metrics:
+                names = ((metric.name,), (*metric.aliases, *filter(None, [metric.key])), (metric.title,))[level]
+                if spelt(name) in map(spelt, names):
+                    return metric
+    return None
 
 
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
@@ -475,8 +461,12 @@ def find(name: str, metrics: Iterable[Metric]) -> Metric:
     ['f_measure', 'f_measure', 'f_measure']
     """
     metrics = list(metrics)
-    bare = _bare(name)
-    metric = _look_up(name, metrics) or _look_up(bare, metrics, (_bare,)) or _look_up(_USUAL.get(bare, name), metrics)
+
+    def bare(name: str) -> str:
+        return "".join(filter(str.isalnum, name.casefold()))
+
+    usual = _USUAL.get(bare(name), name)
+    metric = _look_up(name, metrics) or _look_up(name, metrics, (bare,)) or _look_up(usual, metrics)
     if metric is None:
         raise UnknownNameError("metric", name, [metric.name for metric in metrics])
     return metric
@@ -513,7 +503,7 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
     for name in values_by_name:
         if name not in parameters:
             raise UnknownNameError(f"parameter of {metric.name}", name, parameters)
-    return metric._measure(values_by_name, text)
+    return metric.measure(text, **values_by_name)
 
 
 def expand(text: str) -> list[str]:

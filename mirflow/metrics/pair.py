@@ -83,13 +83,27 @@ def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = Tr
         for name, body in shared.items():
             if name != "Parameters":
                 sections[name] = "\n".join(filter(None, (body, sections.get(name))))
-        named = [metric for metric in records if metric.function == function.__name__]
-        entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
-        arguments = signature.parameters.items()
-        described = [entries.get(name) or _from_record(argument, (*named, *records)) for name, argument in arguments]
-        sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
+        named = [metric for metric in records if (metric.mir_eval or metric.name) == function.__name__]
+        entries: dict[str, str] = {}  # of each parameter; one entry may describe several
+        for described in (shared.get("Parameters", ""), sections.get("Parameters", "")):
+            for entry in re.split(r"\n(?=\S)", described):
+                names = re.split(r",\s*", entry.split("\n")[0].split(" : ")[0])
+                entries |= dict.fromkeys((name.lstrip("*") for name in names), entry)
+        arguments = signature.parameters.values()
+        of_metrics = [parameter for metric in (*named, *records) for parameter in metric.parameters]
+        for argument in arguments:
+            if argument.kind is argument.VAR_KEYWORD:
+                options = dict.fromkeys(p.mir_eval for one in (*named, *records) if one.key for p in one.parameters)
+                listed = "``, ``".join(filter(None, options))
+                others = f"Parameters of the other functions{f': ``{listed}``' if listed else ''}"
+                entries.setdefault(argument.name, f"**{argument.name}\n    {others}.")
+            for parameter in of_metrics:
+                if argument.name == (parameter.mir_eval or parameter.name):
+                    entries.setdefault(argument.name, _entry(parameter, argument.name, argument.default))
+        wanted = (entries.get(argument.name, "") for argument in arguments)
+        sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, wanted)))
         sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
-        if strict and any(argument.kind is argument.VAR_KEYWORD for _, argument in arguments):
+        if strict and any(argument.kind is argument.VAR_KEYWORD for argument in arguments):
             refused = "TypeError\n    For any other keyword argument."
             sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
         if references := sections.get("References") or "; ".join(metric.literature for metric in named):
@@ -105,27 +119,6 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
     """Split a docstring into the text before its first section, and the sections by their headings."""
     head, *rest = _HEADING.split(inspect.cleandoc(text))
     return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
-
-
-def _entries(parameters: str) -> dict[str, str]:
-    """Entry of each parameter described in a section; one entry may describe several."""
-    entries = {}
-    for entry in re.split(r"\n(?=\S)", parameters):
-        for name in re.split(r",\s*", entry.split("\n")[0].split(" : ")[0]):
-            entries[name.lstrip("*")] = entry
-    return entries
-
-
-def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
-    """Entry of a metric's parameter from the first record that has it; empty if there is none."""
-    if argument.kind is argument.VAR_KEYWORD:
-        names = dict.fromkeys(p.mir_eval for metric in metrics if metric.key for p in metric.parameters if p.mir_eval)
-        options = f": ``{'``, ``'.join(names)}``" if names else ""
-        return f"**{argument.name}\n    Parameters of the other functions{options}."
-    for parameter in (parameter for metric in metrics for parameter in metric.parameters):
-        if argument.name == (parameter.mir_eval or parameter.name):
-            return _entry(parameter, argument.name, argument.default)
-    return ""
 
 
 def _entry(parameter: Parameter, name: str, default: object) -> str:
@@ -178,7 +171,7 @@ class PairFunctions:
         self._of: dict[str, list[tuple[Metric, list[tuple[str, Value]]]]] = {}
         for one in (*self.keyed, *(metric for metric in self.metrics if not metric.key)):
             defaults = [(p.name, p.default) for p in one.parameters]
-            self._of.setdefault(one.function if one.key else one.name, []).append((one, defaults))
+            self._of.setdefault((one.key and one.mir_eval) or one.name, []).append((one, defaults))
 
     def __call__(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
         """Check a pair and return the results of a function, with parameters named as in records."""

@@ -317,19 +317,17 @@ def describe_failure(error: BaseException, measures: Sequence[Measure]) -> str:
     return f"{name}: {describe_error(error, getattr(code, 'co_filename', ''))}"
 
 
-def is_reference(text: str) -> bool:
-    """True if a text specifies a metric by its module: ``my_metrics.py:swing_error``."""
-    return _REFERENCE.fullmatch(text.strip()) is not None
-
-
-def load_metrics(text: str, task: str, folder: str | os.PathLike[str] = ".") -> tuple[tuple[Metric, ...], list[str]]:
-    """Load metrics specified by their module, and the identity strings or sweeps of those selected.
+def load_metrics(
+    text: str, task: str, folder: str | os.PathLike[str] = "."
+) -> tuple[tuple[Metric, ...], list[str]] | None:
+    """Load metrics specified by their module, and the identity strings or sweeps of those selected; None without one.
 
     `text` is ``path.py:name`` or ``package.module:name``, optionally with one of several values and with parameters as
     in identity strings: ``my_metrics.py:swing.early@0.1``. Paths are relative to `folder`.
     """
     match = _REFERENCE.fullmatch(text.strip())
-    assert match is not None, text
+    if match is None:
+        return None
     module, name, value, rest = match["module"], match["name"], match["value"], match["rest"]
     address = str(Path(folder, module)) if module.endswith(".py") else module
     metrics = _metrics_at(address, name, task, f"{module}:{name}")

@@ -359,9 +359,10 @@ def try_evaluation(files: EvaluationFiles) -> tuple[str, str]:
     are also scored against themselves, and against other annotators of the same tracks."""
     if kind_of(files.task).name == "audio":
         return "", ""
-    rules = get_task(files.task).convention(files.convention, files.classes)
+    task = get_task(files.task)
+    rules = task.convention(files.convention, files.classes)
     measures = {measure.metric.name: measure for measure in rules.select()}
-    names = get_task(files.task).headline_of(rules.name)
+    names = task.headlines.get(rules.name, task.headline)
     measure = next((measures[name] for name in names if name in measures), None)
 
     def opened(source: Source) -> Annotation | str:

@@ -94,7 +94,7 @@ def test_weights_that_a_scorer_cannot_count_are_refused_where_they_are_declared(
     ):
         replace(BEATS, metrics=(uncounted,))
     with pytest.raises(MetricError, match="unknown counts 'largest'; known: mean, larger, reference"):
-        CountedWeight("the larger number of beats", "beats", "largest")
+        metric("Error", CountedWeight("the larger number of beats", "beats", "largest"))(len)
 
 
 def test_evidence_of_a_task_without_itemwise_metrics_says_what_to_declare() -> None:
