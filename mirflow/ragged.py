@@ -109,6 +109,8 @@ class Ragged:
         """The items of the first depth where `mask` holds; every row stays, perhaps with fewer items."""
         if len(self.counts) != 1:
             raise ValueError("items can be dropped from rows of depth 1 only")
+        if mask.all():
+            return self
         counts = np.bincount(rows_of(self.counts[0])[mask], minlength=len(self)).astype(np.int64)
         return Ragged({name: column[mask] for name, column in self.columns.items()}, (counts,), self.labels)
 

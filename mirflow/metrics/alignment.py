@@ -45,7 +45,7 @@ from ..ragged import Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Grid, Pairs, Scores, Task, by_name, read_pair
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from .events import events_of
-from .measures import Measure, Parameter, Value, Weight, metric, metrics_in, select
+from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in, select
 from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
 
@@ -73,9 +73,6 @@ class Timestamps:
 
 
 _of_events = partial(metric, weight=Weight("number of events", "events"), literature="@mauch2010lyrics")
-_error = partial(
-    _of_events, range=(0.0, float("inf")), orientation="lower", unit="s", perfect=0.0, mir_eval="absolute_error"
-)
 
 
 @_of_events(
@@ -90,16 +87,29 @@ def _percentage_correct(stamps: Timestamps, measure: Measure) -> tuple[Float, In
     return stamps.mean(correct.astype(np.float64)), stamps.counts
 
 
-@_error("Median absolute error", key="mae", aliases=("median_asynchrony",), pooling="none")
-def _median_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Median of the absolute differences between the two times of each event."""
-    return medians(stamps.error, stamps.counts), stamps.counts
-
-
-@_error("Mean absolute error", key="aae", aliases=("mean_asynchrony",))
-def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
-    """Mean of the absolute differences between the two times of each event."""
-    return stamps.mean(stamps.error), stamps.counts
+@family(
+    Weight("number of events", "events"),
+    {
+        f"{statistic}_absolute_error": {
+            "title": f"{statistic.capitalize()} absolute error",
+            "summary": f"{statistic} of the absolute differences between the two times of each event",
+            "key": key,
+            "aliases": (f"{statistic}_asynchrony",),
+            "pooling": pooling,
+        }
+        for statistic, key, pooling in (("median", "mae", "none"), ("mean", "aae", "exact"))
+    },
+    range=(0.0, float("inf")),
+    orientation="lower",
+    unit="s",
+    perfect=0.0,
+    mir_eval="absolute_error",
+    literature="@mauch2010lyrics",
+)
+def _absolute_errors(name: str, stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
+    """Median or mean of the absolute differences."""
+    median = name == "median_absolute_error"
+    return medians(stamps.error, stamps.counts) if median else stamps.mean(stamps.error), stamps.counts
 
 
 @metric(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,22 +19,18 @@ from ..ragged import Float, Ragged
 Value = Callable[[Ragged], Any]  # A single row -> one argument
 
 
-def _column(name: str) -> Value:
+def _column(name: str, row: Ragged) -> Float:
     """A column of numbers: float64 (items,), NaN if the rows do not have it."""
-
-    def value(row: Ragged) -> Float:
-        column = row.columns.get(name)
-        return np.full(int(row.counts[-1].sum()), np.nan) if column is None else np.array(column, dtype=np.float64)
-
-    return value
+    column = row.columns.get(name)
+    return np.full(int(row.counts[-1].sum()), np.nan) if column is None else np.array(column, dtype=np.float64)
 
 
-def _columns(*names: str) -> Value:
-    columns = [_column(name) for name in names]
-    return lambda row: np.column_stack([column(row) for column in columns])
+def _columns(names: Sequence[str], row: Ragged) -> Float:
+    return np.column_stack([_column(name, row) for name in names])
 
 
-_intervals = _columns("start", "end")
+_intervals = partial(_columns, ("start", "end"))
+_times, _pitches, _frequencies = (partial(_column, name) for name in ("time", "pitch", "frequency"))
 
 
 def _labels(row: Ragged) -> list[str]:
@@ -48,14 +45,10 @@ def _label(row: Ragged) -> str:
     return next(iter(_labels(row)), "")
 
 
-def _by_level(value: Value) -> Value:
+def _by_level(value: Value, row: Ragged) -> list[Any]:
     """List the value of each item of the outermost dim."""
-
-    def values(row: Ragged) -> list[Any]:
-        whole, ends = value(row), np.cumsum(row.counts[1])
-        return [whole[end - count : end] for end, count in zip(ends.tolist(), row.counts[1].tolist(), strict=True)]
-
-    return values
+    whole, ends = value(row), np.cumsum(row.counts[1])
+    return [whole[end - count : end] for end, count in zip(ends.tolist(), row.counts[1].tolist(), strict=True)]
 
 
 def _patterns(row: Ragged) -> list[list[list[tuple[float, float]]]]:
@@ -73,7 +66,7 @@ def _estimated_tempi(row: Ragged) -> Float:
 
 def _share(row: Ragged) -> float:
     """Share of the first tempo in the total salience; 1 for a single tempo."""
-    salience = _column("salience")(row)
+    salience = _column("salience", row)
     return float(first_share(salience[np.newaxis])[0]) if len(salience) == 2 else float(len(salience) > 0)
 
 
@@ -150,19 +143,19 @@ def _alike(**values: Value) -> ArgumentLayout:
 _NOTE = ("time", "position", "pitch")
 _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
     {
-        "events": (_alike(times=_column("time")), _alike(times=_column("time"), labels=_labels)),
+        "events": (_alike(times=_times), _alike(times=_times, labels=_labels)),
         "intervals": (_alike(intervals=_intervals, labels=_labels), _alike(intervals=_intervals)),
         "hierarchy": (
-            _alike(intervals_hier=_by_level(_intervals), labels_hier=_by_level(_labels)),
-            _alike(intervals_hier=_by_level(_intervals)),
+            _alike(intervals_hier=partial(_by_level, _intervals), labels_hier=partial(_by_level, _labels)),
+            _alike(intervals_hier=partial(_by_level, _intervals)),
         ),
         "notes": (
-            _alike(intervals=_intervals, pitches=_column("pitch")),
-            _alike(intervals=_intervals, pitches=_column("pitch"), velocities=_column("velocity")),
+            _alike(intervals=_intervals, pitches=_pitches),
+            _alike(intervals=_intervals, pitches=_pitches, velocities=partial(_column, "velocity")),
             _alike(intervals=_intervals),
         ),
-        "series": (_alike(time=_column("time"), frequency=_column("frequency")),),
-        "multipitch": (_alike(time=_column("time"), frequencies=_by_level(_column("frequency"))),),
+        "series": (_alike(time=_times, frequency=_frequencies),),
+        "multipitch": (_alike(time=_times, frequencies=partial(_by_level, _frequencies)),),
         "patterns": (_alike(patterns=_patterns),),
         "tempo": (
             ArgumentLayout(
@@ -175,10 +168,12 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
         "ranking": (_alike(items=_numbered),),
         "judgements": (_alike(judgements=_table),),
         "following": (
-            ArgumentLayout({"notes": _columns(*_NOTE)}, {"notes": _columns("time", "detected", *_NOTE[1:])}),
+            ArgumentLayout(
+                {"notes": partial(_columns, _NOTE)}, {"notes": partial(_columns, ("time", "detected", *_NOTE[1:]))}
+            ),
         ),
         "note_alignment": (_alike(entries=_table),),
-        "hits": (_alike(times=_column("time"), drums=_labels),),
+        "hits": (_alike(times=_times, drums=_labels),),
         "text": (_alike(text=lambda row: "\n".join(_labels(row))),),
         "pedals": (_alike(intervals=_intervals, pedals=_labels),),
         "sheet_music": (_alike(rows=_table),),

@@ -571,6 +571,36 @@ def computed_once(
     return cached
 
 
+def computed_by(*names: str) -> Callable[[Callable[..., _Result]], Callable[[Any, Measure], _Result]]:
+    """Cache the results of a method of a `Shared`, or of a function, by parameters of a measure, whose values it takes.
+
+    Examples
+    --------
+    >>> class Numbers(Shared):
+    ...     @computed_by("window")
+    ...     def wider(self, window):
+    ...         print("computed")
+    ...         return 2 * window
+    >>> numbers, measure = Numbers(), get_task("onset").convention().select(["recall@0.25"])[0]
+    >>> numbers.wider(measure), numbers.wider(measure)
+    computed
+    (0.5, 0.5)
+    """
+
+    def decorate(compute: Callable[..., _Result]) -> Callable[[Any, Measure], _Result]:
+        @wraps(compute)
+        def cached(cache: Any, measure: Measure) -> _Result:
+            key = measure.derived.get(compute)
+            if key is None:
+                key = measure.derived[compute] = compute, *(measure[name] for name in names)
+            result: _Result = cache.once(key, lambda: compute(cache, *key[1:]))
+            return result
+
+        return cached
+
+    return decorate
+
+
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:
     """Read scores of measures from the results of the task's kernel.
 

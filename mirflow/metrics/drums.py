@@ -43,7 +43,7 @@ from ..kernels.ratios import Scored, rate, share
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ..theory.general_midi import DRUM_MAPS, DrumMap, pitch_of
 from ..theory.pitch import HIGHEST_MIDI
-from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, refuse_unjudged, score_by
+from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, computed_by, refuse_unjudged, score_by
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .edits import ErrorBudget
 from .event_errors import HITS, align_hits
@@ -84,15 +84,6 @@ class ClassHits:
 _BATCH = 2**16  # Hits of both sides processed at once, so that results fit into the cache
 
 
-def _by_class(rows: Ragged, drums: DrumMap) -> tuple[Float, Int]:
-    """Times of the hits of each class of each row, and their numbers, row by row."""
-    number = _classes_of(rows, drums)
-    indices = np.flatnonzero(number >= 0)
-    key = rows_of(rows.counts[0])[indices] * len(drums.names) + number[indices]
-    times = rows.columns["time"][indices[np.argsort(key, kind="stable")]]
-    return times, np.bincount(key, minlength=len(rows) * len(drums.names)).astype(np.int64)
-
-
 def _classes_of(rows: Ragged, drums: DrumMap) -> Int:
     """Class of each hit; -1 for none."""
     classes = [drums.class_of(label) for label in rows.labels]
@@ -112,39 +103,44 @@ def _doubled(times: Float, counts: Int) -> tuple[Float, Int]:
     return doubled, more
 
 
-def map_of(measure: Measure, own: DrumMap | None = None) -> DrumMap:
-    """Drum map of a measure."""
-    name = str(measure["map"])
+def map_of(name: str, own: DrumMap | None) -> DrumMap:
+    """Drum map of a name, of which one may be an evaluation's own."""
     return own if own is not None and name == OWN else DRUM_MAPS[name]
 
 
+@dataclass(eq=False)
 class Drums(Shared):
-    """The hits of pairs with cached matchings."""
+    """The hits of pairs with cached matchings, for the map of an evaluation's own classes or None."""
 
-    def __init__(self, own: DrumMap | None, pairs: Pairs) -> None:
-        super().__init__()
-        self._own, self._pairs = own, pairs
+    own: DrumMap | None
+    pairs: Pairs
 
-    def classes(self, measure: Measure) -> ClassHits:
+    @computed_by("map", "window", "octave")
+    def classes(self, name: str, window: float, octave: bool) -> ClassHits:
         """Counts of hits by class, from a largest matching of the hits of each class of each pair.
 
         With ``octave``, hits at twice or half the rate of the reference are right.
         """
-        window, octave, pairs = float(measure["window"]), bool(measure["octave"]), self._pairs
-        drums = map_of(measure, self._own)
-
-        def count() -> ClassHits:
-            size = len(drums.names)
-            counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
-            for part in batches(pairs.sizes, _BATCH):
-                reference, estimate = (_by_class(side, drums) for side in pairs[part].lay_out())
-                cells = slice(part.start * size, part.stop * size)
-                counts[0, cells] = match(*(_doubled(*reference) if octave else reference), *estimate, window).counts
-                hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
-                counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
-            return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
-
-        return self.once((measure["map"], window, octave), count)
+        drums, pairs = map_of(name, self.own), self.pairs
+        size = len(drums.classes)
+        counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
+        for part in batches(pairs.sizes, _BATCH):
+            sides: list[
+                tuple[Float, Int]
+            ] = []  # times of the hits of each class of each row, and their numbers, row by row
+            for rows in pairs[part].lay_out():
+                number = _classes_of(rows, drums)
+                items = np.flatnonzero(number >= 0)
+                key = rows_of(rows.counts[0])[items] * size + number[items]
+                ordered = rows.columns["time"][items[np.argsort(key, kind="stable")]]
+                sides.append((ordered, np.bincount(key, minlength=len(rows) * size).astype(np.int64)))
+            reference, estimate = sides
+            cells = slice(part.start * size, part.stop * size)
+            times, sizes = _doubled(*reference) if octave else reference
+            counts[0, cells] = match(times, sizes, *estimate, window).counts
+            hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
+            counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
+        return ClassHits(tuple(drums.classes), *counts.reshape(3, len(pairs), size))
 
 
 _PARAMETERS = (
@@ -258,7 +254,7 @@ def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
             return "hit without a drum"
         if text.strip().lstrip("+-").replace(".", "", 1).isdecimal():
             return f"not a General MIDI pitch (an integer from 0 to {HIGHEST_MIDI}): {text}"
-        names = own.names if own is not None else dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.names)
+        names = own.classes if own is not None else dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.classes)
         return (
             f"not a drum: {text!r}; use a General MIDI pitch, a common name ({suggest(text, tuple(names))}), "
             f"or declare classes"
@@ -279,10 +275,10 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     refuse_unjudged(measure, METRICS, "hits")
     if measure["octave"]:
         raise MetricError(f"{measure} accepts several rates, so single hits have no verdict; leave octave out")
-    drums, sides = map_of(measure, own), usable_pair(reference, estimate, partial(clean, own=own))
+    drums, sides = map_of(str(measure["map"]), own), usable_pair(reference, estimate, partial(clean, own=own))
     placed = [(rows.columns["time"], _classes_of(rows, drums)) for rows in sides]
     parts = []
-    for number, name in enumerate(drums.names):
+    for number, name in enumerate(drums.classes):
         left, right = (time[classes == number] for time, classes in placed)
         events = matched(left, right, float(measure["window"]), "optimal")
         verdict = events.pop("verdict")
@@ -297,8 +293,8 @@ _FEW = 5  # Number of hits that may be left out without a warning
 
 def doubt_map(own: DrumMap | None, measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
     """Report a map that leaves out at least a third of the hits of a side."""
-    maps = {str(measure["map"]): map_of(measure, own) for measure in measures if "map" in measure.parameters}
-    for name, drums in maps.items():
+    for name in dict.fromkeys(str(measure["map"]) for measure in measures if "map" in measure.parameters):
+        drums = map_of(name, own)
         for side, annotation in (("estimate", estimate), ("reference", reference)):
             counts = Counter(annotation.labels or ())
             lost = [label for label in counts if drums.class_of(label) == -1]
@@ -372,17 +368,14 @@ TASK = Task(
 Hits = tuple[Any, Iterable[object]]  # Times in seconds, and a drum for each: General MIDI pitches or names
 
 
-def _rows(rules: Convention, reference: Hits, estimate: Hits) -> tuple[Ragged, Ragged]:
-    rows = []
-    for side, (times, drums) in (("reference", reference), ("estimate", estimate)):
-        array = np.asarray(times, dtype=np.float64).reshape(-1)
-        codes: dict[str, int] = {}
-        label = np.array([codes.setdefault(str(drum), len(codes)) for drum in drums], dtype=np.int64)
-        if len(label) != len(array):
-            raise AnnotationError(f"{side}: {len(array)} times, but {len(label)} drums")
-        counts = (np.array([len(array)], dtype=np.int64),)
-        rows.append(rules.clean(Ragged({"time": array, "label": label}, counts, tuple(codes))).checked(side))
-    return rows[0], rows[1]
+def _row(rules: Convention, side: str, hits: Hits) -> Ragged:
+    """Make a clean row of hits."""
+    times, codes = np.asarray(hits[0], dtype=np.float64).reshape(-1), dict[str, int]()
+    label = np.array([codes.setdefault(str(drum), len(codes)) for drum in hits[1]], dtype=np.int64)
+    if len(label) != len(times):
+        raise AnnotationError(f"{side}: {len(times)} times, but {len(label)} drums")
+    counts = (np.array([len(times)], dtype=np.int64),)
+    return rules.clean(Ragged({"time": times, "label": label}, counts, tuple(codes))).checked(side)
 
 
 def _measures(name: str, rules: Convention, given: dict[str, Value], dims: tuple[str, ...]) -> list[Measure]:
@@ -441,8 +434,8 @@ def evaluate(
     """
     rules = TASK.convention(convention, classes)
     measures = _measures("evaluate", rules, parameters, ())
-    rows = _rows(rules, (reference_times, reference_drums), (estimated_times, estimated_drums))
-    scores = rules.score_pair(*rows, measures)
+    sides = (reference_times, reference_drums), (estimated_times, estimated_drums)
+    scores = rules.score_arrays(partial(_row, rules), *sides, measures)
     return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores.tolist(), strict=True))
 
 
@@ -474,8 +467,9 @@ def class_scores(
     """
     rules = TASK.convention(convention, classes)
     measures = _measures("class_scores", rules, parameters, ("class",))
-    rows = _rows(rules, (reference_times, reference_drums), (estimated_times, estimated_drums))
-    tables = rules.score(Pairs.in_order(*rows), measures, rules.grids[0]).extras
+    reference = _row(rules, "reference", (reference_times, reference_drums))
+    estimate = _row(rules, "estimate", (estimated_times, estimated_drums))
+    tables = rules.score(Pairs.in_order(reference, estimate), measures, rules.grids[0]).extras
     scores: dict[str, dict[str, float]] = {}
     for measure in measures:
         sparse = tables[measure.variable]
@@ -502,7 +496,7 @@ def _of_four(function: Callable[..., float]) -> Callable[..., float]:
     return of_four
 
 
-_pair_functions = PairFunctions(
-    METRICS, lambda reference, estimate, measures: MIR_EVAL.score_pair(*_rows(MIR_EVAL, reference, estimate), measures)
-).functions("As for `evaluate`.")
+_pair_functions = PairFunctions(METRICS, partial(MIR_EVAL.score_arrays, partial(_row, MIR_EVAL))).functions(
+    "As for `evaluate`."
+)
 globals().update({name: _of_four(function) for name, function in _pair_functions.items()})

@@ -70,6 +70,18 @@ class Events:
         """The pair of each event: int64 (events,)."""
         return rows_of(self.counts)
 
+    @cached_property
+    def intervals(self) -> tuple[Float, Float]:
+        """Intervals before and after each event, of two or more in each pair: float64 (events,) each.
+
+        At the ends, both are the only existing one.
+        """
+        before, after = np.empty(len(self.times)), np.empty(len(self.times))
+        after[:-1] = before[1:] = np.diff(self.times)
+        first, last = self.offsets[:-1], self.offsets[1:] - 1
+        before[first], after[last] = after[first], before[last]
+        return before, after
+
 
 def events_of(rows: Ragged, chosen: Int) -> Events:
     """Take the events of rows."""

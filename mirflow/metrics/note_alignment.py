@@ -35,7 +35,7 @@ from ..annotations.schema import KINDS
 from ..kernels.ranking import repeated
 from ..kernels.ratios import Scored, rate
 from ..ragged import Bool, Column, Int, Ragged, rows_of
-from .base import Convention, Doubt, Pairs, Task, by_name, read_pair, score_by
+from .base import Convention, Doubt, Pairs, Task, by_name, score_by
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Weight, family, metrics_in, select
 from .pair import PairFunctions, documented
@@ -295,15 +295,14 @@ def evaluate(reference: Iterable[Entry], estimate: Iterable[Entry]) -> OrderedDi
     (0.5, 1.0)
     """
     measures = PARANGONAR.default_measures
-    return OrderedDict(zip(map(str, measures), _score_pair(reference, estimate, measures), strict=True))
+    scores = PARANGONAR.score_arrays(_row, reference, estimate, measures)
+    return OrderedDict(zip(map(str, measures), scores.tolist(), strict=True))
 
 
-def _score_pair(reference: Iterable[Entry], estimate: Iterable[Entry], measures: Sequence[Measure]) -> list[float]:
-    rows = []
-    for side, entries in (("reference", reference), ("estimate", estimate)):
-        annotation = from_arguments(KINDS["note_alignment"], (list(entries),))
-        rows.append(usable(annotation, clean(to_ragged([annotation])), side))
-    return read_pair(measures, Entries(Pairs.in_order(*rows)))
+def _row(side: str, entries: Iterable[Entry]) -> Ragged:
+    """Make a clean row of entries."""
+    annotation = from_arguments(KINDS["note_alignment"], (list(entries),))
+    return usable(annotation, clean(to_ragged([annotation])), side)
 
 
-globals().update(PairFunctions(METRICS, _score_pair).functions("As for `evaluate`."))
+globals().update(PairFunctions(METRICS, partial(PARANGONAR.score_arrays, _row)).functions("As for `evaluate`."))

@@ -27,7 +27,7 @@ Information Retrieval Evaluation eXchange, 2010, section 3.2.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, rate, share
 from ..ragged import Int, rows_of
 from . import onset_madmom as madmom
-from .base import Convention, Pairs, Shared, Sparse, Task, by_name, computed_once, read_pair, score_by
+from .base import Convention, Pairs, Shared, Sparse, Task, by_name, computed_by, read_pair, score_by
 from .event_errors import ONSETS
 from .events import (
     CHECKS,
@@ -67,30 +67,28 @@ UNNAMED = ""  # Class of onsets without a label
 _BATCH = 2**16  # Onsets of both sides processed at once, so that results fit into the cache
 
 
+@dataclass(eq=False)
 class Onsets(Shared):
     """The onsets of pairs with cached matchings."""
 
-    def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
-        self._pairs = pairs
-        self.references, self.estimates = pairs.counts
+    pairs: Pairs
 
-    @computed_once
+    @computed_by("window", "matching")
     def hits(self, window: float, matching: str) -> Int:
         """Number of matched onsets of each pair: int64 (pairs,)."""
-        hits = np.zeros(len(self.references), dtype=np.int64)
-        for batch in batches(self.references + self.estimates, _BATCH):
-            one, other = (events_of(rows, row) for rows, row in self._pairs[batch].sides)
-            hits[batch] = MATCHINGS[matching](one.times, one.counts, other.times, other.counts, window).counts
+        hits = np.zeros(len(self.pairs), dtype=np.int64)
+        for batch in batches(self.pairs.sizes, _BATCH):
+            one, other = (events_of(rows, row) for rows, row in self.pairs[batch].sides)
+            hits[batch] = MATCHINGS[matching](one.times, one.counts, other.times, other.counts, float(window)).counts
         return hits
 
-    @computed_once
+    @computed_by("window", "matching")
     def classes(self, window: float, matching: str) -> tuple[ClassCounts, tuple[str, ...]]:
         """Counts of the onsets of each class of each pair, and the names of all classes, sorted.
 
         Onsets without a label form a separate class.
         """
-        sides = self._pairs.lay_out()
+        sides = self.pairs.lay_out()
         names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]
         classes = tuple(sorted({name for side in names for name in side}))
         numbered = {name: number for number, name in enumerate(classes)}
@@ -131,8 +129,7 @@ _of_classes = partial(
     literature=f"@raffel2014; {_MIREX}",
 )
 def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
-    hits = onsets.hits(float(measure["window"]), str(measure["matching"]))
-    return rate(what, hits, onsets.references, onsets.estimates)
+    return rate(what, onsets.hits(measure), *onsets.pairs.counts)
 
 
 @_of_classes(
@@ -140,8 +137,7 @@ def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
 )
 def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
     """F-measure of the onsets of each label, averaged over the labels of either side."""
-    counts, _ = onsets.classes(float(measure["window"]), str(measure["matching"]))
-    pairs = len(onsets.references)
+    (counts, _), pairs = onsets.classes(measure), len(onsets.pairs)
     single, _ = rate("f_measure", counts.matched, counts.reference, counts.estimate)
     return share(sum_by(counts.pair, single, pairs), np.bincount(counts.pair, minlength=pairs))
 
@@ -149,7 +145,7 @@ def _class_f_measure(onsets: Onsets, measure: Measure) -> Scored:
 @_of_classes("Onsets by class", Weight("none", "onsets"), **OF_COUNTS, dims=("class", "count"))
 def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
     """Numbers of matched, reference and estimated onsets of each label."""
-    counts, names = onsets.classes(float(measure["window"]), str(measure["matching"]))
+    counts, names = onsets.classes(measure)
     return counts.tabulate(names, "class", "onsets")
 
 

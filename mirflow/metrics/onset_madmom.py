@@ -9,7 +9,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..ragged import Column
-from .base import Convention, Pairs, Shared, read_pair, refuse_unjudged, score_by
+from .base import Convention, Pairs, Shared, computed_by, read_pair, refuse_unjudged, score_by
 from .cleaning import usable_pair
 from .events import MADMOM, Detected, Events, clean, events_of, matched, metrics_of_detections, pair_of, validate_pair
 from .measures import Measure, Parameter, Value
@@ -61,23 +61,18 @@ class OnsetPairs(Shared):
     """The unsorted onsets of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
         (references, row), (estimates, other) = pairs.sides
         parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
         self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
 
-    def detected(self, measure: Measure) -> Detected:
+    @computed_by("window", "combine", "delay")
+    def detected(self, window: float, combined: float, delay: float) -> Detected:
         """Detections of onsets after combining those of the reference and delaying those of the estimate."""
-        window, combined, delay = (float(measure[name]) for name in ("window", "combine", "delay"))
-
-        def detect() -> Detected:
-            sides = (
-                (_sorted(combine(reference, combined)), _sorted(Events(estimate.times + delay, estimate.counts)))
-                for reference, estimate in self._batches
-            )
-            return Detected.join([Detected.of(reference, estimate, window) for reference, estimate in sides])
-
-        return self.once(measure.values, detect)
+        parts = []
+        for reference, estimate in self._batches:
+            delayed = _sorted(Events(estimate.times + delay, estimate.counts))
+            parts.append(Detected.of(_sorted(combine(reference, combined)), delayed, window))
+        return Detected.join(parts)
 
 
 METRICS = metrics_of_detections(

@@ -30,7 +30,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,12 +86,12 @@ def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
 Fraction = tuple[float, float]  # A score and its weight
 
 
+@dataclass(eq=False)
 class PatternComparison(Shared):
     """Results for a pair, computed on first use. `standard` etc. are precision and recall, each with its weight."""
 
-    def __init__(self, reference: TrackPatterns, estimate: TrackPatterns) -> None:
-        super().__init__()
-        self.reference, self.estimate = reference, estimate
+    reference: TrackPatterns
+    estimate: TrackPatterns
 
     def both(self, kind: str, measure: Measure) -> tuple[Fraction, Fraction]:
         """Precision and recall of a kind; 0 if one side has no notes, but weighted by the patterns of the other."""
@@ -110,20 +110,28 @@ class PatternComparison(Shared):
         """Number of common notes: float64 (occurrences of the reference, occurrences of the estimate)."""
         return common(self.reference.note, self.reference.notes, self.estimate.note, self.estimate.notes)
 
+    def over_occurrences(self, likeness: Float) -> Layer:
+        """Compare patterns by the likeness of the occurrences of both sides."""
+        references, estimates = self.reference.occurrences, self.estimate.occurrences
+        rows, columns = offsets_of(references)[:-1], offsets_of(estimates)[:-1]
+        best_row = np.maximum.reduceat(likeness, rows, axis=0)
+        by_estimate = np.add.reduceat(best_row, columns, axis=1) / estimates
+        best_column = np.maximum.reduceat(likeness, columns, axis=1)
+        by_reference = np.add.reduceat(best_column, rows, axis=0) / references[:, None]
+        return Layer(np.maximum.reduceat(best_row, columns, axis=1), by_estimate, by_reference)
+
     @cached_property
     def cardinality(self) -> Layer:
         """Common notes over those of the longer occurrence."""
         longer = np.maximum(self.reference.notes[:, None], self.estimate.notes)
-        likeness = divide(self._common, longer.astype(np.float64))
-        return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
+        return self.over_occurrences(divide(self._common, longer.astype(np.float64)))
 
     @cached_property
     def second_layer(self) -> Float:
         """F-measure of each pair of patterns: float64 (patterns of the reference, of the estimate)."""
         precision = divide(self._common, self.reference.notes[:, None].astype(np.float64))
         recall = divide(self._common, self.estimate.notes.astype(np.float64))
-        likeness = harmonic_mean(precision, recall)
-        first = Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
+        first = self.over_occurrences(harmonic_mean(precision, recall))
         return harmonic_mean(first.by_estimate, first.by_reference)
 
     def standard(self, measure: Measure) -> tuple[Fraction, Fraction]:
@@ -174,33 +182,12 @@ class PatternComparison(Shared):
         return (float(precision), pairs), (float(recall), pairs)
 
 
-class Layer:
-    """Comparison of patterns by their occurrences.
+class Layer(NamedTuple):
+    """Comparison of each pair of patterns by their occurrences: float64 (reference patterns, estimated ones) each."""
 
-    `likeness` is that of the occurrences of both sides; `reference` and `estimate` are numbers of occurrences of each
-    pattern.
-    """
-
-    def __init__(self, likeness: Float, reference: Int, estimate: Int) -> None:
-        self._rows, self._columns = offsets_of(reference)[:-1], offsets_of(estimate)[:-1]
-        self._reference, self._estimate = reference, estimate
-        self._best_row = np.maximum.reduceat(likeness, self._rows, axis=0)
-        self._best_column = np.maximum.reduceat(likeness, self._columns, axis=1)
-
-    @cached_property
-    def best(self) -> Float:
-        """Likeness of the most similar occurrences of each pair of patterns."""
-        return np.maximum.reduceat(self._best_row, self._columns, axis=1)
-
-    @cached_property
-    def by_estimate(self) -> Float:
-        """Greatest likeness of each occurrence of the estimated pattern, averaged over its occurrences."""
-        return np.add.reduceat(self._best_row, self._columns, axis=1) / self._estimate
-
-    @cached_property
-    def by_reference(self) -> Float:
-        """Greatest likeness of each occurrence of the reference pattern, averaged over its occurrences."""
-        return np.add.reduceat(self._best_column, self._rows, axis=0) / self._reference[:, None]
+    best: Float  # Likeness of the most similar occurrences
+    by_estimate: Float
+    by_reference: Float  # Greatest likeness of each occurrence of that side's pattern, averaged over its occurrences
 
 
 def _first(measure: Measure) -> int | None:
@@ -444,7 +431,7 @@ _documented = documented(
 )
 
 
-def _rows(reference: Patterns, estimate: Patterns) -> list[Ragged]:
+def _rows(reference: Patterns, estimate: Patterns) -> tuple[Ragged, Ragged]:
     """Check both sides and make rows of them."""
     for side, patterns in (("Reference", reference), ("Estimated", estimate)):
         if not any(len(occurrence) for pattern in patterns for occurrence in pattern):
@@ -463,15 +450,12 @@ def _rows(reference: Patterns, estimate: Patterns) -> list[Ragged]:
         sizes = [len(patterns)], list(map(len, patterns)), list(map(len, occurrences))
         counts = tuple(np.array(size, dtype=np.int64) for size in sizes)
         rows.append(Ragged({"onset": flat[:, 0], "pitch": flat[:, 1]}, counts))
-    return rows
+    return rows[0], rows[1]
 
 
-def _score(reference: Patterns, estimate: Patterns, measures: Sequence[Measure]) -> Float:
-    left, right = _rows(reference, estimate)
-    return MIR_EVAL.score_pair(left, right, measures)
-
-
-_scores = PairFunctions(METRICS, _score)
+_scores = PairFunctions(
+    METRICS, lambda reference, estimate, measures: MIR_EVAL.score_pair(*_rows(reference, estimate), measures)
+)
 
 
 def _refuse_similarity(name: str) -> None:
@@ -620,4 +604,5 @@ def evaluate(ref_patterns: Patterns, est_patterns: Patterns, **kwargs: Any) -> O
         Measure(one.metric, tuple(kwargs.get(p.mir_eval, one[p.name]) for p in one.metric.parameters))
         for one in MIR_EVAL.select()
     ]
-    return OrderedDict(zip(_KEYS, _score(ref_patterns, est_patterns, measures).tolist(), strict=True))
+    scores = MIR_EVAL.score_pair(*_rows(ref_patterns, est_patterns), measures)
+    return OrderedDict(zip(_KEYS, scores.tolist(), strict=True))

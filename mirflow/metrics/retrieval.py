@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -41,7 +41,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import meet_judged, repeated
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name, read_scores
+from .base import Convention, Doubt, Grid, Pairs, Scores, Shared, Task, by_name, computed_by, read_scores
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import documented
@@ -72,8 +72,8 @@ class Hits:
         return first
 
 
-@dataclass(frozen=True)
-class JudgedRankings:
+@dataclass(eq=False)
+class JudgedRankings(Shared):
     """Judged rankings of pairs."""
 
     pair: Int
@@ -84,23 +84,17 @@ class JudgedRankings:
     item: Int  # Index among all items of the references: int64 (n,)
     returned: Int  # Length of each ranking without items that are left out: int64 (pairs,)
     wanted: Ragged  # Column ``grade``: positive grades of each pair in descending order
-    _hits: dict[float, Hits] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.returned)
-
-    def hits(self, measure: Measure) -> Hits:
-        """Items with a positive grade of at least the measure's level."""
-        level = float(measure["level"])
-        if level not in self._hits:
-            mask = self.grade >= level
-            pair, rank = self.pair[mask], self.rank[mask]
-            counts = np.bincount(pair, minlength=len(self)).astype(np.int64)
-            number = np.arange(len(pair), dtype=np.int64) - offsets_of(counts)[pair] + 1
-            owner = rows_of(self.wanted.counts[0])[self.wanted.columns["grade"] >= level]
-            relevant = np.bincount(owner, minlength=len(self)).astype(np.float64)
-            self._hits[level] = Hits(pair, rank, number, relevant, (relevant > 0).astype(np.float64))
-        return self._hits[level]
+    @computed_by("level")
+    def hits(self, level: float) -> Hits:
+        """Items with a positive grade of at least a measure's level."""
+        mask, pairs = self.grade >= level, len(self.returned)
+        pair, rank = self.pair[mask], self.rank[mask]
+        counts = np.bincount(pair, minlength=pairs).astype(np.int64)
+        number = np.arange(len(pair), dtype=np.int64) - offsets_of(counts)[pair] + 1
+        owner = rows_of(self.wanted.counts[0])[self.wanted.columns["grade"] >= level]
+        relevant = np.bincount(owner, minlength=pairs).astype(np.float64)
+        return Hits(pair, rank, number, relevant, (relevant > 0).astype(np.float64))
 
 
 def judge(pairs: Pairs) -> JudgedRankings:
@@ -219,7 +213,7 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision at the rank of each relevant item (0 if not found), averaged over relevant items."""
     hits = judged.hits(measure)
     inside = hits.rank <= (int(measure["k"]) or np.inf)
-    total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged))
+    total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged.returned))
     return divide(total, hits.relevant), hits.relevant
 
 
@@ -272,7 +266,7 @@ def rates(what: str, judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision, recall or F-measure of the first k ranks."""
     hits, k = judged.hits(measure), int(measure["k"])
     # A ranking has k ranks even if it is shorter.
-    depth = np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
+    depth = np.full(len(judged.returned), float(k)) if k else judged.returned.astype(np.float64)
     size = {"precision": depth, "recall": hits.relevant, "f_measure": (depth + hits.relevant) / 2}[what]
     return divide(hits.count(k), size), size * hits.answerable
 
@@ -300,7 +294,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
     def discounted(pair: Int, rank: Int, grade: Float) -> Float:
         inside = rank <= last
         gain = np.exp2(grade[inside]) - 1 if measure["gain"] == "exp2" else grade[inside]
-        return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), len(judged))
+        return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), len(judged.returned))
 
     owner = rows_of(wanted.counts[0])
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite gain is refused by its weight
@@ -366,7 +360,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     weight 0 and a message in `partly`.
     """
     judged = judge(pairs)
-    scores = read_scores(measures, judged, len(judged))
+    scores = read_scores(measures, judged, len(pairs))
     vast = np.isinf(scores.weight)
     scores.score[vast], scores.weight[vast] = np.nan, 0.0
     partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades overflow")

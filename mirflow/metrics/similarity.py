@@ -310,7 +310,14 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
         if measure["unjudged"] == "refuse":
             for pair in np.flatnonzero(missing).tolist():
                 ranks = met.place[(met.pair == pair) & known[met.judged]]
-                refused.setdefault(pair, _unjudged(pairs[np.array([pair])], ranks, measure))
+                listed = pairs.estimates.take(pairs.estimate_row[pair : pair + 1])
+                codes = listed.columns["label"][: int(measure["k"]) or None]
+                gaps = np.setdiff1d(np.arange(len(codes)), ranks)
+                names = (f"{listed.labels[codes[rank]]!r} (rank {rank + 1})" for rank in gaps[:_NAMED].tolist())
+                more = f" and {len(gaps) - _NAMED} more" if len(gaps) > _NAMED else ""
+                name, needs = measure.metric.name, measure.metric.needs
+                hint = f"{name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
+                refused.setdefault(pair, f"no {needs} judgement of {', '.join(names)}{more}; {hint}")
         else:
             unknown = np.maximum(unknown, missing)
         if "scale" in measure.parameters:
@@ -321,17 +328,6 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
                     refused.setdefault(pair, f"{trouble}; set the scale, as in fine(scale=100)")
     values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused, repairs=unknown)
-
-
-def _unjudged(pair: Pairs, judged: Int, measure: Measure) -> str:
-    """Message about candidates at the top of a list that are not at one of the judged ranks."""
-    estimate = pair.lay_out()[1]
-    codes = estimate.columns["label"][: int(measure["k"]) or None]
-    missing = np.setdiff1d(np.arange(len(codes)), judged)
-    named = ", ".join(f"{estimate.labels[codes[rank]]!r} (rank {rank + 1})" for rank in missing[:_NAMED].tolist())
-    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    hint = f"{measure.metric.name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
-    return f"no {measure.metric.needs} judgement of {named}{more}; {hint}"
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:

@@ -39,7 +39,7 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, refuse_unjudged, score_by
+from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, computed_by, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -110,13 +110,9 @@ class Decisions:
         order = np.lexsort((position, every // size))
         return cls(tags, every[order] // size, every[order] % size, held[0][order], held[1][order], len(pairs))
 
-    def relevant(self, least: float) -> Bool:
-        """Mask of tags with at least the given degree in the reference."""
-        return np.asarray(self.degree >= least)
-
-    def decided(self, measure: Measure) -> Bool:
+    def decided(self, relevance: float, threshold: float) -> Bool:
         """Masks of hits, false alarms, misses and rejections: bool (4, n)."""
-        has, assigned = self.relevant(float(measure["relevance"])), self.affinity >= float(measure["threshold"])
+        has, assigned = self.degree >= relevance, self.affinity >= threshold
         return np.array([has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned])
 
 
@@ -126,30 +122,26 @@ SIDES = ("relevance", "affinity")  # Columns kept for each tag, so that clips ca
 class TagPairs(Shared):
     """The decisions on the tags of pairs, with results that metrics share.
 
-    `known` says whether a pair has a reference.
+    They are on each of `classes`, or without them on the tags listed on either side.
     """
 
-    def __init__(self, decisions: Decisions, known: Bool, classes: Classes | None) -> None:
-        super().__init__()
-        self.decisions, self.known, self.classes = decisions, known, classes
+    def __init__(self, classes: Classes | None, pairs: Pairs) -> None:
+        self.decisions, self.classes = Decisions.of(pairs, classes), classes
+        self.known = pairs.counts[0] > 0  # Whether a pair has a reference
 
-    def outcomes(self, measure: Measure) -> Outcomes:
+    @computed_by("relevance", "threshold")
+    def outcomes(self, relevance: float, threshold: float) -> Outcomes:
         """Right and wrong decisions of each pair: float64 (pairs,) each."""
         decisions = self.decisions
+        masks = decisions.decided(relevance, threshold)
+        return Outcomes(*(sum_by(decisions.pair, mask.astype(np.float64), decisions.pairs) for mask in masks))
 
-        def count() -> Outcomes:
-            masks = decisions.decided(measure)
-            return Outcomes(*(sum_by(decisions.pair, mask.astype(np.float64), decisions.pairs) for mask in masks))
-
-        return self.once((float(measure["relevance"]), float(measure["threshold"])), count)
-
-    def order(self, measure: Measure) -> Ordered:
+    @computed_by("relevance")
+    def order(self, relevance: float) -> Ordered:
         """The tags of each pair by affinity."""
-        decisions, relevance = self.decisions, float(measure["relevance"])
-        return self.once(
-            relevance,
-            lambda: Ordered.of(decisions.pair, decisions.relevant(relevance), decisions.affinity, decisions.pairs),
-        )
+        decisions = self.decisions
+        relevant = decisions.degree >= relevance
+        return Ordered.of(decisions.pair, relevant, decisions.affinity, decisions.pairs)
 
     def by_tag(self) -> tuple[Bool, Int, tuple[str, ...], Int]:
         """Decisions on pairs with a reference: mask, pairs, tags, and index of the tag of each.
@@ -262,7 +254,8 @@ def _precision_at(tags: TagPairs, measure: Measure) -> Scored:
 def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
     """Hits, false alarms, misses and rejections by tag."""
     chosen, pair, names, number = tags.by_tag()
-    index = np.column_stack([pair, number, tags.decisions.decided(measure)[:, chosen].argmax(axis=0)])
+    decided = tags.decisions.decided(float(measure["relevance"]), float(measure["threshold"]))
+    index = np.column_stack([pair, number, decided[:, chosen].argmax(axis=0)])
     attrs = {"long_name": "decisions by tag", "units": "1"}
     return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
 
@@ -273,7 +266,7 @@ def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
 def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
     """Relevance and affinity by tag, from which areas under the ROC curve by tag are computed."""
     chosen, pair, names, number = tags.by_tag()
-    has = tags.decisions.relevant(float(measure["relevance"]))[chosen]
+    has = tags.decisions.degree[chosen] >= float(measure["relevance"])
     index = np.concatenate(
         [np.column_stack([pair, number, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]
     )
@@ -283,11 +276,6 @@ def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
 
 
 METRICS = metrics_in(globals())
-
-
-def compute(classes: Classes | None, pairs: Pairs) -> TagPairs:
-    """Collect the decisions of pairs on each of `classes`; None: on the tags listed on either side."""
-    return TagPairs(Decisions.of(pairs, classes), pairs.counts[0] > 0, classes)
 
 
 def evidence(
@@ -301,7 +289,7 @@ def evidence(
     refuse_unjudged(measure, METRICS, "tags")
     sides = usable_pair(reference, estimate, partial(clean, classes=classes))
     decisions = Decisions.of(Pairs.in_order(*sides), classes)
-    outcome = decisions.decided(measure).argmax(axis=0)
+    outcome = decisions.decided(float(measure["relevance"]), float(measure["threshold"])).argmax(axis=0)
     return {
         "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
         "affinity": decisions.affinity,
@@ -316,7 +304,7 @@ def convention(classes: Classes | None = None) -> Convention:
         "MIREX: decisions on each tag of a clip, and the ranking of the tags",
         METRICS,
         partial(clean, classes=classes),
-        partial(score_by, partial(compute, classes)),
+        partial(score_by, partial(TagPairs, classes)),
         explain=partial(evidence, classes=classes),
         bind=convention,
         literature="@downie2010",
@@ -403,23 +391,24 @@ def evaluate(
     rules = convention(None if tags is None else Classes(tuple(tags)))
     parameters: dict[str, Value] = {"threshold": threshold, "relevance": relevance}
     measures = [measure.measure(**parameters) for measure in METRICS if not measure.dims and measure.default]
-    scores = _score_pair(rules, reference, estimate, measures)
+    scores = rules.score_arrays(partial(_row, rules), reference, estimate, measures)
     return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, scores.tolist(), strict=True))
 
 
-def _score_pair(rules: Convention, reference: Tags, estimate: Tags, measures: Sequence[Measure]) -> Float:
-    rows = []
-    for side, tags in (("reference", reference), ("estimate", estimate)):
-        if isinstance(tags, str):
-            raise AnnotationError(f"{side}: expected a sequence of tags, not a single string: {tags!r}")
-        numbers = dict(tags) if isinstance(tags, Mapping) else None
-        for tag, number in (numbers or {}).items():
-            if number != number:
-                raise AnnotationError(f"{side}: the number of {tag!r} is NaN")
-        columns = {} if numbers is None else {"value": np.array(list(numbers.values()), dtype=np.float64)}
-        labels = list(tags if numbers is None else numbers)
-        rows.append(rules.clean(to_ragged([Annotation("labels", columns, labels)])).checked(side))
-    return rules.score_pair(rows[0], rows[1], measures)
+def _row(rules: Convention, side: str, tags: Tags) -> Ragged:
+    """Make a clean row of tags."""
+    if isinstance(tags, str):
+        raise AnnotationError(f"{side}: expected a sequence of tags, not a single string: {tags!r}")
+    numbers = dict(tags) if isinstance(tags, Mapping) else None
+    for tag, number in (numbers or {}).items():
+        if number != number:
+            raise AnnotationError(f"{side}: the number of {tag!r} is NaN")
+    columns = {} if numbers is None else {"value": np.array(list(numbers.values()), dtype=np.float64)}
+    labels = list(tags if numbers is None else numbers)
+    return rules.clean(to_ragged([Annotation("labels", columns, labels)])).checked(side)
 
 
-globals().update(PairFunctions(METRICS, partial(_score_pair, convention())).functions("As for `evaluate`."))
+_MIREX = convention()
+globals().update(
+    PairFunctions(METRICS, partial(_MIREX.score_arrays, partial(_row, _MIREX))).functions("As for `evaluate`.")
+)

@@ -15,7 +15,7 @@ from ..annotations.annotation import Annotation
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Pairs, Shared, read_pair, refuse_unjudged, score_by
+from .base import Convention, Pairs, Shared, computed_by, computed_once, read_pair, refuse_unjudged, score_by
 from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
 from .measures import Measure, Parameter, Value, Weight, family, metrics_in
 from .pair import EVERY, PairFunctions, documented
@@ -105,58 +105,48 @@ class ManyTempi(Shared):
     """Tempi of both sides of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
         self._pairs = pairs
         references, estimates = pairs.counts
         self._weight = np.ones(len(references))
         self._tempi = references + estimates
         self._any_empty = np.count_nonzero(self._tempi) < len(self._tempi)
 
-    def sides(self, measure: Measure) -> tuple[Ranked, Ranked]:
-        """Tempi selected by a measure's parameters."""
-        ranked, most = bool(measure["sort"]), int(measure["max_len"])
+    @computed_once
+    def sides(self, sort: Value, max_len: Value) -> tuple[Ranked, Ranked]:
+        """Tempi selected by the parameters of a measure."""
+        ranked, most = bool(sort), int(max_len)
+        left, right = (Ranked.of(rows, chosen, ranked, most) for rows, chosen in self._pairs.sides)
+        return left, right
 
-        def lay_out() -> tuple[Ranked, Ranked]:
-            left, right = (Ranked.of(rows, chosen, ranked, most) for rows, chosen in self._pairs.sides)
-            return left, right
-
-        return self.once(("sides", ranked, most), lay_out)
-
-    def hits(self, measure: Measure) -> Bool:
+    @computed_by("tol", "sort", "max_len")
+    def hits(self, tolerance: float, sort: Value, max_len: Value) -> Bool:
         """Mark the tempi of the references that were found: bool (tempi,)."""
-        reference, estimate = self.sides(measure)
+        reference, estimate = self.sides(sort, max_len)
+        pair = reference.pair
+        if len(reference.counts) == 1:
+            near = is_near(reference.tempo[:, np.newaxis], estimate.tempo, tolerance)
+            return np.asarray(np.logical_or.reduce(near, axis=1))
+        number = estimate.counts[pair]
+        tempo = np.arange(len(pair)).repeat(number)
+        other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
+        near = is_near(reference.tempo[tempo], other, tolerance)
+        hit = np.zeros(len(pair), dtype=np.bool_)
+        hit[tempo[near]] = True
+        return hit
 
-        def compare() -> Bool:
-            pair = reference.pair
-            if len(reference.counts) == 1:
-                near = is_near(reference.tempo[:, np.newaxis], estimate.tempo, float(measure["tol"]))
-                return np.asarray(np.logical_or.reduce(near, axis=1))
-            number = estimate.counts[pair]
-            tempo = np.arange(len(pair)).repeat(number)
-            other = estimate.tempo[ranges(offsets_of(estimate.counts)[:-1][pair], number)]
-            near = is_near(reference.tempo[tempo], other, float(measure["tol"]))
-            hit = np.zeros(len(pair), dtype=np.bool_)
-            hit[tempo[near]] = True
-            return hit
-
-        return self.once(("hits", measure.values), compare)
-
-    def levels(self, measure: Measure) -> Bool:
+    @computed_by("tol", "sort", "max_len")
+    def levels(self, tolerance: float, sort: Value, max_len: Value) -> Bool:
         """Whether the first tempo of the estimate is the reference's, twice, half, three times or a third of it.
 
         bool (5, pairs), False if a side is empty.
         """
-
-        def compare() -> Bool:
-            reference, estimate = (side.first for side in self.sides(measure))
-            with np.errstate(over="ignore"):
-                return is_near(reference * _TIMES / _PARTS, estimate, float(measure["tol"]))
-
-        return self.once(("levels", measure["tol"], measure["sort"], measure["max_len"]), compare)
+        reference, estimate = (side.first for side in self.sides(sort, max_len))
+        with np.errstate(over="ignore"):
+            return is_near(reference * _TIMES / _PARTS, estimate, tolerance)
 
     def numbers(self, measure: Measure) -> Int:
         """Number of tempi of each reference that were found: int64 (pairs,)."""
-        reference, hits = self.sides(measure)[0], self.hits(measure)
+        reference, hits = self.sides(measure["sort"], measure["max_len"])[0], self.hits(measure)
         if len(reference.counts) == 1:
             return np.array([np.count_nonzero(hits)])
         return np.bincount(reference.pair[hits], minlength=len(reference.counts))
@@ -212,7 +202,7 @@ _FIRST = "1 if the first (strongest) tempo of the estimate is that of the refere
     literature="@bock2016madmom; @gouyon2006",
 )
 def _comparisons(what: str, tempi: ManyTempi, measure: Measure) -> Scored:
-    reference = tempi.sides(measure)[0]
+    reference = tempi.sides(measure["sort"], measure["max_len"])[0]
     if what == "p_score":
         strength = np.where(tempi.hits(measure), reference.strength, 0.0)
         return tempi.weigh(sum_by(reference.pair, strength, len(reference.counts)))
@@ -234,7 +224,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """Return the selected tempi of the reference with the nearest estimates, shares and verdicts."""
     refuse_unjudged(measure, METRICS, "tempi")
     tempi = ManyTempi(Pairs.in_order(*usable_pair(reference, estimate, clean)))
-    left, right = tempi.sides(measure)
+    left, right = tempi.sides(measure["sort"], measure["max_len"])
     nearest = np.full(len(left.tempo), np.nan)
     if len(right.tempo):
         nearest = right.tempo[np.abs(left.tempo[:, np.newaxis] - right.tempo).argmin(axis=1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from pathlib import PurePath
 from typing import Any, ParamSpec, TypeVar, overload
 
@@ -577,9 +577,7 @@ def match_events(
     return sorted(find_partners(graph).items())
 
 
-def _bipartite_match(graph: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
-    """Match each right vertex with a left one; not public in mir_eval, but called by many scripts."""
-    return find_partners(graph)
+_bipartite_match = find_partners  # not public in mir_eval, but called by many scripts
 
 
 def deprecated(

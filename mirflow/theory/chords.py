@@ -69,6 +69,7 @@ def quality_semitones(quality: str) -> list[int]:
     return list(QUALITIES[quality])
 
 
+@lru_cache(maxsize=1 << 16)
 def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = False) -> ChordCode:
     """Encode a chord label as numbers.
 
@@ -101,15 +102,6 @@ def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = 
     return ChordCode(pitch_class_to_semitone(parts.root), pitches | 1 << bass, bass)
 
 
-@lru_cache(maxsize=1 << 16)
-def _code_or_reason(label: str, reduce_extended: bool) -> ChordCode | str:
-    # Errors are returned instead of raised so that they are cached.
-    try:
-        return encode_chord(label, reduce_extended)
-    except InvalidChordException as error:
-        return error.message
-
-
 @dataclass(frozen=True, slots=True)
 class ChordTable:
     """Chords as columns, one row each."""
@@ -123,9 +115,6 @@ class ChordTable:
     invalid: Mapping[int, str] = field(default_factory=dict)
     """Reasons why labels cannot be encoded, by row; these rows have the codes of N."""
 
-    def __len__(self) -> int:
-        return len(self.root)
-
     def take(self, index: Sequence[int] | Int) -> ChordTable:
         """Take rows in the given order, possibly repeated."""
         rows = np.asarray(index, dtype=np.int64)
@@ -137,7 +126,7 @@ class ChordTable:
 
 
 def encode_vocabulary(labels: Sequence[str], reduce_extended: bool = False) -> ChordTable:
-    """Encode chord labels as columns of numbers, see `encode_chord`; each label is parsed once per process.
+    """Encode chord labels as columns of numbers, see `encode_chord`; each chord is parsed once per process.
 
     Labels that cannot be encoded are listed in `invalid` instead of raising errors.
 
@@ -149,9 +138,12 @@ def encode_vocabulary(labels: Sequence[str], reduce_extended: bool = False) -> C
     >>> table.invalid
     {3: 'Invalid chord label: H:maj'}
     """
-    encoded = [_code_or_reason(label, reduce_extended) for label in labels]
-    invalid = {row: code for row, code in enumerate(encoded) if isinstance(code, str)}
-    codes = [NO_CHORD_CODE if isinstance(code, str) else code for code in encoded]
+    codes, invalid = [NO_CHORD_CODE] * len(labels), {}
+    for row, label in enumerate(labels):
+        try:
+            codes[row] = encode_chord(label, reduce_extended)
+        except InvalidChordException as error:
+            invalid[row] = error.message
     root, pitches, bass = np.array(codes, dtype=np.int16).reshape(-1, 3).T
     undefined = (root < 0) & (pitches > 0)
     return ChordTable(root.astype(np.int8), pitches.astype(np.uint16), bass.astype(np.int8), undefined, invalid)

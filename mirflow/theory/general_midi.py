@@ -116,35 +116,26 @@ class DrumMap:
     classes: Mapping[str, tuple[int | str, ...]]
     """Members of each class: General MIDI pitches, or labels of annotations."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Classes in order."""
-        return tuple(self.classes)
-
     @cached_property
-    def _of_pitch(self) -> dict[int, int]:
-        """Index of the class by pitch; listed pitches take precedence over those of listed names."""
-        listed = [(str(one), index) for index, own in enumerate(self.classes.values()) for one in own]
-        listed.sort(key=lambda one: one[0].isdecimal())
-        return {pitch: place for label, place in listed if (pitch := pitch_of(label)) is not None}
-
-    @cached_property
-    def _of_label(self) -> dict[str, int]:
-        names = {_plain(name): number for number, name in enumerate(self.classes)}
-        return names | {
-            _plain(str(label)): number for number, texts in enumerate(self.classes.values()) for label in texts
-        }
+    def _indices(self) -> tuple[dict[str, int], dict[int, int]]:
+        """Index of the class by name or listed label, and by pitch: listed pitches precede those of listed names."""
+        listed = [(str(label), index) for index, labels in enumerate(self.classes.values()) for label in labels]
+        of_label = {_plain(name): index for index, name in enumerate(self.classes)}
+        of_label |= {_plain(label): index for label, index in listed}
+        listed.sort(key=lambda entry: entry[0].isdecimal())
+        return of_label, {pitch: index for label, index in listed if (pitch := pitch_of(label)) is not None}
 
     def class_of(self, label: str) -> int | None:
         """Index of the class of a label: -1 for a drum outside all classes, None for an unknown drum.
 
         Names of classes and entries of the map take precedence over pitches and common names.
         """
-        listed = self._of_label.get(_plain(label))
-        if listed is not None:
-            return listed
+        of_label, of_pitch = self._indices
+        index = of_label.get(_plain(label))
+        if index is not None:
+            return index
         pitch = pitch_of(label)
-        return None if pitch is None else self._of_pitch.get(pitch, -1)
+        return None if pitch is None else of_pitch.get(pitch, -1)
 
 
 _HI_HAT, _TOMS, _CYMBALS, _RIDE = (42, 44, 46), (41, 43, 45, 47, 48, 50), (49, 52, 55, 57), (51, 53, 59)
@@ -154,12 +145,10 @@ _PARTS = {"FT": (41, 43), "TT": (45, 47, 48, 50)}
 _REST = {"CY": _CYMBALS, "RD": _RIDE}
 
 
-def _map(classes: str, **others: tuple[int, ...]) -> DrumMap:
-    """Make a map of classes, each written as its name and its pitches, and of others."""
-    entries = (entry.split() for entry in classes.split(","))
-    return DrumMap({name: tuple(map(int, pitches)) for name, *pitches in entries} | others)
-
-
+_VOGL18 = """
+    BD 35 36, SD 38 40, SS 37, CLP 39, LT 41 43, MT 45 47, HT 48 50, CHH 42, PHH 44, OHH 46, TB 54, RD 51 59, RB 53,
+    CB 56, CRC 49 57, SPC 55, CHC 52, CL 75
+"""
 DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
     {
         "adtof3": DrumMap({**_KICK_AND_SNARE, "HH": _HI_HAT}),
@@ -169,13 +158,23 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
         "adtof8": DrumMap({**_KICK_AND_SNARE, **_PARTS, **_OPEN, **_REST}),
         "adtof9": DrumMap({**_KICK_AND_SNARE, **_PARTS, **_OPEN, **_REST, "BO": (60,)}),
         # with the pitches of Roland's kits: edges of the hi-hat (22, 26) and rim of a tom (58)
-        "groove9": _map("BD 36, SD 37 38 40, CHH 22 42 44, OHH 26 46, LT 43 58, MT 45 47, HT 48 50", **_REST),
+        "groove9": DrumMap(
+            {
+                "BD": (36,),
+                "SD": (37, 38, 40),
+                "CHH": (22, 42, 44),
+                "OHH": (26, 46),
+                "LT": (43, 58),
+                "MT": (45, 47),
+                "HT": (48, 50),
+                **_REST,
+            }
+        ),
         "vogl8": DrumMap(
             {**_KICK_AND_SNARE, "TT": _TOMS, "HH": _HI_HAT, "CY": _CYMBALS, "RD": (51, 59), "BE": (53, 56), "CL": (75,)}
         ),
-        "vogl18": _map(
-            "BD 35 36, SD 38 40, SS 37, CLP 39, LT 41 43, MT 45 47, HT 48 50, CHH 42, PHH 44, OHH 46, TB 54, RD 51 59, "
-            "RB 53, CB 56, CRC 49 57, SPC 55, CHC 52, CL 75"
+        "vogl18": DrumMap(
+            {name: tuple(map(int, pitches)) for name, *pitches in (entry.split() for entry in _VOGL18.split(","))}
         ),
     }
 )
@@ -183,7 +182,7 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
 end with the number of classes."""
 
 
-STAFF: Final = (*DRUM_MAPS["adtof5"].names, "other")
+STAFF: Final = (*DRUM_MAPS["adtof5"].classes, "other")
 """Rows of drums from bottom to top, as on a staff: kick, snare, toms, hi-hat, cymbals, and others."""
 
 

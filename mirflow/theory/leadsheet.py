@@ -89,27 +89,22 @@ def translate_symbol(symbol: str) -> str | None:
     text = symbol.strip().translate(_SIGNS)
     if text in NO_CHORDS:
         return NO_CHORD
-    # The longest suffix is used: m7b5 is a suffix, but m7b9 is m7 with an alteration.
-    return _split(text, True) or _split(text, False)
-
-
-def _split(text: str, with_bass: bool) -> str | None:
-    """Convert a symbol with or without a bass note to Harte's syntax."""
-    body, slash, bass = text.rpartition("/") if with_bass else (text, "", "")
-    if with_bass and not (slash and re.fullmatch("[A-G][#b]?", bass)):
-        return None
-    root = re.match("[A-G][#b]?", body)
-    if root is None:
-        return None
-    rest = body[root.end() :]
-    for end in range(min(len(rest), _LONGEST_SUFFIX), -1, -1):
-        suffix, altered = rest[:end], rest[end:]
-        if altered.startswith("(") and altered.endswith(")"):
-            altered = altered[1:-1].replace(")(", "").replace(",", "") or "()"  # empty brackets are invalid
-        elif altered and not suffix and not altered.startswith("add"):
-            continue  # brackets are required without a suffix: Cb5 is the power chord on C flat
-        parts = re.findall(_ALTERED, altered)
-        if suffix in SUFFIXES and "".join(parts) == altered and len(set(parts)) == len(parts):
+    # With a bass note if there can be one: C6/9 is no chord above a note.
+    for body, slash, bass in (text.rpartition("/"), (text, "", "")):
+        root = re.match("[A-G][#b]?", body)
+        if root is None or (slash and not re.fullmatch("[A-G][#b]?", bass)):
+            continue
+        rest = body[root.end() :]
+        # The longest suffix is used: m7b5 is a suffix, but m7b9 is m7 with an alteration.
+        for end in range(min(len(rest), _LONGEST_SUFFIX), -1, -1):
+            suffix, altered = rest[:end], rest[end:]
+            if altered.startswith("(") and altered.endswith(")"):
+                altered = altered[1:-1].replace(")(", "").replace(",", "") or "()"  # empty brackets are invalid
+            elif altered and not suffix and not altered.startswith("add"):
+                continue  # brackets are required without a suffix: Cb5 is the power chord on C flat
+            parts = re.findall(_ALTERED, altered)
+            if suffix not in SUFFIXES or "".join(parts) != altered or len(set(parts)) < len(parts):
+                continue
             degrees: list[str] = []
             for part in parts:
                 if part in ("b5", "#5") and "*5" not in degrees:

@@ -143,23 +143,13 @@ def reduce_to_seventh(degrees: Degrees, triad: tuple[int, int]) -> int | None:
     return next((degree for degree in candidates if degree in degrees), None)
 
 
-def triad_code(third: str, fifth: str) -> int:
-    """Code of a reduced triad in a `SpelledTable`."""
-    return _THIRDS.index(position(third)) * len(_FIFTHS) + _FIFTHS.index(position(fifth))
-
-
-def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
-    """Code of a reduced tetrad, or of a triad without a seventh, in a `SpelledTable`."""
-    return triad_code(third, fifth) * len(_SEVENTHS) + _SEVENTHS.index(None if seventh is None else position(seventh))
-
-
 @dataclass(frozen=True, slots=True)
 class SpelledTable:
     """Reduced chords of labels, one row each."""
 
     root: npt.NDArray[np.int8]  # Semitones above C, `NONE` or `UNDEFINED`: int8 (n,)
     triad: npt.NDArray[np.int8]
-    tetrad: npt.NDArray[np.int8]  # int8 (n,): see `triad_code` and `tetrad_code`; `NONE` for a chord without a triad
+    tetrad: npt.NDArray[np.int8]  # int8 (n,): codes of third, fifth and seventh; `NONE` for a chord without a triad
     triad_bass: npt.NDArray[np.int8]
     tetrad_bass: npt.NDArray[np.int8]
     """Semitones of the bass above the root if it belongs to the reduced chord, else `NONE`: int8 (n,)."""

@@ -72,13 +72,11 @@ def normalize_lyrics(text: str) -> str:
     """
     lines = []
     for line in text.replace("\r\n", "\n").split("\n"):
+        categories = [unicodedata.category(sign) for sign in line]
+        in_word = [category[0] in "LM" or category in ("Nd", "Nl", "Pc") for category in categories]
         size = len(line)
-        while size > 1 and not (_is_word(line[size - 1]) or line[size - 1] in _KEPT):
+        while size > 1 and not (in_word[size - 1] or line[size - 1] in _KEPT):
             size -= 1
-        first = next((index for index, sign in enumerate(line[:size]) if _is_word(sign)), size)
+        first = in_word.index(True) if any(in_word[:size]) else size
         lines.append(line[:first] + line[first:size][:1].upper() + line[first + 1 : size])
     return "\n".join(lines)
-
-
-def _is_word(sign: str) -> bool:
-    return unicodedata.category(sign)[0] in "LM" or unicodedata.category(sign) in ("Nd", "Nl", "Pc")

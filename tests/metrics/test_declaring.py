@@ -43,7 +43,7 @@ def continuity_error(batch: Batch, measure: Measure) -> tuple[Float, Float]:
 
     The complement of CMLc.
     """
-    longest, _, number = continuity(batch, float(measure["phase"]), float(measure["period"]))
+    longest, _, number = continuity(batch, measure)
     return 1 - longest[:, 0], number[:, 0]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -12,7 +12,7 @@ from ...kernels.matching import nearest
 from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
 from ...kernels.ratios import Scored, rate
 from ...ragged import Bool, Float, Int
-from ..base import Shared, computed_once
+from ..base import Shared, computed_by, computed_once
 from ..events import MATCHINGS, Events
 from ..measures import Measure
 
@@ -54,12 +54,12 @@ def place_in(events: Events) -> Int:
     return np.arange(len(events.times), dtype=np.int64) - events.offsets[:-1][events.pair]
 
 
+@dataclass(eq=False)
 class Batch(Shared):
     """Pairs with at least one beat on each side."""
 
-    def __init__(self, reference: Events, estimate: Events) -> None:
-        super().__init__()
-        self.reference, self.estimate = reference, estimate
+    reference: Events
+    estimate: Events
 
     @cached_property
     def levels(self) -> dict[str, Events]:
@@ -104,29 +104,39 @@ class Batch(Shared):
         return nearest(estimate.times, estimate.counts, beats.times, beats.counts, self.place_in_estimate[level])
 
 
-def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str]) -> tuple[Float, Float]:
-    """F-measure and its denominator, the mean number of beats of both sides: float64 (pairs, levels) each."""
-    estimates = batch.estimate
+def at_level(best: bool, score: Float, denominator: Float) -> Scored:
+    """Score and denominator, float64 (pairs, levels) each, of the annotated or of the best level, the first on ties."""
+    if not best:
+        return score[:, 0], denominator[:, 0]
+    chosen = score.argmax(axis=1)[:, np.newaxis]
+    return np.take_along_axis(score, chosen, 1)[:, 0], np.take_along_axis(denominator, chosen, 1)[:, 0]
+
+
+def f_measure(batch: Batch, measure: Measure) -> Scored:
+    """F-measure and its denominator, the mean number of beats of both sides, at the annotated level or, for a measure
+    with ``levels``, at the best one."""
+    estimates, window, matching = batch.estimate, float(measure["window"]), str(measure["matching"])
+    best = "levels" in measure.parameters
     scores, denominators = [], []
-    for level in levels:
+    for level in CHOICES[str(measure["levels"])] if best else ("annotated",):
         beats = batch.reference if level == "annotated" else batch.levels[level]
         sides = beats.times, beats.counts, estimates.times, estimates.counts
         hits = batch.once(("hits", window, matching, level), partial(MATCHINGS[matching], *sides, window)).counts
         score, weight = rate("f_measure", hits, beats.counts, estimates.counts)
         scores.append(score)
         denominators.append(weight)
-    return np.array(scores).T, np.array(denominators).T
+    return at_level(best, np.array(scores).T, np.array(denominators).T)
 
 
-@computed_once
+@computed_by("sigma")
 def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
-    """Cemgil's score at every metrical level and its denominator, as in `f_measure`."""
+    """Cemgil's score at every metrical level and its denominator, the mean number of beats: float64 (pairs, levels)."""
     closeness, total = {}, {}
     for level in ("annotated", "off_beat"):
         beats = batch.levels[level]
         error = beats.times - batch.estimate.times[batch.nearest_estimate(level)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            closeness[level] = np.exp(-(error**2) / (2.0 * sigma**2))
+            closeness[level] = np.exp(-(error**2) / (2.0 * float(sigma) ** 2))
         total[level] = sum_by(beats.pair, closeness[level], len(beats))
     total["double"] = total["annotated"] + total["off_beat"]
     annotated = batch.reference
@@ -147,8 +157,24 @@ def goto(batch: Batch, measure: Measure) -> Scored:
     threshold, mu, sigma = (float(measure[name]) for name in ("threshold", "mu", "sigma"))
     if not threshold < 1:
         raise MetricError(f"goto: the threshold must be below 1, got {threshold}")
-    error = _goto_errors(batch)
-    beats = batch.reference
+    beats, estimates = batch.reference, batch.estimate.times
+    # Error of each beat in half intervals; 1 if no estimate or several are around it.
+    error = np.ones(len(beats.times))
+    inner = np.ones(len(beats.times), dtype=np.bool_)
+    inner[beats.offsets[:-1]] = inner[beats.offsets[1:] - 1] = False
+    beat = np.flatnonzero(inner)
+    if len(beat):
+        times, number = beats.times[beat], beat - beats.pair[beat]
+        before, after = 0.5 * (times - beats.times[beat - 1]), 0.5 * (beats.times[beat + 1] - times)
+        start, stop = (bound[beats.pair[beat]] for bound in (batch.estimate.offsets[:-1], batch.estimate.offsets[1:]))
+        # The off-beats around a beat delimit its window, except for rounding, which is corrected.
+        off_beat = batch.place_in_estimate["off_beat"]
+        low, high = times - before, times + after
+        first = advance(estimates, retreat(estimates, start, off_beat[number - 1], low), stop, low, "left")
+        last = advance(estimates, retreat(estimates, start, off_beat[number], high), stop, high, "left")
+        single = last - first == 1
+        offset = estimates[first[single]] - times[single]
+        error[beat[single]] = offset / np.where(offset < 0, before[single], after[single])
     wrong = np.flatnonzero(np.abs(error) > threshold)
     counts = np.bincount(beats.pair[wrong], minlength=len(beats))
     # Section of each pair to examine, as a range of beats, and whether it is long enough
@@ -177,30 +203,6 @@ def goto(batch: Batch, measure: Measure) -> Scored:
         stretch = error[begin[row] : end[row]]
         score[row] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
     return score, np.ones(len(beats))
-
-
-def _goto_errors(batch: Batch) -> Float:
-    """Error of each reference beat in half intervals; 1 if no estimate or several are around it."""
-    times, estimates = batch.reference.times, batch.estimate.times
-    error = np.ones(len(times))
-    inner = np.ones(len(times), dtype=np.bool_)
-    inner[batch.reference.offsets[:-1]] = inner[batch.reference.offsets[1:] - 1] = False
-    beat = np.flatnonzero(inner)
-    if not len(beat):
-        return error
-    before, after = 0.5 * (times[beat] - times[beat - 1]), 0.5 * (times[beat + 1] - times[beat])
-    pair = batch.reference.pair[beat]
-    start, stop = batch.estimate.offsets[:-1][pair], batch.estimate.offsets[1:][pair]
-    # The off-beats around a beat delimit its window, except for rounding, which is corrected.
-    off_beat = batch.place_in_estimate["off_beat"]
-    number = beat - pair
-    low, high = times[beat] - before, times[beat] + after
-    first = advance(estimates, retreat(estimates, start, off_beat[number - 1], low), stop, low, "left")
-    last = advance(estimates, retreat(estimates, start, off_beat[number], high), stop, high, "left")
-    single = last - first == 1
-    beat, offset = beat[single], estimates[first[single]] - times[beat[single]]
-    error[beat] = offset / np.where(offset < 0, before[single], after[single])
-    return error
 
 
 RATE = 100  # Frames per second of the impulse trains
@@ -251,7 +253,7 @@ def impulses(events: Events, offset: Float) -> Events:
     return Events(frames[fresh], counts)
 
 
-@computed_once
+@computed_by("phase", "period")
 def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
     """Shares of correct beats at every metrical level, for pairs with at least two beats on each side.
 

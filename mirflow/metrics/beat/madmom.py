@@ -7,7 +7,7 @@ empty estimate of an empty reference is right.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, wraps
 from typing import Any
 
@@ -19,8 +19,8 @@ from ...kernels.intervals import batches
 from ...kernels.ragged_ops import medians, search_rows, sum_by
 from ...kernels.ratios import Scored
 from ...kernels.ratios import information_gain as gain_of
-from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, computed_once, refuse_unjudged
+from ...ragged import Column, Float, Int, offsets_of, ranges
+from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, computed_by, computed_once, refuse_unjudged
 from ..cleaning import usable_pair
 from ..events import (
     MADMOM,
@@ -40,20 +40,12 @@ from ..util import Array
 from .kernel import place_in, variations
 
 
-def _intervals(beats: Events) -> tuple[Float, Float]:
-    """Intervals before and after each beat; at the ends, both are the only existing one: float64 (beats,) each."""
-    before, after = np.empty(len(beats.times)), np.empty(len(beats.times))
-    after[:-1] = before[1:] = np.diff(beats.times)
-    first, last = beats.offsets[:-1], beats.offsets[1:] - 1
-    before[first], after[last] = after[first], before[last]
-    return before, after
-
-
+@dataclass(eq=False)
 class Towards:
     """Beats of pairs relative to a target, which is not empty in pairs with beats."""
 
-    def __init__(self, target: Events, beats: Events) -> None:
-        self.target, self.beats = target, beats
+    target: Events
+    beats: Events
 
     @cached_property
     def near(self) -> Int:
@@ -75,14 +67,9 @@ class Towards:
         return self.beats.times - self.target.times[self.near]
 
     @cached_property
-    def intervals(self) -> tuple[Float, Float]:
-        """See `_intervals`; the target needs two times per pair."""
-        return _intervals(self.target)
-
-    @cached_property
     def relative_error(self) -> Float:
-        """Error as a share of the target's enclosing interval; infinite or NaN if that is 0."""
-        before, after = self.intervals
+        """Error as a share of the target's enclosing interval, of which it needs one; infinite or NaN if that is 0."""
+        before, after = self.target.intervals
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.asarray(self.error / np.where(self.error > 0, after[self.near], before[self.near]))
 
@@ -122,7 +109,7 @@ def continuity(judged: Towards, phase: float, period: float) -> tuple[Int, Int]:
     the largest errors of a beat and of the interval before it, as shares of the reference's interval before its beat.
     """
     estimate = judged.beats
-    interval, own = judged.intervals[0][judged.near], _intervals(estimate)[0]
+    interval, own = judged.target.intervals[0][judged.near], estimate.intervals[0]
     in_phase = np.abs(judged.error) <= phase * interval
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         in_tempo = np.abs(1 - own / interval) <= period
@@ -179,26 +166,21 @@ class EventBatch(Shared):
     """Pairs with any number of beats on each side, and those with enough beats for a score."""
 
     def __init__(self, reference: Events, estimate: Events) -> None:
-        super().__init__()
         self.reference, self.estimate = reference, estimate
         self.counts = np.stack([reference.counts, estimate.counts])
         # Weights: the larger number of beats of both sides, and 1 for each pair with a reference beat
         self.larger = self.counts.max(axis=0, initial=0).astype(np.float64)
         self.tracks = (reference.counts > 0).astype(np.float64)
-
-    def __len__(self) -> int:
-        return len(self.reference)
+        self._having: dict[int, tuple[Int, Towards, Towards]] = {}
 
     def having(self, references: int, estimates: int) -> tuple[Int, Towards, Towards]:
         """Select pairs by minimum numbers of beats, with estimates relative to references and vice versa."""
         enough = np.flatnonzero((self.counts[0] >= references) & (self.counts[1] >= estimates))
-
-        def take() -> tuple[Int, Towards, Towards]:
-            reference, estimate = _take(self.reference, enough), _take(self.estimate, enough)
-            return enough, Towards(reference, estimate), Towards(estimate, reference)
-
         # Equal numbers mean equal pairs, as pairs with more beats are a subset of those with fewer.
-        return self.once(("having", len(enough)), take)
+        if len(enough) not in self._having:
+            reference, estimate = _take(self.reference, enough), _take(self.estimate, enough)
+            self._having[len(enough)] = enough, Towards(reference, estimate), Towards(estimate, reference)
+        return self._having[len(enough)]
 
     def neither(self, perfect: float = 1.0) -> Float:
         """Scores of pairs with too few beats: 0, or perfect if both sides are empty."""
@@ -216,23 +198,20 @@ class BeatPairs(Shared):
     """Beats of pairs; results are computed in batches, once for all metrics."""
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
         (references, row), (estimates, other) = pairs.sides
         parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
         self.batches = [
             EventBatch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts
         ]
 
-    def detected(self, measure: Measure) -> Detected:
+    @computed_by("window", "delay")
+    def detected(self, window: float, delay: float) -> Detected:
         """Detections of beats after delaying the estimates."""
-        window, delay = float(measure["window"]), float(measure["delay"])
-
-        def detect() -> Detected:
-            shifted = (Events(batch.estimate.times + delay, batch.estimate.counts) for batch in self.batches)
-            parts = zip(self.batches, shifted, strict=True)
-            return Detected.join([Detected.of(batch.reference, estimate, window) for batch, estimate in parts])
-
-        return self.once(measure.values, detect)
+        parts = []
+        for batch in self.batches:
+            shifted = Events(batch.estimate.times + delay, batch.estimate.counts)
+            parts.append(Detected.of(batch.reference, shifted, window))
+        return Detected.join(parts)
 
 
 def _by_batch(compute: Callable[..., tuple[Float, ...]]) -> Callable[..., tuple[Float, ...]]:
@@ -502,7 +481,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     extras: dict[str, Sparse] = {}
     partly: dict[int, str] = {}
     for skip in dict.fromkeys(float(measure["skip"]) for measure in measures):
-        late = replace(pairs, references=_later(pairs.references, skip), estimates=_later(pairs.estimates, skip))
+        left, right = (rows.keep((rows.columns["time"] > skip) | (skip == 0)) for rows, _ in pairs.sides)
+        late = replace(pairs, references=left, estimates=right)
         beats = BeatPairs(late)
         single = (late.counts[0] == 1) & (late.counts[1] > 0)
         for measure in measures:
@@ -522,16 +502,11 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
 _OF_INTERVALS = ("p_score", "goto")  # Metrics that are undefined if the reference has a single beat
 
 
-def _later(rows: Ragged, skip: float) -> Ragged:
-    late = rows.columns["time"] > skip
-    return rows if skip == 0 or late.all() else rows.keep(late)
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Return the beats of both sides with verdicts; see :func:`mirflow.metrics.events.matched`."""
     refuse_unjudged(measure, METRICS, "beats")
-    sides = (_later(rows, float(measure["skip"])).columns["time"] for rows in usable_pair(reference, estimate, clean))
-    references, estimates = sides
+    skip, sides = float(measure["skip"]), (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
+    references, estimates = (times[(times > skip) | (skip == 0)] for times in sides)
     return matched(references, estimates, float(measure["window"]), MADMOM, float(measure["delay"]))
 
 

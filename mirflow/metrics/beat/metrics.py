@@ -16,7 +16,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored
-from ...ragged import Bool, Float, Int, Ragged
+from ...ragged import Bool, Int
 from ...theory.harte import InvalidChordException, parse_chord
 from ...theory.leadsheet import translate_symbol
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name
@@ -24,7 +24,7 @@ from ..event_errors import BEATS
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import COUNTS, CountedWeight, Measure, Parameter, Value, family, metric, metrics_in
 from . import kernel, madmom
-from .kernel import CHOICES, TOO_CLOSE, Batch
+from .kernel import CHOICES, TOO_CLOSE, Batch, at_level
 
 _ONE_BEAT = "0 if the reference has a single beat"
 _MEAN_COUNT = CountedWeight("mean of the numbers of beats of both sides", "beats", "mean")
@@ -43,62 +43,47 @@ _LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="metrical
 _SIGMA = Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0, mir_eval="cemgil_sigma")
 
 
-def _best(score: Float, denominator: Float) -> Scored:
-    """Score and denominator of the best level, the first one on ties."""
-    chosen = score.argmax(axis=1)[:, np.newaxis]
-    return np.take_along_axis(score, chosen, 1)[:, 0], np.take_along_axis(denominator, chosen, 1)[:, 0]
-
-
-def _annotated(score: Float, denominator: Float) -> Scored:
-    return score[:, 0], denominator[:, 0]
-
-
-@metric(
+f_measure = metric(
     "F-measure",
     _MEAN_COUNT,
+    name="f_measure",
+    summary="harmonic mean of the shares of estimated and reference beats that have a match within the window",
     key="F-measure",
     itemwise=True,
     parameters=(_WINDOW, _MATCHING, _TRIM),
     literature="@dixon2007; @davies2009",
-)
-def f_measure(batch: Batch, measure: Measure) -> Scored:
-    """Harmonic mean of the shares of estimated and reference beats that have a match within the window."""
-    return _annotated(
-        *kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels=("annotated",))
-    )
+)(kernel.f_measure)
 
 
-@metric(
-    "Cemgil",
-    _MEAN_COUNT,
-    key="Cemgil",
+@family(
+    {"cemgil": _MEAN_COUNT, "cemgil_best": _MEAN_COUNT_AT_BEST},
+    {
+        "cemgil": {
+            "title": "Cemgil",
+            "summary": "closeness of the nearest estimate to each reference beat under a Gaussian, over the mean "
+            "number of beats; above 1 if reference beats are closer than about the width of the Gaussian and share "
+            "their nearest estimate",
+            "key": "Cemgil",
+            "literature": "@cemgil2000; @davies2009",
+        },
+        "cemgil_best": {
+            "title": "Cemgil at the best metrical level",
+            "summary": "largest of Cemgil's scores for the reference at five metrical levels; above 1 if beats of a "
+            "level are closer than about the width of the Gaussian",
+            "key": "Cemgil Best Metric Level",
+            "mir_eval": "cemgil",
+            "pooling": "micro",
+            "perfect_exceptions": "above 1 if beats are so close together that the Gaussian reaches from one to the "
+            "next",
+            "literature": "@stark2011; @davies2009",
+        },
+    },
     range=_SHARED_BEATS,
     parameters=(_SIGMA, _TRIM),
-    literature="@cemgil2000; @davies2009",
 )
-def cemgil(batch: Batch, measure: Measure) -> Scored:
-    """Closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1
-    if reference beats are closer than about the width of the Gaussian and share their nearest estimate.
-    """
-    return _annotated(*kernel.cemgil(batch, float(measure["sigma"])))
-
-
-@metric(
-    "Cemgil at the best metrical level",
-    _MEAN_COUNT_AT_BEST,
-    key="Cemgil Best Metric Level",
-    mir_eval="cemgil",
-    range=_SHARED_BEATS,
-    parameters=(_SIGMA, _TRIM),
-    pooling="micro",
-    perfect_exceptions="above 1 if beats are so close together that the Gaussian reaches from one to the next",
-    literature="@stark2011; @davies2009",
-)
-def cemgil_best(batch: Batch, measure: Measure) -> Scored:
-    """Largest of Cemgil's scores for the reference at five metrical levels; above 1 if beats of a level are closer than
-    about the width of the Gaussian.
-    """
-    return _best(*kernel.cemgil(batch, float(measure["sigma"])))
+def cemgil(what: str, batch: Batch, measure: Measure) -> Scored:
+    """Cemgil's score at the annotated or at the best level."""
+    return at_level(what == "cemgil_best", *kernel.cemgil(batch, measure))
 
 
 goto = metric(
@@ -202,9 +187,8 @@ _CONTINUITY = {
 )
 def continuity(what: str, batch: Batch, measure: Measure) -> Scored:
     """Longest run, or number, of correct beats at the annotated or at the best level."""
-    longest, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
-    score = longest if what.endswith("c") else total
-    return (_annotated if what.startswith("cml") else _best)(score, denominator)
+    longest, total, denominator = kernel.continuity(batch, measure)
+    return at_level(what.startswith("aml"), longest if what.endswith("c") else total, denominator)
 
 
 information_gain = metric(
@@ -227,19 +211,17 @@ information_gain = metric(
 )(kernel.information_gain)
 
 
-@metric(
+f_measure_best = metric(
     "F-measure at the best metrical level",
     _MEAN_COUNT_AT_BEST,
+    name="f_measure_best",
+    summary="largest F-measure for the reference at several metrical levels",
     aliases=("Max F-Measure",),
     parameters=(_WINDOW, _LEVELS, _MATCHING, _TRIM),
     pooling="micro",
     default=False,
     literature="@nieto2019",
-)
-def f_measure_best(batch: Batch, measure: Measure) -> Scored:
-    """Largest F-measure for the reference at several metrical levels."""
-    levels = CHOICES[str(measure["levels"])]
-    return _best(*kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels))
+)(kernel.f_measure)
 
 
 METRICS = metrics_in(globals())
@@ -254,52 +236,38 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     """
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    trims = [float(measure["trim"]) for measure in measures]
-    for trim in dict.fromkeys(trims):
-        late = pairs
-        if trim > -np.inf:
-            references, estimates = _trimmed(pairs.references, trim), _trimmed(pairs.estimates, trim)
-            late = replace(pairs, references=references, estimates=estimates)
-        columns = [column for column, other in enumerate(trims) if other == trim]
-        for batch in batches(late.sizes, _BATCH):
-            alike = _score(late[batch] if len(late) > 1 else late, measures, columns, values[:, batch])
-            refused |= {batch.start + pair: TOO_CLOSE for pair in alike}
+    for trim in dict.fromkeys(float(measure["trim"]) for measure in measures):
+        left, right = (rows.keep(rows.columns["time"] >= trim) for rows in (pairs.references, pairs.estimates))
+        late = replace(pairs, references=left, estimates=right)
+        for part in batches(late.sizes, _BATCH):
+            chosen = late[part] if len(late) > 1 else late
+            counts, out = chosen.counts, values[:, part]
+            fewest = np.minimum(*counts)
+            least = 2 if (fewest != 1).all() else 1  # without pairs of a single beat, all measures share a batch
+            shared: dict[int, tuple[Int, Batch]] = {}
+            for column, measure in enumerate(measures):
+                if float(measure["trim"]) != trim:
+                    continue
+                needed = 2 if measure.metric.needs == "intervals" else least
+                if needed not in shared:
+                    enough = (fewest >= needed).nonzero()[0]
+                    shared[needed] = enough, Batch(*(events_of(rows, row[enough]) for rows, row in chosen.sides))
+                enough, batch = shared[needed]
+                scored: Int | slice = enough
+                if len(enough) == len(chosen):
+                    scored = slice(None)
+                else:
+                    out[1, :, column] = COUNTS[measure.metric.counts](*counts)
+                    if measure.metric.orientation == "lower":
+                        out[0, fewest < needed, column] = np.nan  # without matched beats there is no error, not even 0
+                    if not len(enough):
+                        continue
+                out[0, scored, column], out[1, scored, column], *measurable = measure.read(batch)
+                alike = enough[~np.all(measurable, axis=0)].tolist() if measurable else []
+                refused |= {part.start + pair: TOO_CLOSE for pair in alike}
     if refused:
         values[0, list(refused)] = np.nan
     return Scores(values[0], values[1], refused=refused)
-
-
-def _trimmed(rows: Ragged, trim: float) -> Ragged:
-    late = rows.columns["time"] >= trim
-    return rows if late.all() else rows.keep(late)
-
-
-def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], out: Float) -> list[int]:
-    """Write scores and weights of measures, float64 (2, pairs, measures), and return the refused pairs."""
-    counts = pairs.counts
-    fewest = np.minimum(*counts)
-    least = 2 if (fewest != 1).all() else 1  # without pairs that have a single beat, all measures share a batch
-    shared: dict[int, tuple[Int, Batch]] = {}
-    refused: list[int] = []
-    for column in columns:
-        measure = measures[column]
-        needed = 2 if measure.metric.needs == "intervals" else least
-        if needed not in shared:
-            enough = (fewest >= needed).nonzero()[0]
-            shared[needed] = enough, Batch(*(events_of(rows, row[enough]) for rows, row in pairs.sides))
-        enough, batch = shared[needed]
-        chosen: Int | slice = enough
-        if len(enough) == len(pairs):
-            chosen = slice(None)
-        else:
-            out[1, :, column] = COUNTS[measure.metric.counts](*counts)
-            if measure.metric.orientation == "lower":
-                out[0, fewest < needed, column] = np.nan  # without matched beats there is no error, not even 0
-            if not len(enough):
-                continue
-        out[0, chosen, column], out[1, chosen, column], *measurable = measure.read(batch)
-        refused += enough[~np.all(measurable, axis=0)].tolist() if measurable else []
-    return refused
 
 
 _MIREX: dict[str, Value] = {
@@ -321,20 +289,16 @@ _CHANGED: dict[str, dict[str, Any]] = {
 }
 
 
-def _trims(measures: Sequence[Measure]) -> dict[str, float]:
-    return {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
-
-
 def suspect_early(measures: Sequence[Measure], annotations: Collection) -> Bool:
     """Mask annotations with only beats that are left out."""
-    trim = min(_trims(measures).values(), default=-np.inf)
+    trim = min((float(one["trim"]) for one in measures if "trim" in one.parameters), default=-np.inf)
     time = annotations.rows.columns["time"]
     return ~annotations.holding(time >= trim) | annotations.holding(np.isnan(time))
 
 
 def doubt_trim(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str:
     """Report a reference, or both sides, with only beats that are so early that they are left out."""
-    trims = _trims(measures)
+    trims = {measure.metric.name: float(measure["trim"]) for measure in measures if "trim" in measure.parameters}
     trim = min(trims.values(), default=-np.inf)
     last = [float(side.columns["time"].max(initial=-np.inf)) for side in (reference, estimate)]
     if last[0] >= trim:

@@ -86,15 +86,13 @@ class StepRows:
         self._keys = (rows_of(steps.counts) << self._bits) + rank
         # One more step, so that an index just before the first or after the last row is valid.
         self._rank, self._item = np.append(rank, -1), np.append(steps.item, NOTHING)
+        self.bounds = self._rank[self.offsets[:-1]], self._rank[self.offsets[1:] - 1]
+        """Ranks of the first and the last step of each row; arbitrary for empty rows."""
         self._stop, self._edge = np.append(steps.stop, False), np.append(steps.edge, True)
         if not carry:
             self._item[self._stop] = NOTHING
             self._edge |= self._stop
             self._stop = np.zeros_like(self._stop)
-
-    def bounds(self) -> tuple[Int, Int]:
-        """Ranks of the first and the last step of each row; arbitrary for empty rows."""
-        return self._rank[self.offsets[:-1]], self._rank[self.offsets[1:] - 1]
 
     def take(self, rows: Int) -> Steps:
         """Take the steps of rows unchanged, with ranks as times."""
@@ -174,19 +172,10 @@ class ChordTimelines:
     unit: float  # Seconds of a difference of 1 in `times`
     merged: Int | None
     """int64 (chords,) or None: chord number by which neighbours form runs; None: they are never merged."""
+    span: Float  # The length of each pair's reference: float64 (pairs,), seconds
+    ragged_ends: Int
+    """Number of late starts and early ends of each pair's estimate relative to its reference: 0, 1 or 2."""
     stretched: bool = False  # See `StepRows.fit`
-
-    @property
-    def span(self) -> Float:
-        """The length of each pair's reference: float64 (pairs,), seconds."""
-        return (self.times[self.high] - self.times[self.low]) * self.unit
-
-    @property
-    def ragged_ends(self) -> Int:
-        """Number of late starts and early ends of each pair's estimate relative to its reference: 0, 1 or 2."""
-        first, last = (bound[self.estimate_row] for bound in self.estimate.bounds())
-        mask = self.estimate.counts[self.estimate_row] > 0
-        return np.where(mask, (first > self.low).astype(np.int64) + (last < self.high), 0)
 
     def fit_estimates(self, pairs: slice) -> Steps:
         """Fit the estimates of pairs to their references' spans."""
@@ -209,8 +198,11 @@ def lay_out(
     steps = [steps_of(side.rows, None if merged is None else merged[side.chord[:-1]]) for side in sides]
     times, ranks = rank(*(step.time for step in steps))
     reference, estimate = (StepRows(step, own, len(times), carry) for step, own in zip(steps, ranks, strict=True))
-    low, high = (bound[reference_row] for bound in reference.bounds())
-    return ChordTimelines(times, reference, estimate, sides, reference_row, estimate_row, low, high, unit, merged)
+    low, high = (bound[reference_row] for bound in reference.bounds)
+    first, last = (bound[estimate_row] for bound in estimate.bounds)
+    ragged = np.where(estimate.counts[estimate_row] > 0, (first > low).astype(np.int64) + (last < high), 0)
+    rows, span = (reference_row, estimate_row), (times[high] - times[low]) * unit
+    return ChordTimelines(times, reference, estimate, sides, *rows, low, high, unit, merged, span, ragged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +219,7 @@ class Cut:
     pair: Int  # Pair of each point, counted within the batch: int64 (points,)
     reference_chord: Int
     estimate_chord: Int  # The chord in force on each side: int64 (points,)
-
-    def __len__(self) -> int:
-        return len(self.line.counts)
+    size: int  # Number of pairs
 
     @property
     def edge(self) -> Bool:
@@ -258,6 +248,7 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
             line.pair,
             axis.sides[0].chord[reference.item][line.left],
             axis.sides[1].chord[estimate.item][line.right],
+            len(line.counts),
         )
 
 
@@ -265,7 +256,7 @@ def fragmented(batch: Cut) -> tuple[Float, Float]:
     """Length of the runs of reference and estimate outside their largest pieces: float64 (pairs,) each."""
     edge = batch.edge
     times, side = batch.times[edge], batch.line.is_right[edge]
-    counts = np.bincount(batch.pair[edge], minlength=len(batch))
+    counts = np.bincount(batch.pair[edge], minlength=batch.size)
     return (
         fragmentation(times, counts, ~side, ~batch.reference.stop[batch.reference.edge]),
         fragmentation(times, counts, side, ~batch.estimate.stop[batch.estimate.edge]),
@@ -342,38 +333,33 @@ class Verdicts:
     """
 
     def __init__(self, chords: Chords) -> None:
-        self._chords = chords
-        size = len(chords) ** 2
+        self._chords = chords.table
+        size = len(chords.merged) ** 2
         self._table = np.full(size, -1, dtype=np.int32) if size <= _LARGEST_TABLE else None
         self._place: dict[int, int] = {}
 
     def add_up(self, batch: Cut) -> Float:
         """Seconds of each pattern in each pair: float64 (patterns so far, pairs)."""
-        joint = batch.reference_chord * len(self._chords) + batch.estimate_chord
-        if self._table is None:
-            distinct, inverse = np.unique(joint, return_inverse=True)
-            patterns = self._compare(distinct)[inverse.reshape(-1)]
-        else:
-            unseen = self._table[joint] < 0
-            if unseen.any():
-                new = np.unique(joint[unseen])
-                self._table[new] = self._compare(new)
-            patterns = self._table[joint].astype(np.int64)
-        sums = sum_by(patterns * len(batch) + batch.pair, batch.seconds, len(self._place) * len(batch))
-        return sums.reshape(len(self._place), len(batch))
-
-    def _compare(self, joint: Int) -> Int:
-        """Index of the pattern of each pair of chords among the known patterns."""
-        reference = self._chords.table.take(joint // len(self._chords))
-        estimate = self._chords.table.take(joint % len(self._chords))
-        code = np.zeros(len(joint), dtype=np.int64)
-        for position, rule in enumerate(RULES):
-            verdict = compare(reference, estimate, rule)
-            code |= (verdict > 0).astype(np.int64) << 2 * position
-            code |= (verdict >= 0).astype(np.int64) << 2 * position + 1
+        count = len(self._chords.root)
+        joint = batch.reference_chord * count + batch.estimate_chord
+        new = np.unique(joint if self._table is None else joint[self._table[joint] < 0])
+        code = np.zeros(len(new), dtype=np.int64)
+        if len(new):
+            reference, estimate = self._chords.take(new // count), self._chords.take(new % count)
+            for position, rule in enumerate(RULES):
+                verdict = compare(reference, estimate, rule)
+                code |= (verdict > 0).astype(np.int64) << 2 * position
+                code |= (verdict >= 0).astype(np.int64) << 2 * position + 1
         codes, inverse = np.unique(code, return_inverse=True)
         places = [self._place.setdefault(pattern, len(self._place)) for pattern in codes.tolist()]
-        return np.array(places, dtype=np.int64)[inverse.reshape(-1)]
+        of_new = np.array(places, dtype=np.int64)[inverse.reshape(-1)]
+        if self._table is None:
+            patterns = of_new[np.searchsorted(new, joint)]
+        else:
+            self._table[new] = of_new
+            patterns = self._table[joint].astype(np.int64)
+        sums = sum_by(patterns * batch.size + batch.pair, batch.seconds, len(self._place) * batch.size)
+        return sums.reshape(len(self._place), batch.size)
 
     def by_rule(self, parts: Sequence[Float]) -> tuple[Float, dict[str, tuple[Float, Float]]]:
         """Total seconds, and the right and comparable seconds under each rule: float64 (pairs,) each.

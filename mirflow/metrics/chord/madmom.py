@@ -28,7 +28,7 @@ from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
 from .kernel import ChordTimelines, Totals, cut, fragmented, lay_out
-from .metrics import Evidence, clean, judge, segmentation, segments_of, sort_out
+from .metrics import Evidence, clean, insert_errors, judgeable, segmentation, segments_of, sort_out
 from .rules import Chords
 
 _EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -172,7 +172,7 @@ def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> To
         for rule in rules:
             verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
             right, compared = (np.where(mask, batch.seconds, 0.0) for mask in (verdict == 1, verdict >= 0))
-            sums[rule].append((sum_by(batch.pair, right, len(batch)), sum_by(batch.pair, compared, len(batch))))
+            sums[rule].append((sum_by(batch.pair, right, batch.size), sum_by(batch.pair, compared, batch.size)))
     joined: dict[str, Any] = {name: (*map(np.concatenate, zip(*parts, strict=True)),) for name, parts in sums.items()}
     return Totals(axis.span, axis.span, joined, joined["pieces"], {})
 
@@ -248,17 +248,16 @@ def evidences(
     if rule not in RULES:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
 
-    def segments(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
-        distinct = Distinct(left, right)
-        return segments_of(
-            (left, right),
-            row,
-            distinct.chords,
-            lambda batch: distinct.judge(rule, batch.reference_chord, batch.estimate_chord),
-            stretched=True,
-        )
-
-    return judge(_clean, segments, references, estimates)
+    *sides, row, errors = judgeable(_clean, references, estimates)
+    distinct = Distinct(*sides)
+    evidence = segments_of(
+        sides,
+        row,
+        distinct.chords,
+        lambda batch: distinct.judge(rule, batch.reference_chord, batch.estimate_chord),
+        stretched=True,
+    )
+    return insert_errors(evidence, errors)
 
 
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -367,33 +367,29 @@ def evidences(
         names = ", ".join((*pieces, *(RULES if merging else ())))
         raise MetricError(f"{measure} does not judge segments one by one; ask for csr, or one of {names}")
 
-    def segments(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
-        chords = encode_sides(left, right)
+    *sides, row, errors = judgeable(partial(clean, merging=merging), references, estimates)
+    chords = encode_sides(*sides)
 
-        def judged(batch: Cut) -> Float | Int:
-            if name not in pieces:
-                table = chords.table
-                return compare(table.take(batch.reference_chord), table.take(batch.estimate_chord), str(rule))
-            # Right are the largest pieces into which one side cuts the runs of the other; of both sides, the worse one.
-            over, under = largest_pieces(batch)
-            outside = [np.bincount(batch.pair, batch.seconds * ~side, len(batch)) for side in (over, under)]
-            worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
-            return (over, under, worse)[pieces.index(name)].astype(np.int64)
+    def judged(batch: Cut) -> Float | Int:
+        if name not in pieces:
+            table = chords.table
+            return compare(table.take(batch.reference_chord), table.take(batch.estimate_chord), str(rule))
+        # Right are the largest pieces into which one side cuts the runs of the other; of both sides, the worse one.
+        over, under = largest_pieces(batch)
+        outside = [np.bincount(batch.pair, batch.seconds * ~side, batch.size) for side in (over, under)]
+        worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
+        return (over, under, worse)[pieces.index(name)].astype(np.int64)
 
-        return segments_of((left, right), row, chords, judged, merging=merging)
-
-    return judge(partial(clean, merging=merging), segments, references, estimates)
+    return insert_errors(segments_of(sides, row, chords, judged, merging=merging), errors)
 
 
-def judge(
-    clean: Callable[[Ragged], Cleaned],
-    segments: Callable[[Ragged, Ragged, Int], Sequence[Evidence]],
-    references: Sequence[Annotation],
-    estimates: Sequence[Annotation],
-) -> list[Evidence | AnnotationError]:
-    """Return the evidence of several pairs, or the errors of those that cannot be scored.
+def judgeable(
+    clean: Callable[[Ragged], Cleaned], references: Sequence[Annotation], estimates: Sequence[Annotation]
+) -> tuple[Ragged, Ragged, Int, dict[int, AnnotationError]]:
+    """Sort out the pairs that cannot be scored.
 
-    `segments` takes distinct references, and the estimate and the row of the reference of each pair to be judged.
+    Return distinct references, the estimate and the row of the reference of each pair to be judged, and the errors of
+    the others by pair.
     """
     distinct = {id(reference): reference for reference in references}
     row_of_id = {key: row for row, key in enumerate(distinct)}
@@ -408,12 +404,19 @@ def judge(
         elif index in right.flaws:
             errors[index] = error_of(right.flaws[index], estimate, "estimate")
     judged = np.array([index for index in range(len(rows)) if index not in errors], dtype=np.int64)
-    evidence = iter(segments(left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged]))
-    return [errors[index] if index in errors else next(evidence) for index in range(len(rows))]
+    return left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged], errors
+
+
+def insert_errors(evidence: Iterable[Evidence], errors: dict[int, AnnotationError]) -> list[Evidence | AnnotationError]:
+    """Put the errors of pairs that cannot be scored between the evidence of the others."""
+    every: list[Evidence | AnnotationError] = list(evidence)
+    for pair in sorted(errors):
+        every.insert(pair, errors[pair])
+    return every
 
 
 def segments_of(
-    sides: tuple[Ragged, Ragged],
+    sides: Sequence[Ragged],
     row: Int,
     chords: Chords,
     judged: Callable[[Cut], Float | Int],
@@ -445,7 +448,7 @@ def segments_of(
             "estimate": names[1][batch.estimate.item[batch.line.right[lasting]]],
             "verdict": _VERDICTS[np.asarray(judged(batch))[lasting].astype(np.int64)],
         }
-        evidence += split_pairs(columns, pair, len(batch))
+        evidence += split_pairs(columns, pair, batch.size)
     return evidence
 
 

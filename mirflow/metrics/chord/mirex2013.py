@@ -17,14 +17,15 @@ from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
-from ...theory.spelling import NONE, encode_spelled, tetrad_code, triad_code
+from ...theory.spelling import NONE, encode_spelled
 from ..base import Convention, Grid, Pairs, Scores, Shared, computed_once
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import ERRORS_WITH_GAPS, Evidence, judge, split_pairs
+from .metrics import ERRORS_WITH_GAPS, Evidence, insert_errors, judgeable, split_pairs
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1  # The quality of chords outside the classes of a rule
+_TYPES = ("C", "C:min", "C:7", "C:maj7", "C:min7")  # Types of chords that rules compare, triads first
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,30 +56,22 @@ def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> S
     >>> encode(["C", "C:aug", "N"], ["majmin"], reference=True).rules["majmin"].quality.tolist()
     [0, -1, 0, 0]
     """
-    table = encode_spelled([*labels, "N"], spelled=reference)
+    table, types = encode_spelled([*labels, "N"], spelled=reference), encode_spelled(_TYPES, spelled=True)
     mapped = {}
     for rule in rules:
         if rule == "root":
             quality = np.where(table.root < NONE, OUTSIDE, 0).astype(np.int16)
         else:
             if rule.startswith("majmin"):
-                kind, bass = table.triad.astype(np.int16), table.triad_bass
-                classes = [triad_code(third, "5") for third in ("3", "b3")]
+                kind, bass, classes = table.triad.astype(np.int16), table.triad_bass, types.triad[:2]
             else:
-                kind, bass = table.tetrad.astype(np.int16), table.tetrad_bass
-                types = (("3", None), ("b3", None), ("3", "b7"), ("3", "7"), ("b3", "b7"))
-                classes = [tetrad_code(third, "5", seventh) for third, seventh in types]
+                kind, bass, classes = table.tetrad.astype(np.int16), table.tetrad_bass, types.tetrad
             quality = kind * 13 + (bass + 1 if rule.endswith("_inv") else 0)  # one of 12 basses, or none
             quality[~(np.isin(kind, classes) if reference else kind != NONE)] = OUTSIDE
             quality[table.root == NONE] = 0
         chord = np.unique(table.root.astype(np.int64) * 4096 + quality, return_inverse=True)[1]
         mapped[rule] = Mapped(quality, chord.astype(np.int64))
     return SideVocabulary(table.root, mapped)
-
-
-def encode_sides(references: Ragged, estimates: Ragged, rules: Sequence[str]) -> tuple[SideVocabulary, SideVocabulary]:
-    """Map the labels of both sides."""
-    return encode(references.labels, rules, reference=True), encode(estimates.labels, rules, reference=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,17 +236,13 @@ class Outcome(IntEnum):
 RIGHT = [Outcome.all_correct, Outcome.correct_no_chord]
 
 
+@dataclass(eq=False)
 class Judged(Shared):
-    """Pairs judged by the rules; each result is computed once.
+    """Pairs judged by the rules; each result is computed once."""
 
-    `times` are distinct ones by rank; `sides` and `labels` are those of references and estimates.
-    """
-
-    def __init__(
-        self, times: Float, sides: tuple[SegmentSide, ...], labels: tuple[SideVocabulary, SideVocabulary]
-    ) -> None:
-        super().__init__()
-        self._times, self._sides, self._labels = times, sides, labels
+    _times: Float  # Distinct times by rank
+    _sides: tuple[SegmentSide, ...]
+    _labels: tuple[SideVocabulary, SideVocabulary]  # Those of references and of estimates
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -425,7 +414,8 @@ METRICS = metrics_in(globals())
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
     rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
-    labels = encode_sides(pairs.references, pairs.estimates, rules)
+    references, estimates = pairs.references.labels, pairs.estimates.labels
+    labels = encode(references, rules, reference=True), encode(estimates, rules, reference=False)
     values = np.zeros((2, len(pairs), len(measures)))
     repairs = np.zeros(len(pairs), dtype=np.int64)
     for batch in batches(pairs.sizes, 20_000):  # segments that fit into the cache
@@ -454,21 +444,20 @@ def evidences(
     if not rule:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
 
-    def stretches(left: Ragged, right: Ragged, row: Int) -> list[Evidence]:
-        judged = Judged(*rank_times(left.take(row), right), encode_sides(left, right, [rule]))
-        pieces, outcome = judged.pieces, judged.outcomes(rule)
-        verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
-        columns = {
-            "start": pieces.start,
-            "end": pieces.end,
-            "reference": np.array([*left.labels, "N"], dtype=str)[pieces.reference],
-            "estimate": np.array([*right.labels, "N"], dtype=str)[pieces.estimate],
-            "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
-            "outcome": np.array([one.name for one in Outcome])[outcome],
-        }
-        return split_pairs(columns, pieces.pair, len(right))
-
-    return judge(clean, stretches, references, estimates)
+    left, right, row, errors = judgeable(clean, references, estimates)
+    labels = encode(left.labels, [rule], reference=True), encode(right.labels, [rule], reference=False)
+    judged = Judged(*rank_times(left.take(row), right), labels)
+    pieces, outcome = judged.pieces, judged.outcomes(rule)
+    verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
+    columns = {
+        "start": pieces.start,
+        "end": pieces.end,
+        "reference": np.array([*left.labels, "N"], dtype=str)[pieces.reference],
+        "estimate": np.array([*right.labels, "N"], dtype=str)[pieces.estimate],
+        "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
+        "outcome": np.array([one.name for one in Outcome])[outcome],
+    }
+    return insert_errors(split_pairs(columns, pieces.pair, len(right)), errors)
 
 
 CONVENTION = Convention(

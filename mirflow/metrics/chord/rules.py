@@ -27,9 +27,6 @@ class Chords:
     estimate: Int
     """int64 (intervals + 1,): chord of each flat interval of a side; the last element, for the item -1, is no chord."""
 
-    def __len__(self) -> int:
-        return len(self.table)
-
 
 def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
     """Collect the distinct chords of two sides; labels that cannot be encoded count as no chord."""
@@ -114,7 +111,12 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
         raise UnknownNameError("chord comparison rule", rule, RULES)
     kind = rule.removesuffix("_inv")
     if kind == "mirex":
-        right = np.bitwise_count(_chroma(reference) & _chroma(estimate)) >= _SHARED_PITCHES
+        left, other = (  # pitch classes: bit i is i semitones above C
+            (chords.pitches << shift | chords.pitches >> (np.uint16(OCTAVE) - shift)) & np.uint16(EVERY_SEMITONE)
+            for chords in (reference, estimate)
+            for shift in [(chords.root % OCTAVE).astype(np.uint16)]
+        )
+        right = np.bitwise_count(left & other) >= _SHARED_PITCHES
         right |= (reference.root < 0) & (estimate.root < 0)
     else:
         # An X in the estimate has all semitones, so it never equals an N, which has no root either.
@@ -124,30 +126,11 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
         right &= reference.bass == estimate.bass
     comparable: Bool = ~reference.undefined
     if kind in _COMPARABLE:
-        comparable = _comparable_pitches(kind)[reference.pitches]
+        comparable = _COMPARABLE[kind][reference.pitches]
     elif kind == "mirex":
         count = np.bitwise_count(reference.pitches)
         comparable &= (count == 0) | (count >= _SHARED_PITCHES)
     return np.where(comparable, right.astype(np.float64), -1.0)
-
-
-_COMPARABLE = {"majmin": ("maj", "min"), "sevenths": _SEVENTHS}
-"""Qualities to which rules restrict the reference, besides no chord."""
-
-
-@cache
-def _comparable_pitches(kind: str) -> Bool:
-    """Whether a rule compares each set of semitones: bool (4096,)."""
-    pitches = np.arange(1 << OCTAVE)
-    inside = np.isin(pitches & _MASKS[kind], _masks(*_COMPARABLE[kind]))  # majmin: regardless of those above the fifth
-    inside[0] = True
-    return inside
-
-
-def _chroma(chords: ChordTable) -> npt.NDArray[np.uint16]:
-    """Pitch classes: bit i is i semitones above C."""
-    shift = (chords.root % OCTAVE).astype(np.uint16)
-    return (chords.pitches << shift | chords.pitches >> (np.uint16(OCTAVE) - shift)) & np.uint16(EVERY_SEMITONE)
 
 
 @cache
@@ -155,6 +138,14 @@ def _masks(*qualities: str) -> npt.NDArray[np.uint16]:
     """The semitones of qualities as bits: uint16 (qualities,)."""
     sounding = np.array([QUALITIES[quality] for quality in qualities], dtype=np.uint16)
     return np.asarray((sounding << np.arange(OCTAVE, dtype=np.uint16)).sum(axis=1), dtype=np.uint16)
+
+
+_PITCHES = np.arange(1 << OCTAVE)
+_COMPARABLE: dict[str, Bool] = {
+    kind: (_PITCHES == 0) | np.isin(_PITCHES & _MASKS[kind], _masks(*qualities))
+    for kind, qualities in (("majmin", ("maj", "min")), ("sevenths", _SEVENTHS))
+}
+"""Whether rules with a vocabulary compare each set of semitones, of which majmin ignores those above the fifth."""
 
 
 ROOTS = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
@@ -177,7 +168,7 @@ class Vocabulary:
     def classify(self, chords: ChordTable) -> Int:
         """The class of each chord: int64 (n,)."""
         no_chord = OCTAVE * len(self.qualities)
-        classes = np.full(len(chords), no_chord + 1, dtype=np.int64)
+        classes = np.full(len(chords.root), no_chord + 1, dtype=np.int64)
         root = chords.root.astype(np.int64)
         for quality, mask in enumerate(_masks(*self.qualities)):
             match: Bool = ((chords.pitches ^ mask) & np.uint16(self.considered) == 0) & (root >= 0)
