@@ -314,19 +314,19 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
         return {name: statistic for name, statistic in AGGREGATES.items() if statistic.requires == "scores"}
     if "side" in dims:
         return ORDER_AGGREGATES
-    along: Mapping[str, Aggregate] = {name: one for name, one in RATIO_AGGREGATES.items() if one.along in dims}
+    along: Mapping[str, Aggregate] = {name: ratio for name, ratio in RATIO_AGGREGATES.items() if ratio.along in dims}
     if along:
         return {**TABLE_AGGREGATES, **along}
     confusion = dims == ("ref_class", "est_class")
     if not confusion and not {"count", "outcome"} & set(dims):
         return TABLE_AGGREGATES
     ratios = {
-        name: one
-        for name, one in RATIO_AGGREGATES.items()
+        name: ratio
+        for name, ratio in RATIO_AGGREGATES.items()
         if (
-            not ("count" in dims and one.rejections)
-            if isinstance(one, OutcomeRatio)
-            else confusion and one.along == CLASSES
+            not ("count" in dims and ratio.rejections)
+            if isinstance(ratio, OutcomeRatio)
+            else confusion and ratio.along == CLASSES
         )
     }
     return {**TABLE_AGGREGATES, **ratios}

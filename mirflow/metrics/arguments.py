@@ -136,59 +136,57 @@ class ArgumentLayout:
         return [*values, *(value(estimate) for value in self.estimate.values())]
 
 
-def _alike(**values: Value) -> ArgumentLayout:
-    return ArgumentLayout(values, values)
-
-
 _NOTE = ("time", "position", "pitch")
-_LAYOUTS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType(
+_LAYOUTS: Mapping[str, Sequence[ArgumentLayout | Mapping[str, Value]]] = MappingProxyType(
     {
-        "events": (_alike(times=_times), _alike(times=_times, labels=_labels)),
-        "intervals": (_alike(intervals=_intervals, labels=_labels), _alike(intervals=_intervals)),
+        "events": ({"times": _times}, {"times": _times, "labels": _labels}),
+        "intervals": ({"intervals": _intervals, "labels": _labels}, {"intervals": _intervals}),
         "hierarchy": (
-            _alike(intervals_hier=partial(_by_level, _intervals), labels_hier=partial(_by_level, _labels)),
-            _alike(intervals_hier=partial(_by_level, _intervals)),
+            {"intervals_hier": partial(_by_level, _intervals), "labels_hier": partial(_by_level, _labels)},
+            {"intervals_hier": partial(_by_level, _intervals)},
         ),
         "notes": (
-            _alike(intervals=_intervals, pitches=_pitches),
-            _alike(intervals=_intervals, pitches=_pitches, velocities=partial(_column, "velocity")),
-            _alike(intervals=_intervals),
+            {"intervals": _intervals, "pitches": _pitches},
+            {"intervals": _intervals, "pitches": _pitches, "velocities": partial(_column, "velocity")},
+            {"intervals": _intervals},
         ),
-        "series": (_alike(time=_times, frequency=_frequencies),),
-        "multipitch": (_alike(time=_times, frequencies=partial(_by_level, _frequencies)),),
-        "patterns": (_alike(patterns=_patterns),),
+        "series": ({"time": _times, "frequency": _frequencies},),
+        "multipitch": ({"time": _times, "frequencies": partial(_by_level, _frequencies)},),
+        "patterns": ({"patterns": _patterns},),
         "tempo": (
             ArgumentLayout(
                 {"tempi": lambda row: np.append(row.columns["tempo"][:2], np.zeros(2))[:2], "weight": _share},
                 {"tempi": _estimated_tempi},
             ),
         ),
-        "key": (_alike(key=_label),),
-        "labels": (_alike(labels=_numbered),),
-        "ranking": (_alike(items=_numbered),),
-        "judgements": (_alike(judgements=_table),),
+        "key": ({"key": _label},),
+        "labels": ({"labels": _numbered},),
+        "ranking": ({"items": _numbered},),
+        "judgements": ({"judgements": _table},),
         "following": (
             ArgumentLayout(
                 {"notes": partial(_columns, _NOTE)}, {"notes": partial(_columns, ("time", "detected", *_NOTE[1:]))}
             ),
         ),
-        "note_alignment": (_alike(entries=_table),),
-        "hits": (_alike(times=_times, drums=_labels),),
-        "text": (_alike(text=lambda row: "\n".join(_labels(row))),),
-        "pedals": (_alike(intervals=_intervals, pedals=_labels),),
-        "sheet_music": (_alike(rows=_table),),
-        "audio": (_alike(sources=_sources),),
+        "note_alignment": ({"entries": _table},),
+        "hits": ({"times": _times, "drums": _labels},),
+        "text": ({"text": lambda row: "\n".join(_labels(row))},),
+        "pedals": ({"intervals": _intervals, "pedals": _labels},),
+        "sheet_music": ({"rows": _table},),
+        "audio": ({"sources": _sources},),
     }
 )
-_OF_TASKS: Mapping[str, Sequence[ArgumentLayout]] = MappingProxyType({"classification": (_alike(label=_label),)})
+_OF_TASKS: Mapping[str, Sequence[Mapping[str, Value]]] = MappingProxyType({"classification": ({"label": _label},)})
 
 
 def datasets_of(task: str) -> ArgumentLayout:
     """Arguments of functions over one pair of labelled datasets, as :func:`mirflow.load` returns them."""
     kind = kind_of(task).name
-    return _alike(annotation=lambda row: to_dataset(from_ragged(kind, row, 0, {"task": task})))
+    annotation: Mapping[str, Value] = {"annotation": lambda row: to_dataset(from_ragged(kind, row, 0, {"task": task}))}
+    return ArgumentLayout(annotation, annotation)
 
 
 def layouts_of(task: str) -> Sequence[ArgumentLayout]:
     """Possible arguments of functions over one pair, distinguished by their number; the usual form first."""
-    return _OF_TASKS.get(task, _LAYOUTS[kind_of(task).name])
+    layouts = _OF_TASKS.get(task, _LAYOUTS[kind_of(task).name])
+    return [each if isinstance(each, ArgumentLayout) else ArgumentLayout(each, each) for each in layouts]

@@ -29,7 +29,7 @@ from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned, set_aside
 from .edits import KIND, LOST, OF, ErrorBudget
-from .measures import Measure, Metric, expand, parse, select
+from .measures import Measure, Metric, expand, parse
 from .pair_metrics import installed_metrics, load_metrics, metrics_from
 
 
@@ -307,7 +307,7 @@ class Convention:
             Folder to which paths of Python files are relative.
         """
         if asked is None:
-            return self.default_measures or select(None, self.metrics)
+            return self.default_measures or tuple(metric.measure() for metric in self.metrics if metric.default)
         several = [asked] if isinstance(asked, str | Metric | Measure) or callable(asked) else asked
         measures = tuple(dict.fromkeys(measure for one in several for measure in self.measures_of(one, folder)))
         refuse_namesakes(measures)
@@ -503,19 +503,6 @@ def unknown_convention(name: str, metrics: Sequence[Metric]) -> Convention:
         raise MetricError(f"convention {name!r}: its task is unknown; import or install the package that declares it")
 
     return Convention(name, "not known here", tuple(metrics), missing, missing)
-
-
-def hop_of(grid: Grid, default: str, what: str) -> float | None:
-    """Seconds between the frames of a grid, or None for the default one; raise a MetricError for any other."""
-    if grid == default:
-        return None
-    try:
-        hop = float(grid)
-    except ValueError:
-        hop = 0.0
-    if not 0 < hop < np.inf:
-        raise MetricError(f"{what} are not scored on grid {grid!r}; use {default}, or a hop in seconds such as 0.01")
-    return hop
 
 
 def refuse_namesakes(measures: Iterable[Measure]) -> None:

@@ -41,15 +41,11 @@ def cited(text: str) -> tuple[str, ...]:
     return tuple(key for key in _CITATION.findall(text) if key in bibliography())
 
 
-def spell_out(text: str) -> str:
-    """Replace the citations in a text by authors, title, venue and year."""
-    return _CITATION.sub(lambda match: _reference(match[1]) if match[1] in bibliography() else match[0], text)
-
-
-@cache
-def _reference(key: str) -> str:
-    """Authors, title, venue and year of an entry."""
-    entry = bibliography()[key]
+def _reference(citation: re.Match[str]) -> str:
+    """Authors, title, venue and year of the entry that is cited; the text itself if there is none."""
+    entry = bibliography().get(citation[1])
+    if entry is None:
+        return citation[0]
     names = [author.partition(",")[0] for author in entry["author"].split(" and ")]
     few = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
     authors = few if len(names) <= 3 else f"{names[0]} et al."
@@ -58,6 +54,10 @@ def _reference(key: str) -> str:
     text = text.replace(r"\ss", "ß")
     text = _ACCENT.sub(lambda match: unicodedata.normalize("NFC", match[2] + _COMBINING[match[1]]), text)
     return re.sub(r"-{2,3}", "-", re.sub(r"[{}]|\\(?=[&_%])", "", text))
+
+
+spell_out = partial(_CITATION.sub, _reference)
+"""Replaces the citations in a text by authors, title, venue and year."""
 
 
 def to_bibtex(key: str, **more: str) -> str:
@@ -536,10 +536,8 @@ def expand(text: str) -> list[str]:
     return [f"{sweep['name']}@{value}{sweep['rest']}" for value in values]
 
 
-def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    """Parse identity strings and sweeps, dropping repetitions; None selects the default metrics."""
-    if texts is None:
-        return tuple(metric.measure() for metric in metrics if metric.default)
+def select(texts: Sequence[str], metrics: Sequence[Metric]) -> tuple[Measure, ...]:
+    """Parse identity strings and sweeps, dropping repetitions."""
     return tuple(dict.fromkeys(parse(spelling, metrics) for text in texts for spelling in expand(text)))
 
 

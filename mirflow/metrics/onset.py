@@ -129,7 +129,8 @@ _of_classes = partial(
     literature=f"@raffel2014; {_MIREX}",
 )
 def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
-    return rate(what, onsets.hits(measure), *onsets.pairs.counts)
+    references, estimates = onsets.pairs.counts
+    return rate(what, onsets.hits(measure), references, estimates)
 
 
 @_of_classes(

@@ -158,31 +158,29 @@ def metrics_of(
         "origin": origin,
         "digest": digest,
     }
-    if not values:
-        return (_metric(name=name, title=title, **common),)
-    keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
-    metrics = []
-    for key, special in keys.items():
-        fields = {"title": f"{title}: {key.replace('_', ' ')}", **common, "aliases": (), **special}
-        metrics.append(_metric(name=f"{name}.{key}", value=key, **fields))
-    return tuple(metrics)
+    members: list[dict[str, Any]] = [{"name": name, "title": title, **common}]
+    if values:
+        keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
+        titles = {key: f"{title}: {key.replace('_', ' ')}" for key in keys}
+        members = [
+            {"title": titles[key], **common, "aliases": (), **special, "name": f"{name}.{key}", "value": key}
+            for key, special in keys.items()
+        ]
+    for fields in members:
+        if not _NAME.fullmatch(fields["name"]):
+            wrong = f"invalid metric name {fields['name']!r}: '@', ':', ',' and brackets are not allowed"
+            raise MetricError(f"{origin}: {wrong}")
+        try:
+            refuse_unknown("pair_metric", fields, Metric.__dataclass_fields__)
+        except TypeError as error:
+            raise MetricError(f"{origin}: {error}") from None
+        for field, known in (("orientation", ("higher", "lower", "none")), ("pooling", ("exact", "micro", "none"))):
+            if fields[field] not in known:
+                raise MetricError(f"{origin}: {field} must be one of {', '.join(known)}, got {fields[field]!r}")
+    return tuple(Metric(**fields) for fields in members)
 
 
 _NAME = re.compile(r"[^\s@()\[\],:]+(?: [^\s@()\[\],:]+)*")
-
-
-def _metric(**fields: Any) -> Metric:
-    origin, name = fields["origin"], fields["name"]
-    if not _NAME.fullmatch(name):
-        raise MetricError(f"{origin}: invalid metric name {name!r}: '@', ':', ',' and brackets are not allowed")
-    try:
-        refuse_unknown("pair_metric", fields, Metric.__dataclass_fields__)
-    except TypeError as error:
-        raise MetricError(f"{origin}: {error}") from None
-    for field, known in (("orientation", ("higher", "lower", "none")), ("pooling", ("exact", "micro", "none"))):
-        if fields[field] not in known:
-            raise MetricError(f"{origin}: {field} must be one of {', '.join(known)}, got {fields[field]!r}")
-    return Metric(**fields)
 
 
 def _signature(function: Callable[..., Any], origin: str) -> list[inspect.Parameter]:

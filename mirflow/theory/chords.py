@@ -15,7 +15,6 @@ from .harte import (
     NO_CHORD,
     QUALITY_DEGREES,
     X_CHORD,
-    ChordParts,
     InvalidChordException,
     parse_chord,
     pitch_class_to_semitone,
@@ -55,12 +54,6 @@ NO_CHORD_CODE = ChordCode(-1, 0, -1)
 X_CHORD_CODE = ChordCode(-1, EVERY_SEMITONE, -1)
 
 
-def reduce_quality(parts: ChordParts) -> ChordParts:
-    """Write an extended quality as a simpler one with added degrees."""
-    quality, added = EXTENDED_QUALITY_REDUX.get(parts.quality, (parts.quality, set()))
-    return parts._replace(quality=quality, degrees=parts.degrees | added)
-
-
 def quality_semitones(quality: str) -> list[int]:
     """Sounding semitones of a quality as 12 numbers; raises an InvalidChordException for ``maj11``."""
     if quality not in QUALITIES:
@@ -86,12 +79,13 @@ def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = 
         return NO_CHORD_CODE
     if label == X_CHORD:
         return X_CHORD_CODE
-    parts = parse_chord(label)
+    parts, added = parse_chord(label), set[str]()
+    quality = parts.quality
     if reduce_extended:
-        parts = reduce_quality(parts)
-    votes = quality_semitones(parts.quality)
+        quality, added = EXTENDED_QUALITY_REDUX.get(quality, (quality, added))
+    votes = quality_semitones(quality)
     votes[0] = 1
-    for degree in parts.degrees:
+    for degree in parts.degrees | added:
         semitone = scale_degree_to_semitone(degree.removeprefix("*"))
         if semitone < OCTAVE or reduce_extended:
             votes[semitone % OCTAVE] += -1 if degree.startswith("*") else 1

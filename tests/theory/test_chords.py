@@ -30,7 +30,7 @@ def assert_row_is_mir_evals(table: ChordTable, row: int, label: str, reduce: boo
 @given(vocabulary=st.lists(labels, max_size=20), reduce=st.booleans())
 def test_every_row_of_a_vocabulary_is_mir_evals_encoding(vocabulary: list[str], reduce: bool) -> None:
     table = encode_vocabulary(vocabulary, reduce)
-    assert len(table) == len(vocabulary)
+    assert len(table.root) == len(vocabulary)
     assert not table.invalid
     for row, label in enumerate(vocabulary):
         assert_row_is_mir_evals(table, row, label, reduce)

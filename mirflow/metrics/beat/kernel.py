@@ -113,10 +113,10 @@ def at_level(best: bool, score: Float, denominator: Float) -> Scored:
 
 
 def f_measure(batch: Batch, measure: Measure) -> Scored:
-    """F-measure and its denominator, the mean number of beats of both sides, at the annotated level or, for a measure
-    with ``levels``, at the best one."""
+    """F-measure and its denominator, the mean number of beats of both sides, at the annotated level, or at the
+    best one for ``f_measure_best``."""
     estimates, window, matching = batch.estimate, float(measure["window"]), str(measure["matching"])
-    best = "levels" in measure.parameters
+    best = measure.metric.name == "f_measure_best"
     scores, denominators = [], []
     for level in CHOICES[str(measure["levels"])] if best else ("annotated",):
         beats = batch.reference if level == "annotated" else batch.levels[level]
@@ -221,7 +221,14 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     offset = np.zeros(len(reference))
     if measure["remove_offset"]:
         offset = np.minimum(reference.times[reference.offsets[:-1]], estimate.times[estimate.offsets[:-1]])
-    trains = impulses(reference, offset), impulses(estimate, offset)
+    trains = []  # distinct frames of the beats, as whole numbers
+    for beats in (reference, estimate):
+        frames = np.ceil((beats.times - np.repeat(offset, beats.counts)) * RATE)
+        fresh = np.ones(len(frames), dtype=np.bool_)
+        np.not_equal(frames[1:], frames[:-1], out=fresh[1:])
+        fresh[beats.offsets[:-1][beats.counts > 0]] = True
+        counts = np.bincount(beats.pair[fresh], minlength=len(beats)).astype(np.int64, copy=False)
+        trains.append(Events(frames[fresh], counts))
     train = trains[0]
     steps = np.empty(len(train.times))
     steps[:-1] = train.times[1:] - train.times[:-1]
@@ -238,19 +245,9 @@ def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
     low = search_rows(train.times, train.counts, other.times - wide, other.counts)
     high = search_rows(train.times, train.counts, other.times + wide, other.counts, "right")
     coincidences = np.where(measurable, np.bincount(other.pair, high - low, minlength=len(other)), 0.0)
-    beats = (reference, estimate) if measure["normaliser"] == "beats" else trains
-    denominator = np.maximum(beats[0].counts, beats[1].counts).astype(np.float64)
+    items = [reference, estimate] if measure["normaliser"] == "beats" else trains
+    denominator = np.maximum(items[0].counts, items[1].counts).astype(np.float64)
     return coincidences / denominator, denominator, measurable
-
-
-def impulses(events: Events, offset: Float) -> Events:
-    """Distinct frames of the events, as whole numbers."""
-    frames = np.ceil((events.times - np.repeat(offset, events.counts)) * RATE)
-    fresh = np.ones(len(frames), dtype=np.bool_)
-    np.not_equal(frames[1:], frames[:-1], out=fresh[1:])
-    fresh[events.offsets[:-1][events.counts > 0]] = True
-    counts = np.bincount(events.pair[fresh], minlength=len(events)).astype(np.int64, copy=False)
-    return Events(frames[fresh], counts)
 
 
 @computed_by("phase", "period")
@@ -307,37 +304,32 @@ def information_gain(batch: Batch, measure: Measure) -> Scored:
     if measure["edges"] == "half_ends":
         edges = np.concatenate([[-0.5], (np.arange(bins) + 0.5) / bins - 0.5, [0.5]])
     reference, estimate = batch.reference, batch.estimate
-    forward = _entropy(reference, estimate, batch.nearest_reference("annotated"), edges)
-    backward = _entropy(estimate, reference, batch.nearest_estimate("annotated"), edges)
-    largest = np.log2(len(edges) - 1)
+    bins, pairs, entropies = len(edges) - 1, len(reference), []
+    for target, beats, near in (
+        (reference, estimate, batch.nearest_reference("annotated")),
+        (estimate, reference, batch.nearest_estimate("annotated")),
+    ):
+        # Errors are relative to the nearest target, as a share of the enclosing interval, in (-0.5, 0.5].
+        first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
+        distance = beats.times - target.times[near]
+        previous = (distance < 0) | (near == last)
+        lower = np.where(previous, near - 1, near)
+        # The "previous" target of the first one is the last, as by an index of -1.
+        lower = np.where(lower < first, last, lower)
+        upper = np.where(previous, near, near + 1)
+        interval = 0.5 * (target.times[upper] - target.times[lower])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            errors = np.mod(0.5 * distance / interval + 0.5, -1) + 0.5
+        mask = ~np.isnan(errors)
+        number = np.minimum(np.searchsorted(edges, errors[mask], side="right") - 1, bins - 1)
+        histogram = np.bincount(beats.pair[mask] * bins + number, minlength=pairs * bins).reshape(pairs, bins)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = histogram / histogram.sum(axis=1, keepdims=True)
+        share[share == 0] = 1
+        terms = share * np.log2(share)
+        entropies.append(-sum_by(np.repeat(np.arange(pairs), bins), terms.ravel(), pairs))
+    forward, backward = entropies
+    largest = np.log2(bins)
     with np.errstate(invalid="ignore"):
         gain: Float = largest - np.where(forward > backward, forward, backward)
-        return gain / largest if measure["normalise"] else gain, np.ones(len(reference))
-
-
-def _entropy(target: Events, beats: Events, nearest: Int, edges: Float) -> Float:
-    """Entropy of each pair's histogram of the errors of beats, ignoring NaN.
-
-    Errors are relative to the nearest target, as a share of the enclosing interval, in (-0.5, 0.5].
-    """
-    first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
-    distance = beats.times - target.times[nearest]
-    previous = (distance < 0) | (nearest == last)
-    lower = np.where(previous, nearest - 1, nearest)
-    # The "previous" target of the first one is the last, as by an index of -1.
-    wrapped = lower < first
-    lower = np.where(wrapped, last, lower)
-    upper = np.where(previous, nearest, nearest + 1)
-    interval = 0.5 * (target.times[upper] - target.times[lower])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.mod(0.5 * distance / interval + 0.5, -1) + 0.5
-    bins = len(edges) - 1
-    mask = ~np.isnan(errors)
-    number = np.minimum(np.searchsorted(edges, errors[mask], side="right") - 1, bins - 1)
-    pairs = len(beats)
-    histogram = np.bincount(beats.pair[mask] * bins + number, minlength=pairs * bins).reshape(pairs, bins)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = histogram / histogram.sum(axis=1, keepdims=True)
-    share[share == 0] = 1
-    terms = share * np.log2(share)
-    return -sum_by(np.repeat(np.arange(pairs), bins), terms.ravel(), pairs)
+        return gain / largest if measure["normalise"] else gain, np.ones(pairs)

@@ -91,15 +91,13 @@ goto = metric(
     _TRACKS,
     key="Goto",
     parameters=(
-        Parameter(
-            "threshold",
-            0.35,
-            help="largest error of a correct beat, in half intervals; below 1",
-            mir_eval="goto_threshold",
-        ),
-        Parameter("mu", 0.2, help="limit of the mean absolute error in the section", mir_eval="goto_mu"),
-        Parameter(
-            "sigma", 0.2, help="limit of the standard deviation of the errors in the section", mir_eval="goto_sigma"
+        *(
+            Parameter(name, default, help=what, mir_eval=f"goto_{name}")
+            for name, default, what in (
+                ("threshold", 0.35, "largest error of a correct beat, in half intervals; below 1"),
+                ("mu", 0.2, "limit of the mean absolute error in the section"),
+                ("sigma", 0.2, "limit of the standard deviation of the errors in the section"),
+            )
         ),
         _TRIM,
     ),
@@ -165,19 +163,12 @@ _CONTINUITY = {
     needs="intervals",
     mir_eval="continuity",
     parameters=(
-        Parameter(
-            "phase",
-            0.175,
-            help="largest deviation of a beat as a share of the interval",
-            least=0.0,
-            mir_eval="continuity_phase_threshold",
-        ),
-        Parameter(
-            "period",
-            0.175,
-            help="largest deviation of an interval as a share of it",
-            least=0.0,
-            mir_eval="continuity_period_threshold",
+        *(
+            Parameter(name, 0.175, help=f"largest {what}", least=0.0, mir_eval=f"continuity_{name}_threshold")
+            for name, what in (
+                ("phase", "deviation of a beat as a share of the interval"),
+                ("period", "deviation of an interval as a share of it"),
+            )
         ),
         _TRIM,
     ),
@@ -291,7 +282,7 @@ _CHANGED: dict[str, dict[str, Any]] = {
 
 def suspect_early(measures: Sequence[Measure], annotations: Collection) -> Bool:
     """Mask annotations with only beats that are left out."""
-    trim = min((float(one["trim"]) for one in measures if "trim" in one.parameters), default=-np.inf)
+    trim = min((float(each["trim"]) for each in measures if "trim" in each.parameters), default=-np.inf)
     time = annotations.rows.columns["time"]
     return ~annotations.holding(time >= trim) | annotations.holding(np.isnan(time))
 

@@ -15,7 +15,6 @@ from ...theory.chords import (
     encode_chord,
     encode_vocabulary,
     quality_semitones,
-    reduce_quality,
 )
 from ...theory.harte import CHORD_RE, X_CHORD, InvalidChordException, parse_chord, scale_degree_to_semitone
 from ..pair import documented
@@ -139,10 +138,11 @@ def split(chord_label: str, reduce_extended_chords: bool = False) -> list[str | 
     >>> split("C"), split("A:(3)/6")
     (['C', 'maj', set(), '1'], ['A', '', {'3'}, '6'])
     """
-    parts = parse_chord(str(chord_label))
+    parts, added = parse_chord(str(chord_label)), set[str]()
+    quality = parts.quality
     if reduce_extended_chords:
-        parts = reduce_quality(parts)
-    return [parts.root, parts.quality, set(parts.degrees), parts.bass]
+        quality, added = reduce_extended_quality(quality)
+    return [parts.root, quality, set(parts.degrees) | added, parts.bass]
 
 
 @_documented

@@ -17,7 +17,7 @@ from ...ragged import Column, Float, Int, Ragged, offsets_of
 from ...theory.chords import OCTAVE, encode_vocabulary
 from ...theory.harte import NO_CHORD
 from ...theory.leadsheet import not_a_chord
-from ..base import GRIDS, Convention, Grid, Pairs, Scores, Sparse, hop_of
+from ..base import GRIDS, Convention, Grid, Pairs, Scores, Sparse
 from ..cleaning import (
     NO_INTERVALS,
     Cleaned,
@@ -258,7 +258,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", mergi
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
-    hop = hop_of(grid, "union", "chords")
+    hop = None if grid == "union" else float(grid)
     chords = encode_sides(pairs.references, pairs.estimates)
     refused, scorable, sides, rows = sort_out(pairs, chords, merging)
     merged = chords.merged if merging else None

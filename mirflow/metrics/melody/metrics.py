@@ -14,7 +14,7 @@ from ...errors import AnnotationError, UnknownNameError
 from ...kernels.intervals import batches
 from ...kernels.ratios import Scored, divide
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name, hop_of
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
@@ -262,7 +262,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> 
     J. Salamon, E. Gomez, D. P. W. Ellis and G. Richard, "Melody extraction from polyphonic music signals: approaches,
     applications, and challenges", IEEE Signal Processing Magazine 31(2), 2014.
     """
-    hop = hop_of(grid, REFERENCE, "melodies")
+    hop = None if grid == REFERENCE else float(grid)
     ways = ways_of(measures)
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
