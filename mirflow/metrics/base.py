@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -529,8 +529,6 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
 
 
 _Result = TypeVar("_Result")
-_Cache = TypeVar("_Cache", bound="Shared")
-_Arguments = ParamSpec("_Arguments")
 
 
 class Shared:
@@ -545,21 +543,10 @@ class Shared:
         return result
 
 
-def computed_once(
-    compute: Callable[Concatenate[_Cache, _Arguments], _Result],
-) -> Callable[Concatenate[_Cache, _Arguments], _Result]:
-    """Cache the results of a function, or a method, of a `Shared` by its other arguments."""
-
-    @wraps(compute)
-    def cached(cache: _Cache, /, *args: _Arguments.args, **parameters: _Arguments.kwargs) -> _Result:
-        key = compute, args, tuple(parameters.items())
-        return cache.once(key, lambda: compute(cache, *args, **parameters))
-
-    return cached
-
-
-def computed_by(*names: str) -> Callable[[Callable[..., _Result]], Callable[[Any, Measure], _Result]]:
+def computed_by(*names: str) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     """Cache the results of a method of a `Shared`, or of a function, by parameters of a measure, whose values it takes.
+
+    Without `names`, results are cached by the arguments themselves.
 
     Examples
     --------
@@ -574,18 +561,23 @@ def computed_by(*names: str) -> Callable[[Callable[..., _Result]], Callable[[Any
     (0.5, 0.5)
     """
 
-    def decorate(compute: Callable[..., _Result]) -> Callable[[Any, Measure], _Result]:
+    def decorate(compute: Callable[..., _Result]) -> Callable[..., _Result]:
         @wraps(compute)
-        def cached(cache: Any, measure: Measure) -> _Result:
-            key = measure.derived.get(compute)
-            if key is None:
-                key = measure.derived[compute] = compute, *(measure[name] for name in names)
-            result: _Result = cache.once(key, lambda: compute(cache, *key[1:]))
-            return result
+        def cached(cache: Shared, *args: Any) -> _Result:
+            key: Any = (compute, *args)
+            if names:
+                (measure,) = args
+                key = measure.derived.get(compute)
+                if key is None:
+                    key = measure.derived[compute] = compute, *(measure[name] for name in names)
+            return cache.once(key, lambda: compute(cache, *key[1:]))
 
         return cached
 
     return decorate
+
+
+computed_once = computed_by()
 
 
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:

@@ -140,7 +140,7 @@ class Drums(Shared):
             counts[0, cells] = match(times, sizes, *estimate, window).counts
             hits = match(*reference, *_doubled(*estimate), window).counts if octave else counts[0, cells]
             counts[1, cells], counts[2, cells] = counts[0, cells] + reference[1] - hits, estimate[1]
-        return ClassHits(tuple(drums.classes), *counts.reshape(3, len(pairs), size))
+        return ClassHits(drums.names, *counts.reshape(3, len(pairs), size))
 
 
 _PARAMETERS = (
@@ -254,7 +254,7 @@ def clean(rows: Ragged, own: DrumMap | None = None) -> Cleaned:
             return "hit without a drum"
         if text.strip().lstrip("+-").replace(".", "", 1).isdecimal():
             return f"not a General MIDI pitch (an integer from 0 to {HIGHEST_MIDI}): {text}"
-        names = own.classes if own is not None else dict.fromkeys(n for one in DRUM_MAPS.values() for n in one.classes)
+        names = own.names if own is not None else dict.fromkeys(n for each in DRUM_MAPS.values() for n in each.names)
         return (
             f"not a drum: {text!r}; use a General MIDI pitch, a common name ({suggest(text, tuple(names))}), "
             f"or declare classes"
@@ -278,7 +278,7 @@ def evidence(own: DrumMap | None, reference: Annotation, estimate: Annotation, m
     drums, sides = map_of(str(measure["map"]), own), usable_pair(reference, estimate, partial(clean, own=own))
     placed = [(rows.columns["time"], _classes_of(rows, drums)) for rows in sides]
     parts = []
-    for number, name in enumerate(drums.classes):
+    for number, name in enumerate(drums.names):
         left, right = (time[classes == number] for time, classes in placed)
         events = matched(left, right, float(measure["window"]), "optimal")
         verdict = events.pop("verdict")

@@ -302,52 +302,48 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
         return divide(discounted(judged.pair, judged.rank, judged.grade), best), best
 
 
-@_metric(
-    "Hit rate at k",
+@family(
     _QUERIES,
-    aliases=("success", "top_k"),
-    parameters=(_depth_parameter(10, least=1), _LEVEL),
-    literature="top-10 hit rate in @mirex2006singing",
-)
-def _hit_rate(judged: JudgedRankings, measure: Measure) -> Scored:
-    """1 if a relevant item is in the first k ranks."""
-    hits = judged.hits(measure)
-    return (hits.first(np.inf) <= int(measure["k"])).astype(np.float64), hits.answerable
-
-
-@_metric(
-    "Covers in the first k",
-    _QUERIES,
-    aliases=("covers_in_top",),
-    range=(0.0, float("inf")),
-    unit="items",
-    perfect=None,
+    {
+        "hit_rate": {
+            "title": "Hit rate at k",
+            "summary": "1 if a relevant item is in the first k ranks",
+            "aliases": ("success", "top_k"),
+            "literature": "top-10 hit rate in @mirex2006singing",
+        },
+        "covers_in_first": {
+            "title": "Covers in the first k",
+            "summary": "number of relevant items in the first k ranks",
+            "aliases": ("covers_in_top",),
+            "range": (0.0, float("inf")),
+            "unit": "items",
+            "perfect": None,
+        },
+        "rank_of_first": {
+            "title": "Rank of the first cover",
+            "summary": "rank of the first relevant item",
+            "aliases": ("mr1", "rank_of_first_cover"),
+            "range": (1.0, float("inf")),
+            "orientation": "lower",
+            "unit": "ranks",
+            "parameters": (
+                Parameter("not_found", 0.0, "ranks", least=0.0, help="rank if no relevant item is found; 0: no score"),
+                _LEVEL,
+            ),
+        },
+    },
+    pooling="micro",
     parameters=(_depth_parameter(10, least=1), _LEVEL),
     literature=_COVERS,
 )
-def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Scored:
-    """Number of relevant items in the first k ranks."""
+def first_ranks(name: str, judged: JudgedRankings, measure: Measure) -> Scored:
+    """Whether and how many relevant items are in the first ranks, and the rank of the first one."""
     hits = judged.hits(measure)
-    return hits.count(int(measure["k"])), hits.answerable
-
-
-@_metric(
-    "Rank of the first cover",
-    _QUERIES,
-    aliases=("mr1", "rank_of_first_cover"),
-    range=(1.0, float("inf")),
-    orientation="lower",
-    unit="ranks",
-    parameters=(
-        Parameter("not_found", 0.0, "ranks", least=0.0, help="rank if no relevant item is found; 0: no score"),
-        _LEVEL,
-    ),
-    literature=_COVERS,
-)
-def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Scored:
-    """Rank of the first relevant item."""
-    hits = judged.hits(measure)
-    return hits.first(float(measure["not_found"]) or np.nan), hits.answerable  # 0 means no rank
+    if name == "rank_of_first":
+        return hits.first(float(measure["not_found"]) or np.nan), hits.answerable  # 0 means no rank
+    k = int(measure["k"])
+    found = hits.count(k) if name == "covers_in_first" else (hits.first(np.inf) <= k).astype(np.float64)
+    return found, hits.answerable
 
 
 METRICS = metrics_in(globals())

@@ -116,6 +116,11 @@ class DrumMap:
     classes: Mapping[str, tuple[int | str, ...]]
     """Members of each class: General MIDI pitches, or labels of annotations."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Classes in order."""
+        return tuple(self.classes)
+
     @cached_property
     def _indices(self) -> tuple[dict[str, int], dict[int, int]]:
         """Index of the class by name or listed label, and by pitch: listed pitches precede those of listed names."""
@@ -182,7 +187,7 @@ DRUM_MAPS: Final[Mapping[str, DrumMap]] = MappingProxyType(
 end with the number of classes."""
 
 
-STAFF: Final = (*DRUM_MAPS["adtof5"].classes, "other")
+STAFF: Final = (*DRUM_MAPS["adtof5"].names, "other")
 """Rows of drums from bottom to top, as on a staff: kick, snare, toms, hi-hat, cymbals, and others."""
 
 
