@@ -54,6 +54,7 @@ from ..events import COUNTED, OF_COUNTS, tabulate
 from ..measures import Measure, Metric, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
 from .kernel import (
+    COMPARED,
     DELETION,
     EDITS,
     HIT,
@@ -65,8 +66,8 @@ from .kernel import (
     SUBSTITUTION,
     TAGS,
     TEXT,
+    TOKENS,
     WORD,
-    Alignment,
     Spell,
     TextPairs,
     Tokeniser,
@@ -74,8 +75,8 @@ from .kernel import (
     language_code,
     moses_spellings,
     moses_tokens,
+    paired_items,
     plain_tokens,
-    texts_of,
 )
 
 __all__ = ["TASK", "evaluate", "normalize_lyrics"]
@@ -95,17 +96,19 @@ _rate: _Declare = partial(metric, weight=_WORDS, **{"range": (0.0, float("inf"))
 _open: _Declare = partial(_rate, surplus=True, version=2)
 
 
-def _references(edits: Int) -> Int:
-    return np.asarray(edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, DELETION])
+_OF_REFERENCE, _WRONG = slice(HIT, INSERTION), slice(SUBSTITUTION, len(EDITS))
+"""The edits of words of the reference, and those that are errors."""
 
 
 @_open("Word error rate", aliases=("wer",))
 def _word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Substitutions, deletions and insertions of words over the number of words of the reference."""
     edits = texts.words()
-    errors = edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
+    errors = edits[:, _WRONG].sum(axis=1)
     # Without a reference, undefined or, in `silence` conventions, the errors.
-    return open_share(errors, _references(edits), errors.astype(np.float64) if texts.silence else np.nan)
+    return open_share(
+        errors, edits[:, _OF_REFERENCE].sum(axis=1), errors.astype(np.float64) if texts.silence else np.nan
+    )
 
 
 @_open(
@@ -138,7 +141,7 @@ def _match_error_rate(texts: TextPairs, measure: Measure) -> Scored:
 def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
     """1 - product of the shares of hits among the words of the reference and of the estimate."""
     edits = texts.words()
-    words, given = _references(edits), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
+    words, given = edits[:, _OF_REFERENCE].sum(axis=1), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
     recalled, weight = share(edits[:, HIT], words, (given == 0).astype(np.float64) if texts.silence else np.nan)
     # Without words on either side, all information is preserved.
     return 1 - recalled * np.where((words == 0) & (given == 0), 1.0, edits[:, HIT] / np.maximum(given, 1)), weight
@@ -162,21 +165,21 @@ def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
 def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Scored:
     """Share of the reference's words with one kind of edit."""
     edits = texts.words()
-    return open_share(edits[:, edit], _references(edits), np.nan)
+    return open_share(edits[:, edit], edits[:, _OF_REFERENCE].sum(axis=1), np.nan)
 
 
 @_rate("Case error rate", aliases=("er_case",), range=(0.0, 1.0), literature="@cifka2024")
 def _case_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Aligned words that differ only in case, over the number of words of the reference."""
     edits = texts.words()
-    return share(edits[:, len(EDITS)], _references(edits), np.nan)
+    return share(edits[:, len(EDITS)], edits[:, _OF_REFERENCE].sum(axis=1), np.nan)
 
 
 @_open("Case-sensitive word error rate", aliases=("wer_case",), literature="@cifka2024")
 def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
     """Word error rate plus case error rate."""
     edits = texts.words()
-    words, wrong = _references(edits), edits[:, SUBSTITUTION] + edits[:, DELETION] + edits[:, INSERTION]
+    words, wrong = edits[:, _OF_REFERENCE].sum(axis=1), edits[:, _WRONG].sum(axis=1)
     errors, weight = open_share(wrong, words, np.nan)
     return errors + share(edits[:, len(EDITS)], words, np.nan)[0], weight
 
@@ -324,9 +327,9 @@ class Rules:
             raise AnnotationError("reference: has no words")
         tag = next((tag for tag in _MARKS if measure.metric.name.startswith(TAGS[tag])), WORD)
         tokens = [self._listed(side, tag == WORD) for side in sides]
-        alignment = self._align(sides, words=tag == WORD)
+        aligned = self._align(sides, words=tag == WORD)
         rows: list[tuple[str, str, str]] = []
-        for pair in zip(*(indices.tolist() for indices in alignment.pairs), strict=True):
+        for pair in zip(*(indices.tolist() for indices in aligned), strict=True):
             left, right = (side[index] if index >= 0 else None for side, index in zip(tokens, pair, strict=True))
             if left and right and left[1] == right[1] == tag:
                 verdict = EDITS[HIT] if self.fold(left[0]) == self.fold(right[0]) else EDITS[SUBSTITUTION]
@@ -342,9 +345,9 @@ class Rules:
         names = ("reference", "estimate", "verdict")
         return {name: np.array(column, dtype=np.str_) for name, column in zip(names, columns, strict=True)}
 
-    def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> Alignment:
-        one, other = texts_of(*sides, self.spell, self.fold)
-        return Alignment.of(*((side.words if words else side.tokens).row(0) for side in (one, other)))
+    def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> tuple[Int, Int]:
+        texts = TextPairs(Pairs.in_order(*sides), self.spell, self.fold)
+        return paired_items(next(texts.aligned(COMPARED if words else TOKENS)))
 
     def _listed(self, side: Ragged, words: bool) -> list[tuple[str, int]]:
         """Tokens to align: words as spelt, or all tokens."""
@@ -359,7 +362,7 @@ class Rules:
         reference, estimate = (drop_items(rows, rows.columns["tag"] == TEXT) for rows in (reference, estimate))
         sides = reference, estimate
         listed = [np.flatnonzero((side.columns["tag"] == WORD) | (not words)) for side in sides]
-        one, other = self._align(sides, words=words).pairs
+        one, other = self._align(sides, words=words)
         spelt = [self._listed(side, words) for side in sides]
         kinds = np.full(len(reference.columns["tag"]), RIGHT), np.full(len(estimate.columns["tag"]), RIGHT)
         order = [np.zeros(len(kind)) for kind in kinds]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import pairwise, zip_longest
 from operator import ne
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,23 +24,15 @@ _SURROGATES, _CHARACTERS = 0xD800, 0x110000 - 0x800
 _EQUAL, _REPLACE, _DELETE, _INSERT = "equal", "replace", "delete", "insert"
 EDITS = ("hit", "substitution", "deletion", "insertion")
 HIT, SUBSTITUTION, DELETION, INSERTION = range(len(EDITS))
-
-
-@dataclass(frozen=True)
-class Strings:
-    """Sequences of codes, one per row, as strings or, if there are too many codes, as lists."""
-
-    flat: str | list[int]
-    offsets: list[int]
-
-    def row(self, row: int) -> str | list[int]:
-        """Sequence of a row."""
-        return self.flat[self.offsets[row] : self.offsets[row + 1]]
+SPELT, COMPARED, TOKENS = range(3)  # Forms of texts: words as spelt or as compared, and all tokens
+_Flat = TypeVar("_Flat", str, bytes, list[int], list[str])
+Block = tuple[str, int, int, int, int]
+"""``equal``, ``replace``, ``delete`` or ``insert``, with start and stop in reference and estimate."""
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Tokens of one side, with forms that are computed on first use."""
+    """Tokens of one side."""
 
     codes: Int
     """int64 (3, tokens): codes of words as spelt; of words as compared (ignoring case if the convention does); and of
@@ -50,47 +42,27 @@ class Texts:
     names: Sequence[str]  # Compared strings, by code
     most: int  # Number of codes
 
-    def _offsets(self, chosen: Bool) -> list[int]:
-        counts = np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts))
-        offsets: list[int] = offsets_of(counts.astype(np.int64)).tolist()
-        return offsets
+    def split(self, flat: _Flat, chosen: Bool) -> list[_Flat]:
+        """Split a sequence with one item for each chosen token by row."""
+        counts = np.bincount(rows_of(self.counts)[chosen], minlength=len(self.counts)).astype(np.int64)
+        return [flat[start:end] for start, end in pairwise(offsets_of(counts).tolist())]
 
-    def _strings(self, form: int, chosen: Bool) -> Strings:
+    def strings(self, form: int) -> list[str] | list[list[int]]:
+        """Sequences of codes of each row in a form, as strings or, if there are too many codes, as lists."""
+        chosen = self.tag != TEXT if form == TOKENS else self.tag == WORD
         codes = self.codes[form][chosen]
+        if self.most >= _CHARACTERS:
+            return self.split(codes.tolist(), chosen)
         # One character for each code is compared faster than a list of numbers.
-        characters = (codes + 0x800 * (codes >= _SURROGATES)).astype("<u4") if self.most < _CHARACTERS else None
-        flat = codes.tolist() if characters is None else characters.tobytes().decode("utf-32-le")
-        return Strings(flat, self._offsets(chosen))
+        characters = (codes + 0x800 * (codes >= _SURROGATES)).astype("<u4")
+        return self.split(characters.tobytes().decode("utf-32-le"), chosen)
 
-    @cached_property
-    def words(self) -> Strings:
-        """Words as compared."""
-        return self._strings(1, self.tag == WORD)
-
-    @cached_property
-    def spelt(self) -> Strings:
-        """Words as spelt."""
-        return self._strings(0, self.tag == WORD)
-
-    @cached_property
-    def tokens(self) -> Strings:
-        """All tokens."""
-        return self._strings(2, self.tag != TEXT)
-
-    @cached_property
-    def tags(self) -> list[bytes]:
-        """Indices of the tags of all tokens in `TAGS`, by row."""
-        chosen = self.tag != TEXT
-        flat = self.tag[chosen].astype(np.uint8).tobytes()
-        return [flat[start:end] for start, end in pairwise(self._offsets(chosen))]
-
-    @cached_property
     def characters(self) -> list[str]:
         """Text of each row for comparing characters: that of a text token if there is one, else the joined words."""
         whole = self.tag == TEXT
         chosen = whole if whole.any() else self.tag == WORD
-        written = [self.names[code] for code in self.codes[1][chosen].tolist()]
-        return [" ".join(written[start:end]) for start, end in pairwise(self._offsets(chosen))]
+        written = [self.names[code] for code in self.codes[COMPARED][chosen].tolist()]
+        return [" ".join(words) for words in self.split(written, chosen)]
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:
@@ -109,14 +81,15 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
             texts = [side.labels[index] for index in places.tolist()]
             words = [spelt[index] for index in places.tolist()] if tag_number == WORD else texts
             # A break never equals a word, whatever its text.
-            of_label[1, tag_number, places] = [
+            of_label[COMPARED, tag_number, places] = [
                 folds.setdefault((tag_number, word if tag_number == TEXT else fold(word)), len(folds)) for word in words
             ]
-            of_label[0, tag_number, places] = of_label[2, tag_number, places] = of_label[1, tag_number, places]
+            codes = of_label[COMPARED, tag_number, places]
+            of_label[SPELT, tag_number, places] = of_label[TOKENS, tag_number, places] = codes
             if fold is not str and tag_number == WORD:
-                of_label[0, tag_number, places] = [spellings.setdefault(word, len(spellings)) for word in words]
+                of_label[SPELT, tag_number, places] = [spellings.setdefault(word, len(spellings)) for word in words]
             if words != texts:
-                of_label[2, tag_number, places] = [
+                of_label[TOKENS, tag_number, places] = [
                     folds.setdefault((tag_number, fold(text)), len(folds)) for text in texts
                 ]
         coded.append((of_label[:, tag, code], tag, side.counts[0]))
@@ -125,39 +98,15 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
     return found[0], found[1]
 
 
-@dataclass(frozen=True)
-class Alignment:
-    """The best alignment of two sequences; among several, the one found by rapidfuzz, as in jiwer."""
-
-    blocks: Sequence[tuple[str, int, int, int, int]]
-    """``equal``, ``replace``, ``delete`` or ``insert``, with start and stop in reference and estimate."""
-
-    @classmethod
-    def of(cls, reference: str | list[int], estimate: str | list[int]) -> Alignment:
-        """Align two sequences of the same type."""
-        from rapidfuzz.distance import Levenshtein
-
-        edits: Any = Levenshtein.opcodes(reference, estimate)  # the list contains tuples, unlike its stub says
-        return cls(edits.as_list())
-
-    @property
-    def counts(self) -> tuple[int, int, int, int]:
-        """Hits, substitutions, deletions and insertions."""
-        counts = {_EQUAL: 0, _REPLACE: 0, _DELETE: 0, _INSERT: 0}
-        for edit, start, end, first, last in self.blocks:
-            counts[edit] += (last - first) if edit == _INSERT else (end - start)
-        return counts[_EQUAL], counts[_REPLACE], counts[_DELETE], counts[_INSERT]
-
-    @property
-    def pairs(self) -> tuple[Int, Int]:
-        """Indices of aligned items on both sides, -1 for none: int64 (n,) each."""
-        one: list[int] = []
-        other: list[int] = []
-        for edit, start, end, first, last in self.blocks:
-            size = max(end - start, last - first)
-            one.extend([-1] * size if edit == _INSERT else range(start, end))
-            other.extend([-1] * size if edit == _DELETE else range(first, last))
-        return np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
+def paired_items(blocks: Iterable[Block]) -> tuple[Int, Int]:
+    """Indices of aligned items on both sides, -1 for none: int64 (n,) each."""
+    one: list[int] = []
+    other: list[int] = []
+    for edit, start, end, first, last in blocks:
+        size = max(end - start, last - first)
+        one.extend([-1] * size if edit == _INSERT else range(start, end))
+        other.extend([-1] * size if edit == _DELETE else range(first, last))
+    return np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
 
 
 class TextPairs(Shared):
@@ -168,30 +117,42 @@ class TextPairs(Shared):
         self.silence = silence
         """Whether texts without words are scored."""
         self.cased = fold is not str
-        self.references, self.estimates = texts_of(pairs.references, pairs.estimates, spell, fold)
+        self.sides = texts_of(pairs.references, pairs.estimates, spell, fold)
         self.rows = list(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True))
+
+    def aligned(self, form: int) -> Iterator[Sequence[Block]]:
+        """The best alignment of each pair in a form; among several, the one found by rapidfuzz, as in jiwer."""
+        from rapidfuzz.distance import Levenshtein
+
+        references, estimates = (side.strings(form) for side in self.sides)
+        for reference, estimate in self.rows:
+            edits: Any = Levenshtein.opcodes(references[reference], estimates[estimate])
+            yield edits.as_list()  # contains tuples, unlike its stub says
 
     @computed_once
     def words(self) -> Int:
         """Hits, substitutions, deletions, insertions, and hits with different case: int64 (pairs, 5)."""
-        counts = []
-        for reference, estimate in self.rows:
-            alignment = Alignment.of(self.references.words.row(reference), self.estimates.words.row(estimate))
+        counts = np.zeros((len(self.rows), len(EDITS) + 1), dtype=np.int64)
+        spelt = [side.strings(SPELT) for side in self.sides] if self.cased else []
+        for pair, blocks in enumerate(self.aligned(COMPARED)):
+            number = dict.fromkeys((_EQUAL, _REPLACE, _DELETE, _INSERT), 0)
             case = 0
-            if self.cased:
-                one, other = self.references.spelt.row(reference), self.estimates.spelt.row(estimate)
-                for edit, start, end, first, last in alignment.blocks:
-                    if edit == _EQUAL and (here := one[start:end]) != (there := other[first:last]):
-                        case += sum(map(ne, here, there))
-            counts.append((*alignment.counts, case))
-        return np.array(counts, dtype=np.int64).reshape(-1, 5)
+            if spelt:
+                one, other = (side[row] for side, row in zip(spelt, self.rows[pair], strict=True))
+            for edit, start, end, first, last in blocks:
+                number[edit] += (last - first) if edit == _INSERT else (end - start)
+                if spelt and edit == _EQUAL and (here := one[start:end]) != (there := other[first:last]):
+                    case += sum(map(ne, here, there))
+            counts[pair] = *number.values(), case
+        return counts
 
     @computed_once
     def characters(self) -> Int:
         """Edits of characters, and characters of the reference: int64 (pairs, 2)."""
         from rapidfuzz.distance import Levenshtein
 
-        texts = ((self.references.characters[one], self.estimates.characters[other]) for one, other in self.rows)
+        references, estimates = (side.characters() for side in self.sides)
+        texts = ((references[one], estimates[other]) for one, other in self.rows)
         counts = [(Levenshtein.distance(one, other), len(one)) for one, other in texts]
         return np.array(counts, dtype=np.int64).reshape(-1, 2)
 
@@ -202,11 +163,15 @@ class TextPairs(Shared):
         Equal tokens are hits, others with the same tag substitutions, else a deletion and an insertion.
         """
         counts = np.zeros((len(self.rows), len(TAGS), len(EDITS)), dtype=np.int64)
-        for pair, (reference, estimate) in enumerate(self.rows):
-            alignment = Alignment.of(self.references.tokens.row(reference), self.estimates.tokens.row(estimate))
-            one, other = self.references.tags[reference], self.estimates.tags[estimate]
+        # Indices of the tags of all tokens in `TAGS`, by row.
+        references, estimates = (
+            side.split(side.tag[chosen].astype(np.uint8).tobytes(), chosen)
+            for side, chosen in ((side, side.tag != TEXT) for side in self.sides)
+        )
+        for pair, blocks in enumerate(self.aligned(TOKENS)):
+            one, other = (tags[row] for tags, row in zip((references, estimates), self.rows[pair], strict=True))
             counted = [[0] * len(EDITS) for _ in TAGS]
-            for edit, start, end, first, last in alignment.blocks:
+            for edit, start, end, first, last in blocks:
                 if edit == _EQUAL:
                     continue
                 for here, there in zip_longest(one[start:end], other[first:last]):
@@ -343,10 +308,10 @@ def _moses(name: str) -> Any:
 
 
 @lru_cache
-def _moses_of(language: str) -> tuple[Callable[[str], str], Callable[..., list[str]]]:
+def _moses_of(language: str) -> tuple[Any, Any]:
     """Make the punctuation normaliser and the tokeniser of a language."""
     sacremoses = _moses("sacremoses")
-    return sacremoses.MosesPunctNormalizer(lang=language).normalize, sacremoses.MosesTokenizer(lang=language).tokenize
+    return sacremoses.MosesPunctNormalizer(lang=language), sacremoses.MosesTokenizer(lang=language)
 
 
 @lru_cache(1 << 16)
@@ -355,8 +320,8 @@ def _line_tokens(line: str, language: str) -> Tokens:
     if not line.strip():
         return (), ()
     expressions = _expressions()
-    normalise, tokenise = _moses_of(language)
-    text = normalise(f"{line} ")
+    normaliser, tokeniser = _moses_of(language)
+    text = normaliser.normalize(f"{line} ")
     if language in _ELIDING:
         text = expressions["edge_apostrophe"].sub(_APOSTROPHE, text)
         if not line[-1].isspace():
@@ -365,7 +330,7 @@ def _line_tokens(line: str, language: str) -> Tokens:
         if language == "de":
             text = expressions["german_clitic"].sub(" '", text)
         text = text.replace("'", _APOSTROPHE)
-    tokens = tokenise(text.replace("*", _ASTERISK), aggressive_dash_splits=True, escape=False)
+    tokens = tokeniser.tokenize(text.replace("*", _ASTERISK), aggressive_dash_splits=True, escape=False)
     plain = ("-" if token == "@-@" else token.replace(_APOSTROPHE, "'").replace(_ASTERISK, "*") for token in tokens)
     texts = tuple(part for token in plain for part in expressions["border"].split(token) if part)
     return texts, tuple(

@@ -20,7 +20,7 @@ from ..base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name
 from ..cleaning import Cleaned, set_aside
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..measures import Measure, Metric, Parameter
-from .frames import LOUD, NEEDS, cut_rows, decode_rows
+from .frames import LOUD, NEEDS, decode_rows
 from .kernel import INSTRUMENT, LENGTHENED, N_DECIMALS, NO_OFFSET, OF_PROGRAMS, VELOCITY
 from .madmom import CONVENTION as MADMOM
 from .metrics import METRICS, MIR_EVAL, MIREX2015, MT3, RATES, clean, evidence, score
@@ -38,11 +38,8 @@ def _of_piano(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
     return tuple(records[name].measure() for name in _OF_PIANO)
 
 
-def clean_cut(rows: Ragged) -> Cleaned:
-    """Clean rows, ending notes at the next onset of their pitch and dropping notes of zero length."""
-    return clean(cut_rows(rows))
-
-
+clean_cut = partial(clean, cut=True)
+"""Clean rows, ending notes at the next onset of their pitch and dropping notes of zero length."""
 _LATEST = 30000.0  # Latest time in seconds for conventions that use frames
 
 

@@ -440,13 +440,6 @@ def nearest_semitones(frequency: Float) -> Int:
     return (midi if mask.all() else np.where(mask, midi, -1)).astype(np.int64)
 
 
-def cut_rows(rows: Ragged) -> Ragged:
-    """Cut notes at the start of the next note of the same pitch; see `cut_overlaps`."""
-    row, pitch = rows_of(rows.counts[0]), nearest_semitones(rows.columns["pitch"])
-    end = cut_overlaps(row, pitch, rows.columns["start"], rows.columns["end"])
-    return Ragged({**rows.columns, "end": end}, rows.counts, rows.labels)
-
-
 def decode_rows(rows: Ragged) -> Ragged:
     """Decode piano notes from the labels of frames of 32 ms; see `decode`.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from itertools import pairwise
@@ -116,11 +116,6 @@ class Notes:
         """The pair of each note: int64 (notes,)."""
         return rows_of(self.counts)
 
-    def floored(self) -> Notes:
-        """Round times down; the way of computing decides which distances exactly equal the tolerance."""
-        start, end = (STEP * np.floor(times * round(1 / STEP)) for times in (self.start, self.end))
-        return replace(self, start=start, end=end)
-
     def part(self, name: str) -> Notes:
         """Select a part of the notes, which requires ``drum``."""
         items = self.places(name)
@@ -175,11 +170,17 @@ class NoteBatch(Shared):
     def __len__(self) -> int:
         return len(self.reference.counts)
 
+    @computed_once
     def _sides(self, floored: bool) -> tuple[Notes, Notes]:
         """Both sides, with times rounded down if `floored`."""
         if not floored:
             return self.reference, self.estimate
-        return self.once("floored", lambda: (self.reference.floored(), self.estimate.floored()))
+        rate = round(1 / STEP)  # decides which distances exactly equal the tolerance
+        left, right = (
+            replace(notes, start=STEP * np.floor(notes.start * rate), end=STEP * np.floor(notes.end * rate))
+            for notes in (self.reference, self.estimate)
+        )
+        return left, right
 
     def part(self, name: str) -> NoteBatch:
         """Select a part of the notes of all pairs; all notes if the name is empty."""
@@ -190,17 +191,21 @@ class NoteBatch(Shared):
         )
 
     @computed_once
-    def matches(self, rule: Rule) -> Matches:
-        """The largest matching of each pair that mir_eval finds, which processes edges note by note."""
-        reference, estimate = self._edges_in_order(rule)
-        edge = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
-        return self._to_matches(reference[edge], estimate[edge])
-
-    def heaviest(self, rule: Rule) -> Matches:
-        """The largest matching of each pair with the largest sum of overlap ratios."""
-        reference, estimate = self._edges_in_order(rule)
-        edge = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
-        return self._to_matches(reference[edge], estimate[edge])
+    def matches(self, rule: Rule, heaviest: bool = False) -> Matches:
+        """The largest matching of each pair: that of mir_eval, or the one with the largest sum of overlap ratios."""
+        reference, estimate = self.edges(rule)
+        # mir_eval processes edges note by note.
+        key = reference * len(self.estimate.start) + estimate
+        if not (key[1:] > key[:-1]).all():
+            order = np.argsort(key)
+            reference, estimate = reference[order], estimate[order]
+        if heaviest:
+            edge = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
+        else:
+            edge = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
+        reference, estimate = reference[edge], estimate[edge]
+        order = np.argsort(reference, kind="stable")
+        return Matches(reference[order], estimate[order], self.reference.pair[reference[order]])
 
     @computed_once
     def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
@@ -244,69 +249,46 @@ class NoteBatch(Shared):
         shared = np.minimum(*ends) - np.maximum(*starts)
         return divide(shared, whole, 1.0)
 
-    def _to_matches(self, reference: Int, estimate: Int) -> Matches:
-        order = np.argsort(reference, kind="stable")
-        return Matches(reference[order], estimate[order], self.reference.pair[reference[order]])
-
-    def _edges_in_order(self, rule: Rule) -> Edges:
-        reference, estimate = self.edges(rule)
-        key = reference * len(self.estimate.start) + estimate
-        if (key[1:] > key[:-1]).all():
-            return reference, estimate
-        order = np.argsort(key)
-        return reference[order], estimate[order]
-
     def most_edges(self, rule: Rule) -> int:
         """Number of pairs of notes that are close in time, ignoring pitch, which determines the memory needed."""
         one, other = self._sides(rule.floored)
-        if rule.onset is not None:
-            near = one.start, one.counts, other.start, other.counts, np.full(len(one.start), rule.onset)
-        else:
-            near = one.end, one.counts, other.end, other.counts, _of_ends(one, rule)
-        return int(_reach(*near)[2].sum())
+        times, other_times, tolerance = _times_of(rule, one, other, rule.onset is None)
+        return int(_reach(times, one.counts, other_times, other.counts, tolerance)[2].sum())
 
     @computed_once
     def edges(self, rule: Rule) -> Edges:
         """The notes that may be matched under a rule; conditions are added in turn, so that rules share results."""
         one, other = self._sides(rule.floored)
+        tolerance: Float | float
         if rule.by:
             reference, estimate = self.edges(replace(rule, by=""))
-            kept = one.extra[rule.by][reference] == other.extra[rule.by][estimate]
-        elif rule.ratio is not None:
-            tolerance = _of_ends(one, rule)
-            if rule.onset is None and rule.pitch is None:
-                reference, estimate = _near(one.end, one.counts, other.end, other.counts, tolerance)
-            else:
-                reference, estimate = self.edges(replace(rule, ratio=None, least=0.0))
-            kept = _within(one.end[reference], other.end[estimate], tolerance[reference], rule)
-        elif rule.pitch is not None:
+            kept: Bool = one.extra[rule.by][reference] == other.extra[rule.by][estimate]
+            return reference[kept], estimate[kept]
+        if rule.pitch is not None and rule.ratio is None:
             reference, estimate = self.edges(replace(rule, pitch=None, chroma=False))
-            distance = np.abs(_CENTS * (one.octave[reference] - other.octave[estimate]))
+            distance: Float = np.abs(_CENTS * (one.octave[reference] - other.octave[estimate]))
             if rule.chroma:
                 distance = distance % _CENTS
                 distance = np.minimum(distance, _CENTS - distance)
-            kept = _compare(distance, rule.pitch, rule.strict)
+            tolerance = rule.pitch
         else:
-            tolerance = np.full(len(one.start), rule.onset)
-            reference, estimate = _near(one.start, one.counts, other.start, other.counts, tolerance)
-            kept = _within(one.start[reference], other.start[estimate], tolerance[reference], rule)
+            times, other_times, reach = _times_of(rule, one, other, rule.ratio is not None)
+            if rule.ratio is not None and (rule.onset is not None or rule.pitch is not None):
+                reference, estimate = self.edges(replace(rule, ratio=None, least=0.0))
+            else:
+                reference, estimate = _near(times, one.counts, other_times, other.counts, reach)
+            distance, tolerance = np.abs(times[reference] - other_times[estimate]), reach[reference]
+            if not rule.floored:  # rounded, so that equal distances compare equally wherever the times are
+                np.around(distance, N_DECIMALS, out=distance)
+        kept = distance < tolerance if rule.strict else distance <= tolerance
         return reference[kept], estimate[kept]
 
 
-def _of_ends(notes: Notes, rule: Rule) -> Float:
-    return np.asarray(np.maximum((rule.ratio or 0.0) * np.abs(notes.end - notes.start), rule.least))
-
-
-def _compare(distance: Float, tolerance: Float | float, strict: bool) -> Bool:
-    return np.asarray(distance < tolerance if strict else distance <= tolerance)
-
-
-def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
-    """Compare times; because of rounding, equal distances compare equally wherever the times are."""
-    distance: Float = np.abs(one - other)
-    if not rule.floored:
-        np.around(distance, N_DECIMALS, out=distance)
-    return _compare(distance, tolerance, rule.strict)
+def _times_of(rule: Rule, one: Notes, other: Notes, ends: bool) -> tuple[Float, Float, Float]:
+    """Onsets or ends of both sides, and the tolerance of each of the reference."""
+    if not ends:
+        return one.start, other.start, np.full(len(one.start), rule.onset)
+    return one.end, other.end, np.maximum((rule.ratio or 0.0) * np.abs(one.end - one.start), rule.least)
 
 
 def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
@@ -331,7 +313,7 @@ def _reach(
 ) -> tuple[Int, Int, Int]:
     """Sort the estimates, and find the first candidate of each reference and the number of candidates.
 
-    Times are compared as integers, so that all pairs can be searched at once; `_within` makes the decision.
+    Times are compared as integers, so that all pairs can be searched at once; `NoteBatch.edges` makes the decision.
     """
     if not (len(reference) and len(estimate)):
         none = np.zeros(len(reference), dtype=np.int64)
@@ -428,20 +410,12 @@ def count_instruments(block: NoteBatch, parts: Parts, first: int) -> ClassCounts
     return counts if len(parts) == 1 else counts.take(np.lexsort((counts.number, counts.pair)))
 
 
-def number_labels(rows: Ragged, names: Sequence[str]) -> Int:
-    """Indices of the labels of notes in all names; notes without a label get that of `UNNAMED`."""
-    index = {name: number for number, name in enumerate(names)}
-    # The code -1, for no label, selects the last entry.
-    codes = np.array([index[name] for name in (*rows.labels, UNNAMED)], dtype=np.int64)
-    return codes[rows.columns.get("label", np.full(len(rows.columns["start"]), -1))]
-
-
 def number_programs(rows: Ragged) -> dict[str, Column]:
     """Number the programs of notes under each granularity, int64, and mark percussion (``drum``).
 
     Programs of percussion, which are kits, follow all others. Invalid programs are 0.
     """
-    drum = are_drums(rows)
+    drum = column_of(rows, "drum") > 0
     program = np.clip(np.nan_to_num(column_of(rows, "program")), 0, len(PROGRAMS) - 1).astype(np.int64)
     size = len(PROGRAMS) // len(FAMILIES)
     numbers = dict(zip(GRANULARITIES, (np.zeros_like(program), size * (program // size), program), strict=True))
@@ -449,19 +423,6 @@ def number_programs(rows: Ragged) -> dict[str, Column]:
         name: np.where(drum, len(PROGRAMS) + program, number) for name, number in numbers.items()
     }
     return columns | {"drum": drum}
-
-
-def are_drums(rows: Ragged) -> Bool:
-    """Mask of percussion: bool (notes,)."""
-    return np.asarray(column_of(rows, "drum") > 0)
-
-
-def lack_programs(rows: Ragged) -> dict[str, Bool]:
-    """Mask notes with missing and with invalid programs; percussion without a program uses the standard kit."""
-    program, pitched = column_of(rows, "program"), ~are_drums(rows)
-    missing = np.isnan(program)
-    mask = (program >= 0) & (program < len(PROGRAMS)) & (program == np.floor(program))
-    return {"no program": missing & pitched, "a program outside 0 to 127": ~mask & ~missing & pitched}
 
 
 def column_of(rows: Ragged, name: str) -> Float:

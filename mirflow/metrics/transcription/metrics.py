@@ -6,7 +6,7 @@ Cleaning and conventions mir_eval, mirex2015 and mt3 are here, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +19,7 @@ from ...kernels.intervals import batches
 from ...kernels.ragged_ops import medians, sum_by
 from ...kernels.ratios import Scored, divide, rate
 from ...ragged import Column, Float, Int, Ragged, rows_of
+from ...theory.general_midi import PROGRAMS
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import OF_COUNTS, ClassCounts
@@ -40,11 +41,8 @@ from .kernel import (
     NoteBatch,
     Notes,
     Parts,
-    are_drums,
     column_of,
     count_instruments,
-    lack_programs,
-    number_labels,
     number_programs,
     parts_of,
     program_names,
@@ -61,71 +59,18 @@ _STATISTIC = Parameter(
 )
 
 
-def _read(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
-    """A statistic of the differences of matched notes of each pair, NaN without matches."""
-    what, signed = key
-    ((part, rule),) = parts_of(measure, block.usual)
-    block = block.part(part)
-    matches = block.matches(rule)
-    pair, number = matches.pair, np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
-    left, right = (
-        getattr(side, what) if hasattr(side, what) else np.asarray(side.extra[what])
-        for side in (block.reference, block.estimate)
-    )
-    difference = np.asarray(right[matches.estimate] - left[matches.reference], dtype=np.float64)
-    weight, statistic = number.astype(np.float64), "mean" if signed else str(measure["statistic"])
-    if statistic == "median_absolute":
-        return medians(np.abs(difference), number), weight
-
-    def mean(values: Float) -> Float:
-        return divide(sum_by(pair, values, len(number)), number, np.nan)
-
-    if statistic == "standard_deviation":
-        return np.asarray(np.sqrt(mean((difference - mean(difference)[pair]) ** 2))), weight
-    return mean(difference if statistic == "mean" else np.abs(difference)), weight
-
-
-_WORDS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
-    {"start": ("onset", "onsets", "s"), "end": ("offset", "offsets", "s"), "velocity": ("velocity", "velocities", "")}
-)
-
-
-def deviations(parameters: tuple[Parameter, ...]) -> Family:
-    """The metrics of matched notes, under the conditions of a match."""
-    members: dict[Any, dict[str, Any]] = {}
-    for what, (word, plural, unit) in _WORDS.items():
-        for signed in (False, True):
-            noun = "bias" if signed else "error" if what == "velocity" else "deviation"
-            statistic = "mean of estimate minus reference" if signed else "deviation"
-            members[what, signed] = {
-                "name": f"{word}_{noun}",
-                "title": f"{word.capitalize()} {noun}",
-                "summary": f"{statistic} of the {plural} of notes that match in onset and pitch",
-                "unit": unit,
-                "needs": VELOCITY if what == "velocity" else "",
-                "range": (-float("inf") if signed else 0.0, float("inf")),
-                "orientation": "none" if signed else "lower",
-                "parameters": parameters if signed else (_STATISTIC, *parameters),
-            }
-    return family(
-        Weight("number of matched notes", "notes"),
-        members,
-        pooling="micro",
-        perfect=0.0,
-        perfect_exceptions="not 0 if notes that could match each other are matched crosswise",
-        default=False,
-        literature="@yan2021",
-    )(_read)
-
-
-def clean(rows: Ragged, *, drop: bool = True) -> Cleaned:
-    """Clean rows of notes.
+def clean(rows: Ragged, *, drop: bool = True, cut: bool = False) -> Cleaned:
+    """Clean rows of notes, with `cut` after ending notes at the next onset of their pitch.
 
     Notes of zero length are counted in `repairs` and, with `drop`, removed; the order of notes is kept but irrelevant.
     Flaws are times that are not finite, negative or too large for seconds, reversed notes, and pitches that are not
     finite or not above 0. Velocities are only checked by metrics that need them.
     """
     pitch = rows.columns["pitch"]
+    if cut:
+        row, key = rows_of(rows.counts[0]), frames.nearest_semitones(pitch)
+        end = frames.cut_overlaps(row, key, rows.columns["start"], rows.columns["end"])
+        rows = Ragged({**rows.columns, "end": end}, rows.counts, rows.labels)
     _, problems, short = inspected("notes", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
@@ -149,8 +94,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = {measure: parts_of(measure, part) for measure in measures if measure.metric.dims}
-    lacking = Lacking.of(pairs, measures)
-    refused, partly = lacking.split(measures)
+    lacking = find_lacking(pairs, measures)
+    refused, partly = split_lacking(lacking, measures)
     crowded = _crowded(pairs, measures)
     if crowded:
         refused |= crowded
@@ -160,7 +105,7 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
         more = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
         pairs = replace(pairs, estimates=more, estimate_row=estimate_row)
     with_velocity = np.ones(len(pairs), dtype=np.bool_)
-    with_velocity[[*lacking.columns["velocity"], *refused]] = False
+    with_velocity[[*lacking[VELOCITY], *refused]] = False
     labels = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
     pairs = _prepare(pairs, measures, part, labels)
     values = np.zeros((2, len(pairs), len(scalars)))
@@ -173,13 +118,13 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, pa
         for parts, blocks in counted.items():
             blocks.append(count_instruments(block, parts, run.start))
     for column, measure in enumerate(scalars):
-        if undefined := [*lacking.of_measure(measure), *refused]:
+        if undefined := [*lacking.get(measure.metric.needs, ()), *refused]:
             values[0, undefined, column] = np.nan
     extras = {}
     for measure, parts in tables.items():
         names = program_names(str(measure["granularity"])) if measure.metric.needs in OF_PROGRAMS else labels
         counts = ClassCounts.join(counted[parts])
-        counts = counts.take(~np.isin(counts.pair, lacking.of_measure(measure)))
+        counts = counts.take(~np.isin(counts.pair, [*lacking.get(measure.metric.needs, ())]))
         extras[measure.variable] = measure.read((counts, names))
     return Scores(values[0], values[1], extras, refused, partly=partly)
 
@@ -188,6 +133,7 @@ def _prepare(pairs: Pairs, measures: Sequence[Measure], part: str, labels: tuple
     """Add octaves and, if needed, velocities and numbers of labels and programs to both sides."""
     needs = {part, *(measure.metric.needs for measure in measures)}
     loud = any(str(measure["frames"]) == frames.LOUD for measure in measures if measure.metric.needs == frames.NEEDS)
+    number = {name: index for index, name in enumerate(labels)}
     sides = []
     for side in (pairs.references, pairs.estimates):
         columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
@@ -195,62 +141,58 @@ def _prepare(pairs: Pairs, measures: Sequence[Measure], part: str, labels: tuple
         if VELOCITY in needs:
             columns["velocity"] = column_of(side, "velocity")
         if INSTRUMENT in needs:
-            columns["label"] = number_labels(side, labels)
+            # The code -1, for no label, selects the last entry.
+            codes = np.array([number[label] for label in (*side.labels, UNNAMED)], dtype=np.int64)
+            columns["label"] = codes[side.columns.get("label", np.full(len(columns["start"]), -1))]
         if loud:
-            columns["loudness"], columns["drum"] = column_of(side, "velocity"), are_drums(side)
+            columns["loudness"], columns["drum"] = column_of(side, "velocity"), column_of(side, "drum") > 0
         if not {*OF_PROGRAMS, LENGTHENED}.isdisjoint(needs):
             columns |= number_programs(side)
         sides.append(Ragged(columns, side.counts))
     return replace(pairs, references=sides[0], estimates=sides[1])
 
 
-_LOOKED_AT = MappingProxyType({VELOCITY: "velocity", PROGRAM: "program", PITCHED: "program"})
-"""Columns used by metrics, by their `needs`."""
+Lacking = Mapping[str, Mapping[int, str]]
+"""Messages for pairs with notes that lack data, by the `needs` of the metrics that compare them, and by pair."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lacking:
-    """Pairs with notes that lack data needed by measures."""
+def find_lacking(pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
+    """Find the data that measures lack."""
+    lacking: dict[str, dict[int, str]] = {VELOCITY: {}, PROGRAM: {}}
+    lacking[PITCHED] = lacking[PROGRAM]
+    # If a side is empty, there is nothing to compare, and the score is 0.
+    compared = np.minimum(*pairs.counts) > 0
+    for column, needs in (("velocity", (VELOCITY,)), ("program", (PROGRAM, PITCHED))):
+        wanted = [str(measure) for measure in measures if measure.metric.needs in needs]
+        for side, (rows, chosen) in zip(("reference", "estimate"), pairs.sides, strict=True) if wanted else ():
+            values = column_of(rows, column)
+            if column == "velocity":
+                lacks = {"no velocity": ~np.isfinite(values), "a negative velocity": values < 0}
+            else:  # percussion without a program uses the standard kit
+                pitched, missing = ~(column_of(rows, "drum") > 0), np.isnan(values)
+                valid = (values >= 0) & (values < len(PROGRAMS)) & (values == np.floor(values))
+                lacks = {"no program": missing & pitched, "a program outside 0 to 127": ~valid & ~missing & pitched}
+            for trouble, items in lacks.items():
+                bad = np.zeros(len(rows), dtype=np.bool_)
+                bad[rows_of(rows.counts[0])[items]] = True
+                message = f"{side}: a note has {trouble}, which {wanted[0]} compares; remove it from the metrics"
+                message += ", or name the column in columns, as in velocity: 3" * (trouble == "no velocity")
+                for pair in np.flatnonzero(bad[chosen] & compared).tolist():
+                    lacking[needs[0]].setdefault(pair, message)
+    return lacking
 
-    columns: Mapping[str, Mapping[int, str]]  # Messages by column and pair
 
-    @classmethod
-    def of(cls, pairs: Pairs, measures: Sequence[Measure]) -> Lacking:
-        """Find the data that measures lack."""
-        lacking: dict[str, dict[int, str]] = {"velocity": {}, "program": {}}
-        # If a side is empty, there is nothing to compare, and the score is 0.
-        compared = np.minimum(*pairs.counts) > 0
-        for column, messages in lacking.items():
-            wanted = [str(measure) for measure in measures if _LOOKED_AT.get(measure.metric.needs) == column]
-            if not wanted:
-                continue
-            for side, (rows, chosen) in zip(("reference", "estimate"), pairs.sides, strict=True):
-                velocity = column_of(rows, "velocity")
-                lacks = {"no velocity": ~np.isfinite(velocity), "a negative velocity": velocity < 0}
-                for trouble, items in (lacks if column == "velocity" else lack_programs(rows)).items():
-                    bad = np.zeros(len(rows), dtype=np.bool_)
-                    bad[rows_of(rows.counts[0])[items]] = True
-                    message = f"{side}: a note has {trouble}, which {wanted[0]} compares; remove it from the metrics"
-                    message += ", or name the column in columns, as in velocity: 3" * (trouble == "no velocity")
-                    for pair in np.flatnonzero(bad[chosen] & compared).tolist():
-                        messages.setdefault(pair, message)
-        return cls(lacking)
-
-    def of_measure(self, measure: Measure) -> list[int]:
-        """Pairs that lack data needed by a measure."""
-        return list(self.columns.get(_LOOKED_AT.get(measure.metric.needs, ""), ()))
-
-    def split(self, measures: Sequence[Measure]) -> tuple[dict[int, str], dict[int, str]]:
-        """Messages of pairs for which no measure, and of pairs for which some measures, cannot be scored."""
-        messages: dict[int, list[str]] = {}
-        for reasons in self.columns.values():
-            for pair, reason in reasons.items():
-                messages.setdefault(pair, []).append(reason)
-        nothing = set(messages).intersection(*map(self.of_measure, measures))
-        whole, partly = dict[int, str](), dict[int, str]()
-        for pair in sorted(messages):
-            (whole if pair in nothing else partly)[pair] = "; ".join(messages[pair])
-        return whole, partly
+def split_lacking(lacking: Lacking, measures: Sequence[Measure]) -> tuple[dict[int, str], dict[int, str]]:
+    """Messages of pairs for which no measure, and of pairs for which some measures, cannot be scored."""
+    messages: dict[int, list[str]] = {}
+    for needs in (VELOCITY, PROGRAM):
+        for pair, reason in lacking[needs].items():
+            messages.setdefault(pair, []).append(reason)
+    nothing = set(messages).intersection(*(lacking.get(measure.metric.needs, ()) for measure in measures))
+    whole, partly = dict[int, str](), dict[int, str]()
+    for pair in sorted(messages):
+        (whole if pair in nothing else partly)[pair] = "; ".join(messages[pair])
+    return whole, partly
 
 
 def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
@@ -289,15 +231,13 @@ def _loudness(measure: Measure) -> tuple[float, float]:
     return float(measure["velocity_tolerance"]), float(measure.parameters.get("velocity_scale", 1.0))
 
 
-def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Scored:
+def _read_overlap(heaviest: bool, block: NoteBatch, measure: Measure) -> Scored:
     ((part, rule),) = parts_of(measure, block.usual)
     block = block.part(part)
-    if kind == "best":
-        matches = block.heaviest(rule)
-    elif measure.metric.needs == VELOCITY:
+    if measure.metric.needs == VELOCITY:
         matches = block.with_equal_velocities(rule, *_loudness(measure))
     else:
-        matches = block.matches(rule)
+        matches = block.matches(rule, heaviest)
     number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
     ratios = block.overlap_ratios(matches.reference, matches.estimate, rule.floored)
     return divide(sum_by(matches.pair, ratios, len(block)), number), number
@@ -325,7 +265,7 @@ def evidence(
     usable = usable_pair(reference, estimate, keeping)
     rows = resolve(usable[0]), resolve(usable[1])
     pairs, shown_as = Pairs.in_order(*rows), dict(SHOWN)
-    for message in Lacking.of(pairs, [measure]).split([measure])[0].values():
+    for message in split_lacking(find_lacking(pairs, [measure]), [measure])[0].values():
         raise AnnotationError(message)
     if measure.metric.needs in OF_PROGRAMS:
         shown_as["_program"] = "program"
@@ -340,7 +280,7 @@ def evidence(
     seen: list[tuple[Int, Int]] = []
     for name, rule in parts_of(measure, block.usual):
         notes, places = block.part(name), (block.reference.places(name), block.estimate.places(name))
-        matches = notes.heaviest(rule) if measure.metric.name.startswith("best_") else notes.matches(rule)
+        matches = notes.matches(rule, measure.metric.name.startswith("best_"))
         matched.append((places[0][matches.reference], places[1][matches.estimate]))
         seen.append(places)
     hits, right = (np.concatenate(side) for side in zip(*matched, strict=True))
@@ -359,16 +299,18 @@ _MT3 = "@gardner2022"
 _INSTRUMENTS = "@mirex2015notes, applied to the notes of each instrument"
 
 
-def _parameter(name: str, default: Value, unit: str, help: str, least: float | None = None) -> Parameter:
-    """A parameter with the same name in mir_eval."""
-    return Parameter(name, default, unit, help=help, least=least, mir_eval=name)
-
-
-_ONSET = _parameter("onset_tolerance", 0.05, "s", "largest distance of the onsets", least=0.0)
-_PITCH = _parameter("pitch_tolerance", 50.0, "cents", "largest distance of the pitches", least=0.0)
-_RATIO = _parameter("offset_ratio", 0.2, "", "largest distance of the ends as a share of the reference note", least=0.0)
-_LEAST = _parameter("offset_min_tolerance", 0.05, "s", "minimum tolerance of the ends", least=0.0)
-_STRICT = _parameter("strict", False, "", "distances must be smaller than their tolerance")
+_ONSET, _PITCH, _RATIO, _LEAST, _STRICT, _BETA, _LOUDNESS = (
+    replace(parameter, mir_eval=parameter.name)
+    for parameter in (
+        Parameter("onset_tolerance", 0.05, "s", help="largest distance of the onsets", least=0.0),
+        Parameter("pitch_tolerance", 50.0, "cents", help="largest distance of the pitches", least=0.0),
+        Parameter("offset_ratio", 0.2, help="largest distance of the ends as a share of the reference note", least=0.0),
+        Parameter("offset_min_tolerance", 0.05, "s", help="minimum tolerance of the ends", least=0.0),
+        Parameter("strict", False, help="distances must be smaller than their tolerance"),
+        Parameter("beta", 1.0, help="weight of recall relative to precision", above=0.0),
+        Parameter("velocity_tolerance", 0.1, help="largest distance of the scaled velocities", least=0.0),
+    )
+)
 _ROUNDING = Parameter(
     "rounding",
     "distances",
@@ -376,8 +318,6 @@ _ROUNDING = Parameter(
     help="round distances in time to 0.1 ms, or times down to 10 ms",
 )
 _CHROMA = Parameter("chroma", False, help="ignore octaves")
-_BETA = Parameter("beta", 1.0, help="weight of recall relative to precision", above=0.0, mir_eval="beta")
-_LOUDNESS = _parameter("velocity_tolerance", 0.1, "", "largest distance of the scaled velocities", least=0.0)
 _FULL = (_ONSET, _PITCH, _RATIO, _LEAST, _STRICT, _CHROMA, _ROUNDING)
 _ONSETS_AND_PITCH = (_ONSET, _PITCH, _STRICT, _CHROMA, _ROUNDING)
 RATES = {
@@ -422,17 +362,17 @@ def _rates(
     return family(fields.pop("weight"), members, **fields)(read)
 
 
-def _overlap(name: str, kind: str, what: str, parameters: tuple[Parameter, ...], **declared: Any) -> Metric:
-    return metric(
-        f"{kind.capitalize()} overlap ratio ({what})",
-        Weight("number of matched notes", "notes"),
-        name=name,
-        summary="overlap of two matched notes over the time from the first start to the last end, averaged over "
-        "matched notes",
-        range=(-1.0, 1.0),
-        parameters=parameters,
-        **{"default": False, "literature": _NOTES, **declared},
-    )(partial(_read_overlap, kind))
+_overlap = partial(
+    metric,
+    weight=Weight("number of matched notes", "notes"),
+    summary="overlap of two matched notes over the time from the first start to the last end, averaged over matched "
+    "notes",
+    range=(-1.0, 1.0),
+    default=False,
+    literature=_NOTES,
+)
+_counts = partial(metric, weight=Weight("none", "notes"), dims=("instrument", "count"), default=False, **OF_COUNTS)
+_COUNTED = "numbers of matched, reference and estimated notes of each"
 
 
 def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...], alias: str) -> tuple[Metric, ...]:
@@ -440,20 +380,34 @@ def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...], alias: 
     name, key = f"average_overlap_ratio{suffix}", f"Average_Overlap_Ratio{suffix}"
     return (
         *_rates(f"{{}}{suffix}", what, parameters, f"{{}}{suffix}", alias=alias, literature=f"{_NOTES}; {_SINGING}"),
-        _overlap(name, "average", what, parameters, key=key, default=True, perfect_exceptions=_OTHER_MATCH),
+        _overlap(
+            f"Average overlap ratio ({what})",
+            name=name,
+            parameters=parameters,
+            key=key,
+            default=True,
+            perfect_exceptions=_OTHER_MATCH,
+        )(partial(_read_overlap, False)),
     )
 
 
 def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
-    with_velocity = what + ", and velocity", (*parameters, _LOUDNESS)
+    with_velocity = f"{what}, and velocity", (*parameters, _LOUDNESS)
     common: dict[str, Any] = {"pooling": "micro", "literature": _VELOCITY, "needs": VELOCITY}
     exceptions = "below 1 if notes of other velocities are matched crosswise"
-    name = f"velocity_average_overlap_ratio{suffix}"
     by_instrument: dict[str, Any] = {"pooling": "none", "literature": _INSTRUMENTS, "needs": INSTRUMENT}
     return (
-        _overlap(f"best_overlap_ratio{suffix}", "best", what, parameters),
+        _overlap(f"Best overlap ratio ({what})", name=f"best_overlap_ratio{suffix}", parameters=parameters)(
+            partial(_read_overlap, True)
+        ),
         *_rates(f"velocity_{{}}{suffix}", *with_velocity, perfect_exceptions=exceptions, **common),
-        _overlap(name, "average", *with_velocity, perfect_exceptions=_OTHER_MATCH, **common),
+        _overlap(
+            f"Average overlap ratio ({with_velocity[0]})",
+            name=f"velocity_average_overlap_ratio{suffix}",
+            parameters=with_velocity[1],
+            perfect_exceptions=_OTHER_MATCH,
+            **common,
+        )(partial(_read_overlap, False)),
         *_rates(
             f"instrument_{{}}{suffix}",
             what,
@@ -463,22 +417,14 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
             dims=("instrument",),
             **by_instrument,
         ),
-        _count(f"by_instrument{suffix}", "instrument", what, parameters, **by_instrument),
+        _counts(
+            f"Notes by instrument ({what})",
+            name=f"by_instrument{suffix}",
+            summary=f"{_COUNTED} instrument",
+            parameters=parameters,
+            **by_instrument,
+        )(read_counts),
     )
-
-
-def _count(name: str, by: str, what: str, parameters: tuple[Parameter, ...], more: str = "", **common: Any) -> Metric:
-    """Numbers of notes by instrument or program."""
-    return metric(
-        f"Notes by {by} ({what})",
-        Weight("none", "notes"),
-        name=name,
-        summary=f"numbers of matched, reference and estimated notes of each {by}{more}",
-        parameters=parameters,
-        dims=("instrument", "count"),
-        default=False,
-        **{**OF_COUNTS, **common},
-    )(read_counts)
 
 
 _GRANULARITY = Parameter(
@@ -497,16 +443,65 @@ def _of_programs(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> t
     return (
         *_rates(f"program_{{}}{suffix}", with_drums, parameters, needs=PROGRAM, **common),
         *_rates(f"nondrum_program_{{}}{suffix}", without, parameters, needs=PITCHED, **common),
-        _count(
-            f"by_program{suffix}",
-            "program",
-            with_drums,
-            parameters,
-            ", by its General MIDI name",
+        _counts(
+            f"Notes by program ({with_drums})",
+            name=f"by_program{suffix}",
+            summary=f"{_COUNTED} program, by its General MIDI name",
+            parameters=parameters,
             needs=PROGRAM,
             **common,
-        ),
+        )(read_counts),
     )
+
+
+@family(
+    Weight("number of matched notes", "notes"),
+    {
+        (what, signed): {
+            "name": f"{word}_{noun}",
+            "title": f"{word.capitalize()} {noun}",
+            "summary": f"{'mean of estimate minus reference' if signed else 'deviation'} of the {plural} of notes that "
+            "match in onset and pitch",
+            "unit": "" if what == "velocity" else "s",
+            "needs": VELOCITY if what == "velocity" else "",
+            "range": (-float("inf") if signed else 0.0, float("inf")),
+            "orientation": "none" if signed else "lower",
+            "parameters": _ONSETS_AND_PITCH if signed else (_STATISTIC, *_ONSETS_AND_PITCH),
+        }
+        for what, word, plural, unsigned in (
+            ("start", "onset", "onsets", "deviation"),
+            ("end", "offset", "offsets", "deviation"),
+            ("velocity", "velocity", "velocities", "error"),
+        )
+        for noun, signed in ((unsigned, False), ("bias", True))
+    },
+    pooling="micro",
+    perfect=0.0,
+    perfect_exceptions="not 0 if notes that could match each other are matched crosswise",
+    default=False,
+    literature="@yan2021",
+)
+def deviations(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
+    """A statistic of the differences of matched notes of each pair, NaN without matches."""
+    what, signed = key
+    ((part, rule),) = parts_of(measure, block.usual)
+    block = block.part(part)
+    matches = block.matches(rule)
+    pair, number = matches.pair, np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
+    left, right = (
+        getattr(side, what) if hasattr(side, what) else np.asarray(side.extra[what])
+        for side in (block.reference, block.estimate)
+    )
+    difference = np.asarray(right[matches.estimate] - left[matches.reference], dtype=np.float64)
+    weight, statistic = number.astype(np.float64), "mean" if signed else str(measure["statistic"])
+    if statistic == "median_absolute":
+        return medians(np.abs(difference), number), weight
+    values = np.abs(difference) if statistic == "mean_absolute" else difference
+    mean = divide(sum_by(pair, values, len(number)), number, np.nan)
+    if statistic == "standard_deviation":
+        squares = sum_by(pair, (difference - mean[pair]) ** 2, len(number))
+        mean = np.sqrt(divide(squares, number, np.nan))
+    return mean, weight
 
 
 METRICS = (
@@ -520,7 +515,7 @@ METRICS = (
     *_of_programs(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
     *_rates("drum_{}", "percussion: onset, pitch", _ONSETS_AND_PITCH, needs=DRUMS, literature=_MT3),
     *frames.METRICS,
-    *deviations(_ONSETS_AND_PITCH),
+    *deviations,
 )
 
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}

@@ -87,12 +87,8 @@ def validate_intervals(ref_intervals: Array, est_intervals: Array) -> None:
             warn_caller(f"{name} notes are empty.")
     for intervals in (ref_intervals, est_intervals):
         validate_one(intervals)
-        _refuse_infinite(intervals)
-
-
-def _refuse_infinite(intervals: Array) -> None:
-    if not are_times(intervals):
-        raise ValueError(f"Interval times {BOUNDED}")
+        if not are_times(intervals):
+            raise ValueError(f"Interval times {BOUNDED}")
 
 
 @_matched
@@ -174,7 +170,8 @@ def _match(
 ) -> Matching:
     sides = []
     for intervals, pitches in ((ref_intervals, ref_pitches), (est_intervals, est_pitches)):
-        _refuse_infinite(intervals)
+        if not are_times(intervals):
+            raise ValueError(f"Interval times {BOUNDED}")
         sides.append(notes_of(one_row(intervals, pitches)))
     matches = NoteBatch(sides[0], sides[1]).matches(rule)
     return list(zip(matches.reference.tolist(), matches.estimate.tolist(), strict=True))
