@@ -145,15 +145,11 @@ def single_frames_before(time: Float, hop: float, including: bool) -> Int:
     """
     step = np.float32(hop)
     before = np.less_equal if including else np.less
-
-    def at(frame: Float) -> Float:
-        return (frame.astype(np.float32) * step).astype(np.float64)
-
     # The quotient may be off by a few frames; the time of the frame decides.
     frame = np.floor(time / hop)
-    while (short := before(at(frame), time)).any():
+    while (short := before((frame.astype(np.float32) * step).astype(np.float64), time)).any():
         frame += short
-    while (beyond := (frame > 0) & ~before(at(frame - 1), time)).any():
+    while (beyond := (frame > 0) & ~before(((frame - 1).astype(np.float32) * step).astype(np.float64), time)).any():
         frame -= beyond
     return frame.astype(np.int64)
 

@@ -173,7 +173,8 @@ def score(
         reference = left[row]
         if not len(reference.start):
             return reference, ""
-        ends = reference.ends()
+        ends = np.full(reference.depth, -np.inf)  # of levels; minus infinity without segments
+        np.maximum.at(ends, reference.level, reference.end)
         for level, end in enumerate(ends.tolist(), 1):
             if np.isinf(end):
                 return reference, f"level {level} has no segments"

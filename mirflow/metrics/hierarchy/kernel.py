@@ -71,12 +71,6 @@ class Hierarchy:
             levels.append(level)
         return levels
 
-    def ends(self) -> Float:
-        """Latest time of each level: float64 (depth,); minus infinity for a level without segments."""
-        ends = np.full(self.depth, -np.inf)
-        np.maximum.at(ends, self.level, self.end)
-        return ends
-
 
 def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
     """Crop and pad all levels to begin at 0 and, if a span is given in seconds, to end there."""

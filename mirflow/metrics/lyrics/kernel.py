@@ -62,7 +62,8 @@ class Texts:
         whole = self.tag == TEXT
         chosen = whole if whole.any() else self.tag == WORD
         written = [self.names[code] for code in self.codes[COMPARED][chosen].tolist()]
-        return [" ".join(words) for words in self.split(written, chosen)]
+        words: list[list[str]] = self.split(written, chosen)
+        return [" ".join(of_row) for of_row in words]
 
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...kernels.ragged_ops import SortedRows, holding, nearest, sum_by
+from ...kernels.ragged_ops import holding, nearest, sum_by
 from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 
@@ -55,16 +55,6 @@ class Melodies:
             rise, step = (column[1:] - column[:-1] for column in (self.cents, self.rounded))
             slope[:-1] = divide(rise, step, where=joined)
         return slope
-
-    @cached_property
-    def holding(self) -> SortedRows:
-        """Axis for holding samples."""
-        return holding(self.rounded, self.counts)
-
-    @cached_property
-    def nearest(self) -> SortedRows:
-        """Axis for nearest samples."""
-        return nearest(self.rounded, self.counts)
 
 
 def to_cents(frequencies: Float, base_frequency: float) -> Float:
@@ -143,7 +133,7 @@ def resample(series: Melodies, row: Int, times: Float, counts: Int, resampling: 
     if same.all():
         item = ranges(series.first[row], counts)
         return series.cents[item], series.voicing[item]
-    axis = series.nearest if resampling == "nearest" else series.holding
+    axis = (nearest if resampling == "nearest" else holding)(series.rounded, series.counts)
     wanted = np.round(times, _DECIMALS)
     sample = axis.find(row, wanted, counts)
     # Bounds need no check because the indices are those of samples.

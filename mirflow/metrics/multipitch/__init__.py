@@ -25,7 +25,7 @@ of multiple-F0 estimation and tracking systems, ISMIR 2009; Downie et al. 2010, 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -578,23 +578,8 @@ def metrics(
     >>> metrics(times, reference, times, [np.array([221.0]), np.array([660.0])])[:3]
     (0.5, 0.5, 0.3333333333333333)
     """
-    return tuple(_evaluate("metrics", kwargs, ref_time, ref_freqs, est_time, est_freqs).values())
-
-
-def _evaluate(
-    function: str, given: Mapping[str, Any], ref_time: Array, ref_freqs: Any, est_time: Array, est_freqs: Any
-) -> OrderedDict[str, float]:
-    refuse_unknown(function, given, (*_SIDES, *_scores.parameters))
-    validate(ref_time, ref_freqs, est_time, est_freqs)
-    if est_time.size != ref_time.size or not np.allclose(est_time, ref_time):
-        warn_caller("Estimate times not equal to reference times. Resampling to common time base.")
-    reference, estimate = _row(ref_time, ref_freqs), _row(est_time, est_freqs)
-    used = frame_of_estimate(Pairs.in_order(reference, estimate))
-    if not np.append(estimate.counts[1], 0)[used].any():
-        warn_caller(_NO_ESTIMATE)
-    if not reference.counts[1].any():
-        warn_caller(_NO_REFERENCE)
-    return _scores.evaluate(reference, estimate, given)
+    refuse_unknown("metrics", kwargs, (*_SIDES, *_scores.parameters))
+    return tuple(evaluate(ref_time, ref_freqs, est_time, est_freqs, **kwargs).values())
 
 
 def _row(time: Array, frequencies: Frequencies) -> Ragged:
@@ -618,4 +603,14 @@ def evaluate(
     >>> scores["Accuracy"], scores["Chroma Accuracy"]
     (0.3333333333333333, 1.0)
     """
-    return _evaluate("evaluate", kwargs, ref_time, ref_freqs, est_time, est_freqs)
+    refuse_unknown("evaluate", kwargs, (*_SIDES, *_scores.parameters))
+    validate(ref_time, ref_freqs, est_time, est_freqs)
+    if est_time.size != ref_time.size or not np.allclose(est_time, ref_time):
+        warn_caller("Estimate times not equal to reference times. Resampling to common time base.")
+    reference, estimate = _row(ref_time, ref_freqs), _row(est_time, est_freqs)
+    used = frame_of_estimate(Pairs.in_order(reference, estimate))
+    if not np.append(estimate.counts[1], 0)[used].any():
+        warn_caller(_NO_ESTIMATE)
+    if not reference.counts[1].any():
+        warn_caller(_NO_REFERENCE)
+    return _scores.evaluate(reference, estimate, kwargs)

@@ -12,7 +12,7 @@ from ...annotations.grids import GridForm, GridOptions, TimeGrid, Variables
 from ...kernels.intervals import batches
 from ...kernels.matching import match_edges
 from ...kernels.ragged_ops import nearest
-from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Pairs
 
 _AT_ONCE = 2**15  # Pairs of pitches compared at once
@@ -124,20 +124,6 @@ def beside(estimates: Pitches, frame: Int) -> Pitches:
     return replace(estimates, first=first, counts=counts)
 
 
-def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bool:
-    """Mask of pitches within a window in semitones; modulo octaves for `chroma`.
-
-    Sums are computed as in mir_eval, so that decisions at the edge of the window are equal.
-    """
-    if not chroma:
-        near = estimate - window <= reference
-        near &= reference <= estimate + window
-        return np.asarray(near)
-    apart = reference - estimate
-    np.abs(apart, out=apart)
-    return np.asarray(np.minimum(apart, 12.0 - apart) <= window)
-
-
 def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Iterator[tuple[Way, tuple[Int, Int, Int]]]:
     """Find largest matchings of the pitches of corresponding frames in each way, in blocks of frames.
 
@@ -154,8 +140,16 @@ def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Ite
         left = np.repeat(np.arange(len(first), dtype=np.int64), repeats)
         right = ranges(offsets_of(theirs.counts)[:-1][row], repeats)
         for way in ways:
-            one, other = (side.chroma if way[1] else side.midi for side in (references, estimates))
-            edges = np.flatnonzero(within(np.repeat(one[first], repeats), other[second][right], *way))
+            window, chroma = way
+            one, other = (side.chroma if chroma else side.midi for side in (references, estimates))
+            one, other = np.repeat(one[first], repeats), other[second][right]
+            if chroma:
+                apart = np.abs(one - other)
+                near = np.minimum(apart, 12.0 - apart) <= window
+            else:  # sums are computed as in mir_eval, so that decisions at the edge of the window are equal
+                near = other - window <= one
+                near &= one <= other + window
+            edges = np.flatnonzero(near)
             joined = left[edges], right[edges]
             found = match_edges(*joined, len(first), len(second))
             yield way, (frames[row[joined[0][found]]], first[joined[0][found]], second[joined[1][found]])

@@ -19,9 +19,9 @@ from ...kernels.outcomes import MATCHED, NONE
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged
-from ..base import Pairs, Shared, Sparse
+from ..base import Pairs, Shared, Sparse, computed_once
 from ..cleaning import Cleaned, usable_pair
-from ..measures import FUNCTIONS, Measure, Parameter, Weight, metric, metrics_in
+from ..measures import FUNCTIONS, Measure, Parameter, Value, Weight, metric, metrics_in
 from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
 from . import kernel
@@ -65,41 +65,36 @@ class LabelTimes(Shared):
         number = {name: code for code, name in enumerate(self.names, NOTHING + 1)}
         self._codes = [np.array([number.get(label, NOTHING) for label in side], dtype=np.int64) for side in lowered]
 
-    def stretches(self, measure: Measure) -> tuple[kernel.Stretches, Float]:
-        """Stretches on which either side has a label, within the extent of the measure, and the start of each pair's.
+    @computed_once
+    def stretches(self, extent: Value, times: Value) -> tuple[kernel.Stretches, Float]:
+        """Stretches on which either side has a label, within an extent, and the start of each pair's.
 
-        Times are in seconds or milliseconds, as set by the measure, from the beginning of the compared extent of a
-        pair.
+        Times are in seconds or milliseconds, from the beginning of the compared extent of a pair.
         """
-        extent, ms = str(measure["extent"]), measure["times"] == MS
-
-        def find() -> tuple[kernel.Stretches, Float]:
-            sides = [kernel.take(*side, codes) for side, codes in zip(self.pairs.sides, self._codes, strict=True)]
-            if ms:
-                sides = [replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in sides]
-            first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in sides]
-            last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in sides]
-            if extent == "common":
-                low, high = np.maximum(*first), np.minimum(*last)
-            elif extent == "given":
-                low, high = np.minimum(*first), np.maximum(*last)
-            else:
-                low, high = first[0], last[0]
-            # The compared time is empty without a reference.
-            mask = (sides[0].counts > 0) & (high > low)
-            low, high = np.where(mask, low, 0.0), np.where(mask, high, 0.0)
-            cropped = []
-            for side in sides:
-                begin, stop = np.repeat(low, side.counts), np.repeat(high, side.counts)
-                start, end = (np.minimum(np.maximum(time, begin), stop) - begin for time in (side.start, side.end))
-                cropped.append(replace(side, start=start, end=end))
-            return kernel.find_stretches(cropped[0], cropped[1], high - low), low
-
-        return self.once((extent, ms), find)
+        sides = [kernel.take(*side, codes) for side, codes in zip(self.pairs.sides, self._codes, strict=True)]
+        if times == MS:
+            sides = [replace(side, start=milliseconds(side.start), end=milliseconds(side.end)) for side in sides]
+        first = [kernel.extreme(np.minimum, side.start, side.counts, np.inf) for side in sides]
+        last = [kernel.extreme(np.maximum, side.end, side.counts, -np.inf) for side in sides]
+        if extent == "common":
+            low, high = np.maximum(*first), np.minimum(*last)
+        elif extent == "given":
+            low, high = np.minimum(*first), np.maximum(*last)
+        else:
+            low, high = first[0], last[0]
+        # The compared time is empty without a reference.
+        mask = (sides[0].counts > 0) & (high > low)
+        low, high = np.where(mask, low, 0.0), np.where(mask, high, 0.0)
+        cropped = []
+        for side in sides:
+            begin, stop = np.repeat(low, side.counts), np.repeat(high, side.counts)
+            start, end = (np.minimum(np.maximum(time, begin), stop) - begin for time in (side.start, side.end))
+            cropped.append(replace(side, start=start, end=end))
+        return kernel.find_stretches(cropped[0], cropped[1], high - low), low
 
     def sums(self, measure: Measure) -> tuple[Float, Float, Float]:
         """Time with one label on both sides, and with a label on either, in its unit: float64 (pairs,) each."""
-        stretches, _ = self.stretches(measure)
+        stretches, _ = self.stretches(*measure.values)
         same, reference, estimate = (
             sum_by(stretches.pair[mask], (stretches.end - stretches.start)[mask], len(self.pairs))
             for mask in (stretches.left == stretches.right, stretches.left != NOTHING, stretches.right != NOTHING)
@@ -132,7 +127,7 @@ _of_each = partial(_of_labels, unit="s", range=(0.0, np.inf), orientation="none"
 )
 def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
     """Share of the time with the same label on both sides."""
-    stretches, _ = times.stretches(measure)
+    stretches, _ = times.stretches(*measure.values)
     whole = sum_by(stretches.pair, stretches.end - stretches.start, len(times.pairs))
     return divide(times.sums(measure)[0], whole), _seconds(measure, whole)
 
@@ -154,7 +149,7 @@ def _iou(times: LabelTimes, measure: Measure) -> Scored:
 @_of_each("Time by label", Weight("none", "s"), dims=("label", "count"), literature="@hao2025")
 def by_label(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds of each label in the reference, in the estimate, and in both at once."""
-    stretches, _ = times.stretches(measure)
+    stretches, _ = times.stretches(*measure.values)
     entries, (left, right) = [], (stretches.left, stretches.right)
     for count, (code, mask) in enumerate(((left, left == right), (left, left != NOTHING), (right, right != NOTHING))):
         item = np.flatnonzero(mask)
@@ -180,7 +175,7 @@ def _added_up(
 @_of_each("Confusion of labels", Weight("none", "s"), dims=("ref_class", "est_class"), literature="@kohavi1998")
 def confusion(times: LabelTimes, measure: Measure) -> Sparse:
     """Seconds by label of the reference and of the estimate."""
-    stretches, names = times.stretches(measure)[0], (*times.names, NONE)
+    stretches, names = times.stretches(*measure.values)[0], (*times.names, NONE)
     # The code for no label is 0, and its index the last.
     places = ((code - 1) % len(names) for code in (stretches.left, stretches.right))
     attrs = {"long_name": "time by label of the reference and of the estimate", "units": "s"}
@@ -201,7 +196,7 @@ def evidence(
     ``verdict``, ``right`` or ``wrong``. The label accuracy is the share of right seconds.
     """
     times = LabelTimes(Pairs.in_order(*usable_pair(reference, estimate, clean, filled=1)))
-    (stretches, begin), names = times.stretches(measure), ("", *times.names)
+    (stretches, begin), names = times.stretches(*measure.values), ("", *times.names)
     return {
         "start": _seconds(measure, stretches.start + begin[0]),
         "end": _seconds(measure, stretches.end + begin[0]),

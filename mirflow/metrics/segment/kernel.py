@@ -123,11 +123,6 @@ def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: F
 MOST_FRAMES = 1 << 24  # Largest number of frames, up to which all integers are exact in single precision
 
 
-def too_long(end: Float, frame_size: float) -> Bool:
-    """Mask of pairs that would need more than `MOST_FRAMES` frames."""
-    return ~(end / frame_size < MOST_FRAMES + 1)
-
-
 def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
     """Sample labels at frames as in mir_eval, up to an end in seconds.
 

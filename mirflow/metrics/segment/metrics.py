@@ -16,7 +16,7 @@ from ...kernels.clustering import expected_mutual_information, tabulate
 from ...kernels.intervals import batches
 from ...kernels.matching import match_nearest_first
 from ...kernels.ratios import Scored, divide
-from ...ragged import Bool, Column, Float, Int, Ragged
+from ...ragged import Bool, Column, Float, Ragged
 from ..base import (
     GRIDS,
     Convention,
@@ -384,7 +384,7 @@ def _read_sides(
         int(pair): f"reference: ends at {end[pair]} s, too late for frames of {size} s "
         f"(more than {kernel.MOST_FRAMES}); are its times in seconds?"
         for size in sizes
-        for pair in np.flatnonzero(kernel.too_long(end, size))
+        for pair in np.flatnonzero(~(end / size < kernel.MOST_FRAMES + 1))
     }
     short = end.copy()
     short[list(refused)] = 0.0
@@ -440,8 +440,18 @@ def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bo
     bounds = [np.unique(np.concatenate([side.start, side.end])) for side in sides]
     every = np.concatenate(bounds)
     order = np.argsort(every, kind="stable")
-    window = 0.0 if exact else float(measure.parameters.get("window", 0.5))
-    kind = np.concatenate(_classify(bounds[0], bounds[1], window))[order]
+    kinds_of = np.full(len(bounds[0]), _MISSING), np.full(len(bounds[1]), _EXTRA)
+    hit = pair_up(bounds[0], bounds[1], 0.0 if exact else float(measure.parameters.get("window", 0.5)))
+    kinds_of[0][hit[0]] = kinds_of[1][hit[1]] = RIGHT
+    left = np.flatnonzero(kinds_of[0] == _MISSING), np.flatnonzero(kinds_of[1] == _EXTRA)
+    # Boundaries within 3 s are shifted, and not missing.
+    near = pair_up(bounds[0][left[0]], bounds[1][left[1]], 3.0, match_nearest_first)
+    kinds_of[0][left[0][near[0]]] = kinds_of[1][left[1][near[1]]] = _SHIFTED
+    for end in (0, -1) if len(bounds[0]) and len(bounds[1]) else ():
+        # The ends of both sides belong together, however far apart they are.
+        if kinds_of[0][end] == _MISSING and kinds_of[1][end] == _EXTRA:
+            kinds_of[0][end] = kinds_of[1][end] = _SHIFTED
+    kind = np.concatenate(kinds_of)[order]
     boundaries, of_reference = every[order], (np.arange(len(every)) < len(bounds[0]))[order]
 
     def mend(kinds: Bool) -> Ragged:
@@ -461,22 +471,6 @@ def find_errors(reference: Ragged, estimate: Ragged, measure: Measure, exact: bo
     if measure.metric.mir_eval not in ("detection", "deviation"):  # whose functions in mir_eval ignore labels
         present = np.append(present, _LABELS)
     return Mending(present, len(every), mend, (of_reference, boundaries, kind))
-
-
-def _classify(reference: Float, estimate: Float, window: float) -> tuple[Int, Int]:
-    """Kinds of the boundaries of both sides."""
-    kinds = np.full(len(reference), _MISSING), np.full(len(estimate), _EXTRA)
-    hit = pair_up(reference, estimate, window)
-    kinds[0][hit[0]] = kinds[1][hit[1]] = RIGHT
-    left = np.flatnonzero(kinds[0] == _MISSING), np.flatnonzero(kinds[1] == _EXTRA)
-    # Boundaries within 3 s are shifted, and not missing.
-    near = pair_up(reference[left[0]], estimate[left[1]], 3.0, match_nearest_first)
-    kinds[0][left[0][near[0]]] = kinds[1][left[1][near[1]]] = _SHIFTED
-    if len(reference) and len(estimate):  # the ends of both sides belong together, however far apart they are
-        for end in (0, -1):
-            if kinds[0][end] == _MISSING and kinds[1][end] == _EXTRA:
-                kinds[0][end] = kinds[1][end] = _SHIFTED
-    return kinds
 
 
 _ROWS = LabelRows(number_texts, (("A", "A"), ("B", "B"), ("C", "C")), bounded=True)

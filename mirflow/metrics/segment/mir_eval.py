@@ -13,7 +13,7 @@ from ..base import read_pair
 from ..measures import Measure
 from ..pair import PairFunctions, are_close, documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
-from .kernel import EXACT, MOST_FRAMES, LabelledSpans, encode, too_long
+from .kernel import EXACT, MOST_FRAMES, LabelledSpans, encode
 from .metrics import METRICS, MIR_EVAL, FittedScores
 
 Labels = Sequence[Any]
@@ -141,7 +141,7 @@ def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -
         sides.append(LabelledSpans(row.columns["start"], row.columns["end"], code, row.counts[0]))
         ends.append(sides[-1].latest())
         frame_size = measures[0]["frame_size"]
-        if frame_size != EXACT and too_long(ends[-1], float(frame_size))[0]:
+        if frame_size != EXACT and not ends[-1][0] / float(frame_size) < MOST_FRAMES + 1:
             raise ValueError(f"{ends[-1][0]} s make more than {MOST_FRAMES} frames of {float(frame_size)} s")
     return read_pair(measures, FittedScores(sides[0], sides[1], *ends))
 

@@ -362,7 +362,7 @@ def _rates(
     return family(fields.pop("weight"), members, **fields)(read)
 
 
-_overlap = partial(
+_overlap: Callable[..., Callable[[Callable[..., Any]], Metric]] = partial(
     metric,
     weight=Weight("number of matched notes", "notes"),
     summary="overlap of two matched notes over the time from the first start to the last end, averaged over matched "
@@ -371,7 +371,9 @@ _overlap = partial(
     default=False,
     literature=_NOTES,
 )
-_counts = partial(metric, weight=Weight("none", "notes"), dims=("instrument", "count"), default=False, **OF_COUNTS)
+_counts: Callable[..., Callable[[Callable[..., Any]], Metric]] = partial(
+    metric, weight=Weight("none", "notes"), dims=("instrument", "count"), default=False, **OF_COUNTS
+)
 _COUNTED = "numbers of matched, reference and estimated notes of each"
 
 
