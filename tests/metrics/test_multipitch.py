@@ -15,7 +15,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import multipitch
 from mirflow.metrics.base import Pairs, Scores, get_task
-from mirflow.metrics.multipitch import MOST_PAIRS
+from mirflow.metrics.multipitch.scoring import MOST_PAIRS
 from mirflow.ragged import Ragged
 
 TASK = get_task("multipitch")

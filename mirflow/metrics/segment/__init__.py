@@ -36,9 +36,8 @@ and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007; Wang, Hung and 
 from typing import TYPE_CHECKING
 
 from ...plugins import names_on_use
-from .functions import confusion_matrix, iou, label_accuracy
+from .functions import confusion_matrix, iou, label_accuracy, label_balance, length_variation
 from .metrics import TASK
-from .statistics import label_balance, length_variation
 
 if TYPE_CHECKING:
     from .mir_eval import *

@@ -36,7 +36,7 @@ from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mendin
 from ..event_errors import pair_up
 from ..events import matched
 from ..measures import FUNCTIONS, Family, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
-from . import functions, kernel, statistics
+from . import functions, kernel
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -340,7 +340,7 @@ def score(
     extras: dict[str, Sparse] = {}
     needs = np.array([measure.metric.needs for measure in measures if not measure.metric.dims], dtype=str)
     # Metrics of unmodified annotations.
-    for need, compute in ((FUNCTIONS, functions.LabelTimes), (statistics.ONE_SIDE, statistics.OneSide)):
+    for need, compute in ((FUNCTIONS, functions.LabelTimes), (functions.ONE_SIDE, functions.OneSide)):
         if some := [measure for measure in measures if measure.metric.needs == need]:
             scores = read_scores(some, compute(pairs), len(pairs))
             every[:, :, needs == need] = scores.score, scores.weight
@@ -520,7 +520,7 @@ def _in_windows(metrics: Sequence[Metric]) -> list[Measure]:
 MIR_EVAL = Convention(
     "mir_eval",
     "mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of 0.1 s",
-    (*METRICS, *functions.METRICS, *statistics.METRICS),
+    (*METRICS, *functions.METRICS, *functions.OF_ONE_SIDE),
     clean,
     partial(score_on_frames, score, "intervals", LABELS),
     GRIDS,
@@ -546,7 +546,7 @@ MIREX = Convention(
 _FUNCTIONAL = (
     functions.METRICS[0].with_defaults(extent="common", times=functions.MS),
     *(one.with_defaults(extent="given") for one in functions.METRICS[1:]),
-    *statistics.METRICS,
+    *functions.OF_ONE_SIDE,
 )
 _UNKEYED = tuple(replace(record, key="") for record in detection)
 MIREX2025 = Convention(

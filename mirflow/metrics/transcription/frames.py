@@ -16,7 +16,7 @@ from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ...theory.pitch import midi_to_hz
 from ..base import computed_once
 from ..measures import Measure, Parameter, Weight, family
-from ..multipitch import METRICS as OF_FRAMES
+from ..multipitch.scoring import METRICS as OF_FRAMES
 from .kernel import SHORTEST, NoteBatch, Notes
 
 HOP = 512 / 16000  # Seconds between the frames of Onsets and Frames
