@@ -49,15 +49,24 @@ if TYPE_CHECKING:
 Named = TypeVar("Named")
 
 
-def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bool) -> Float:
-    """One aggregate over the tracks.
+def reduce(score: Float, weight: Float, duration: Float, kinds: str | Sequence[str], included: Bool) -> Float:
+    """The aggregate of each metric over the tracks.
 
     `score`, `weight` (float64 (systems, tracks, metrics)): what is not included may hold anything, NaN too. `duration`
-    (float64 (tracks,), seconds): durations of the references, which some aggregates need. `included` (bool (systems,
-    tracks, metrics)): the scores that count. Returns float64 (systems, metrics): NaN where nothing is included or
-    nothing weighs.
+    (float64 (tracks,), seconds): durations of the references, which some aggregates need. `kinds`: one aggregate, or
+    that of each metric. `included` (bool (systems, tracks, metrics)): the scores that count. Returns float64 (systems,
+    metrics): NaN where nothing is included or nothing weighs.
     """
-    aggregate = DECLARED[kind]
+    different = [kinds] if isinstance(kinds, str) else list(dict.fromkeys(kinds))
+    if len(different) != 1:
+        value: Float = np.full((score.shape[0], score.shape[2]), np.nan)
+        for kind in different:
+            columns = [index for index, one in enumerate(kinds) if one == kind]
+            # Contiguous like the whole, as sums depend on it in their last bits.
+            parts = [np.ascontiguousarray(array[..., columns]) for array in (score, weight)]
+            value[:, columns] = reduce(*parts, duration, kind, included[..., columns])
+        return value
+    aggregate = DECLARED[different[0]]
     if isinstance(aggregate, Statistic):
         ordered = np.moveaxis(np.sort(np.where(included, score, np.nan), axis=1), 1, -1)
         return aggregate.of_ordered(ordered, included.sum(axis=1))
@@ -108,12 +117,6 @@ def free_names(coords: Mapping[str, Named], taken: Collection[str], prefix: str 
     return {f"{prefix}{name}" if name in taken else name: values for name, values in coords.items()}
 
 
-def system_coordinates(ds: xr.Dataset, groupings: Collection[str], taken: Collection[str]) -> dict[str, Any]:
-    """Coordinates of systems under names that nothing else has."""
-    named = free_names(free_names(coords_of(ds, "system"), groupings, "system_"), taken)
-    return {name: ("system", values) for name, values in named.items()}
-
-
 def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
     """Put ``low``, ``high`` or ``like_best`` beside the values of a result, over the same dims."""
     from ..lazy_array import plain_variable
@@ -155,7 +158,9 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     part = selection.frame(totals.policies()).assign(variables)
     if selection.first is None:
         return part
-    value = _single_value(cells, selection.duration, selection.aggregates, selection.first)
+    first, kind = [selection.first], selection.aggregates[selection.first]
+    score, weight, included = (np.ascontiguousarray(cells[name][..., first]) for name in CELLS[:3])
+    value = reduce(score, weight, selection.duration, kind, included)[:, 0]
     return part.isel(system=ranked(value, selection.names("orientation")[selection.first]))
 
 
@@ -193,23 +198,33 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
         places = singles
     if asked.over and (query.sort in (None, *ORDERS) or not lookup.split_names(stored, query.sort)[1]):
         check_over(", ".join(names_of(ds, "metric")[metric] for metric in places[:1]), {}, asked.over)
-    kinds, left_out = _kinds(ds, places, query.aggregate, named=query.metric is not None)
+    kind, refused, standard = query.aggregate, list[int](), names_of(ds, "standard_aggregate")
+    kinds = {place: kind or standard[place] for place in places}
+    if kind is not None:
+        if kind not in DECLARED:
+            raise UnknownNameError("aggregate", kind, AGGREGATES)
+        allowed = [allowed_aggregates(text) for text in names_of(ds, "aggregates")]
+        refused = [place for place in places if kind not in allowed[place]]
+        if refused and (query.metric is not None or len(refused) == len(places)):
+            name, has = names_of(ds, "metric")[refused[0]], ", ".join(allowed[refused[0]])
+            measures = lookup.find_measures(ds).values() if kind in CLASS_AGGREGATES else ()
+            others = [str(m) for m in measures if kind in table_aggregates(m.metric.orientation, m.metric.dims)]
+            more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
+            raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
+        kinds = {place: kind for place in places if place not in refused}
     first = None
     if query.sort == BEST:
+        # The headline or the first metric, or the first one of which high or low values are better.
         metrics = names_of(ds, "metric", kinds)
         headline = lookup.headline_metric(stored) if query.metric is None else None
-        first = ranking_place(names_of(ds, "orientation", kinds), metrics.index(headline) if headline in metrics else 0)
+        ways = names_of(ds, "orientation", kinds)
+        ranking = [index for index, way in enumerate(ways) if way != "none"]
+        first = metrics.index(headline) if headline in metrics else 0
+        first = first if first in ranking else next(iter(ranking), None)
+    left_out = " ".join(names_of(ds, "metric", refused))
     if systems_over:
         ds, kinds = over_systems(ds, kinds, query, systems_over)
-    return ScoreSelection.of(ds.assign_attrs(left_out=" ".join(left_out)), kinds, query, first)
-
-
-def ranking_place(orientations: Sequence[str], first: int = 0) -> int | None:
-    """Place of the metric that orders systems: the first, or, where neither high nor low values of it are better, the
-    first one of which they are; None if there is none.
-    """
-    places = [index for index, orientation in enumerate(orientations) if orientation != "none"]
-    return first if first in places else next(iter(places), None)
+    return ScoreSelection.of(ds.assign_attrs(left_out=left_out), kinds, query, first)
 
 
 class Aggregates(NamedTuple):
@@ -243,7 +258,10 @@ def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) 
             totals.add(cells, systems)
             parts.append(aggregate_cells(cells, status, selection.duration, selection.aggregates, codes, groups))
             if selection.first is not None:
-                deciding.append(_single_value(cells, selection.duration, selection.aggregates, selection.first))
+                columns = (np.ascontiguousarray(cells[name][..., [selection.first]]) for name in CELLS[:3])
+                score, weight, included = columns
+                kind = selection.aggregates[selection.first]
+                deciding.append(reduce(score, weight, selection.duration, kind, included)[:, 0])
         if shared is None or (totals.shared == shared).all():
             break
         # Metrics lack scores of cells that have others, so that less is shared than statuses say.
@@ -256,13 +274,6 @@ def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) 
     arrays = {name: own[order] for name, own in arrays.items()}
     gaps = {name: str(number) for name, number in totals.gaps.items()}
     return Aggregates(arrays, order, totals.policies(), gaps, totals)
-
-
-def _single_value(cells: Mapping[str, Array], duration: Float, kinds: Sequence[str], place: int) -> Float:
-    """Values of one metric over all tracks: float64 (systems,)."""
-    score, weight, included = (np.ascontiguousarray(cells[name][..., [place]]) for name in CELLS[:3])
-    value: Float = reduce(score, weight, duration, kinds[place], included)[:, 0]
-    return value
 
 
 def aggregate_cells(
@@ -285,7 +296,7 @@ def aggregate_cells(
     every: Mapping[int, Int | slice] = {0: slice(None)} if groups == 1 else members_of(codes)
     for group, members in every.items():
         parts = [array[:, members] for array in (score, weight, included)]
-        arrays["value"][..., group] = reduce_kinds(parts[0], parts[1], parts[2], duration[members], kinds)
+        arrays["value"][..., group] = reduce(parts[0], parts[1], duration[members], kinds, parts[2])
         for name, flag in flags.items():
             arrays[name][..., group] = np.einsum("stm->sm", flag[:, members], dtype=np.int64)
     return arrays
@@ -313,25 +324,6 @@ def sort_systems(ds: xr.Dataset, query: Query) -> Names:
         raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
     value = aggregate_selection(selection, np.zeros(len(selection.duration), dtype=np.int64)).arrays["value"][:, 0, 0]
     return [names[row] for row in ranked(value, orientation)]
-
-
-def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
-    """The aggregate of each metric, by its position, and the metrics left out."""
-    if kind is not None and kind not in DECLARED:
-        raise UnknownNameError("aggregate", kind, AGGREGATES)
-    if kind is None:
-        standard = names_of(ds, "standard_aggregate")
-        return {metric: standard[metric] for metric in places}, []
-    metrics = names_of(ds, "metric")
-    allowed = [allowed_aggregates(text) for text in names_of(ds, "aggregates")]
-    refused = [metric for metric in places if kind not in allowed[metric]]
-    if refused and (named or len(refused) == len(places)):
-        name, has = metrics[refused[0]], ", ".join(allowed[refused[0]])
-        measures = lookup.find_measures(ds).values() if kind in CLASS_AGGREGATES else ()
-        others = [str(m) for m in measures if kind in table_aggregates(m.metric.orientation, m.metric.dims)]
-        more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
-        raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
-    return {metric: kind for metric in places if kind in allowed[metric]}, names_of(ds, "metric", refused)
 
 
 _ORIGIN = ("task", "convention", "grid")
@@ -391,7 +383,8 @@ def _result(
     labels = {dim: part[dim].values for dim in ("system", "metric")}
     coords: dict[str, Any] = {name: ("metric", values) for name, values in free_names(along, LONG_NAMES).items()}
     groupings = free_names(groupings, (*LONG_NAMES, *coords, *labels), "track_")
-    coords |= system_coordinates(part, groupings, LONG_NAMES)
+    systems = free_names(free_names(coords_of(part, "system"), groupings, "system_"), LONG_NAMES)
+    coords |= {name: ("system", values) for name, values in systems.items()}
     dims = ("system", "metric", *groupings)
     variables: dict[str, Any] = {
         name: (dims, values.reshape(*values.shape[:2], *sizes), {"long_name": LONG_NAMES[name]})
@@ -416,19 +409,3 @@ def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None)
         cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
         origin |= {WARNINGS: cautions} if cautions else {}
     return {"group": group, **origin} if group else origin
-
-
-def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: Sequence[str]) -> Float:
-    """The aggregate of each metric over the tracks.
-
-    `score`, `weight` (float64 (systems, tracks, metrics)), `included` (bool (systems, tracks, metrics)), `duration`
-    (float64 (tracks,), seconds). Returns float64 (systems, metrics): as :func:`mirflow.analysis.aggregation.reduce`.
-    """
-    value: Float = np.full((score.shape[0], score.shape[2]), np.nan)
-    for kind in dict.fromkeys(kinds):
-        chosen = [index for index, one in enumerate(kinds) if one == kind]
-        whole = len(chosen) == len(kinds)
-        # Contiguous like the whole, as sums depend on it in their last bits.
-        parts = [each if whole else np.ascontiguousarray(each[..., chosen]) for each in (score, weight)]
-        value[:, chosen] = reduce(parts[0], parts[1], duration, kind, included if whole else included[..., chosen])
-    return value

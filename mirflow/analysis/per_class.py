@@ -32,11 +32,11 @@ from ..metrics.aggregates import (
 from ..metrics.measures import Measure
 from ..ragged import Float, Int
 from ..store.cells import Status
-from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems, system_coordinates
+from .aggregation import LONG_NAMES, free_names, origin_of, ranked, sort_systems
 from .dims import REDUCTIONS, TRACKS, over_of, reduce_over, refuse_annotators, refuse_nominal, table_of
 from .lookup import CLASS, choose_tracks, classes_of, find_labels, find_measures, has_parameters, split_names
 from .query_options import BEST, ORDERS, Names, Query, as_names
-from .scores import computed, group_tracks, labels_of, names_of, states_of, tables_of
+from .scores import computed, coords_of, group_tracks, labels_of, names_of, states_of, tables_of
 from .selection import are_apart, count_scores, has_score, list_missing
 
 if TYPE_CHECKING:
@@ -462,7 +462,8 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         },
         "n_tracks": (outer[1:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]}),
     }
-    along = system_coordinates(part, groupings, (*LONG_NAMES, "n_values", *labels))
+    along = free_names(coords_of(part, "system"), groupings, "system_")
+    along = free_names(along, (*LONG_NAMES, "n_values", *labels))
     coords: dict[str, Any] = {"system": part["system"].values, **groupings}
     coords |= {name: np.array(names, dtype=str) for name, names in labels.items()}
     attrs = {**origin_of(part, group), "missing": part.attrs["missing"]}
@@ -472,7 +473,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         "orientation": ("lower" if DECLARED[selection.kind].lower else "higher") if rated else metric.orientation,
         **({"nominal": "yes"} if metric.nominal else {}),
     }
-    return plain_dataset(variables, {**along, **coords}, attrs)
+    return plain_dataset(variables, {**{name: ("system", own) for name, own in along.items()}, **coords}, attrs)
 
 
 def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:

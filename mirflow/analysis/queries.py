@@ -23,16 +23,7 @@ from ..remote import as_given
 from ..store.cells import NUMERATOR, GroupContent, Status
 from ..store.read import read_scores
 from . import lookup
-from .aggregation import (
-    LONG_NAMES,
-    aggregate_query,
-    aggregate_selection,
-    free_names,
-    origin_of,
-    ranked,
-    ranking_place,
-    sort_systems,
-)
+from .aggregation import LONG_NAMES, aggregate_query, aggregate_selection, free_names, origin_of, ranked, sort_systems
 from .dims import MODEL, REDUCTIONS, RUN, has_runs, name_dim, reduce_groups
 from .per_class import aggregate_table, explain_name, select_table
 from .query_options import NAME, STORED, Names, Query, QueryOptions, as_names, make_query
@@ -184,8 +175,9 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
             why = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
             said = "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), why)))
             result = known.assign_attrs({UNGROUPED: said})
-    for dim, text in asked.items():
-        for name in _names(text):
+    reductions = names_across(asked)
+    for dim, names in reductions.items():
+        for name in names:
             if name not in ACROSS:
                 raise UnknownNameError("reduction", name, ACROSS)
         if not dims and not others:
@@ -202,19 +194,20 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
             values = variable.values
             axis = variable.dims.index(dim_of_groups) if dim_of_groups in variable.dims else None
             if axis is not None and key == "value":
-                values = values_across(values, axis, _names(text))
+                moved = np.moveaxis(values, axis, 0)
+                values = np.moveaxis(np.stack([ACROSS[name](moved) for name in names]), 0, axis)
             elif axis is not None:
                 # Counts are those of all of the dim together: groups are of different tracks, labels of the same.
                 total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
-                values = np.repeat(total, len(_names(text)), axis=axis)
+                values = np.repeat(total, len(names), axis=axis)
             variables[str(key)] = (variable.dims, values, variable.attrs)
         named = {str(name): coord for name, coord in result.coords.items() if dim_of_groups not in coord.dims}
         coords: dict[str, Any] = {name: (coord.dims[0], coord.values) for name, coord in named.items()}
-        coords[dim_of_groups] = np.array(_names(text), dtype=str)
+        coords[dim_of_groups] = np.array(names, dtype=str)
         result = plain_dataset(variables, coords, result.attrs)
     # Each of several values is about the same tracks.
-    times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
-    words = {dim if dim in groupings else name_dim(dim, dims): _names(text) for dim, text in asked.items()}
+    times = math.prod(len(names) for dim, names in reductions.items() if dim in groupings)
+    words = {dim if dim in groupings else name_dim(dim, dims): names for dim, names in reductions.items()}
     text = "; ".join(f"{dim}={','.join(names)}" for dim, names in words.items())
     return result.assign_attrs(across=text, repeats=str(times))
 
@@ -224,13 +217,12 @@ def repeats(attrs: Mapping[str, str]) -> int:
     return int(attrs.get("repeats", 1))
 
 
-def _names(text: str | Sequence[str]) -> list[str]:
-    return [part.strip() for part in text.split(",")] if isinstance(text, str) else list(text)
-
-
 def names_across(asked: Across | None) -> dict[str, list[str]]:
-    """Names of the reductions of each dim."""
-    return {dim: _names(text) for dim, text in (asked or {}).items()}
+    """Names of the reductions of each dim, which may be a text with commas between."""
+    return {
+        dim: [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+        for dim, names in (asked or {}).items()
+    }
 
 
 def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
@@ -243,12 +235,6 @@ def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
     """
     said = (part.partition("=") for part in attrs.get("across", "").split("; ") if part)
     return {dim: names.split(",") for dim, _, names in said}
-
-
-def values_across(values: Float, axis: int, names: Sequence[str]) -> Float:
-    """Reductions along one axis, which then has one place for each of them."""
-    moved = np.moveaxis(values, axis, 0)
-    return np.moveaxis(np.stack([ACROSS[name](moved) for name in names]), 0, axis)
 
 
 def boards_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
@@ -450,7 +436,8 @@ def query_content(content: GroupContent, metrics: Sequence[str]) -> ResultInMemo
     standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
     kinds, tracks = [standard[place] for place in places], len(content.tracks)
     by_place = dict(zip(places, kinds, strict=True))
-    selection = ScoreSelection.of(content, by_place, Query(), ranking_place(coords["orientation"]))
+    first = next((index for index, way in enumerate(coords["orientation"]) if way != "none"), None)
+    selection = ScoreSelection.of(content, by_place, Query(), first)
     arrays, order, policies, gaps, _ = aggregate_selection(selection, np.zeros(tracks, dtype=np.int64))
     kept: dict[str, Sequence[object]] = {"aggregate": kinds, **coords}
     kept = {

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import import_module
 from typing import Any, NoReturn, TypedDict, Unpack
 
 from ..errors import QueryError, UnknownNameError, refuse_unknown
+from ..metrics.aggregates import DECLARED
 
 MISSING = {
     "raise": "none may be missing",
@@ -203,9 +203,7 @@ class Query:
     needed, the default ones), an identity with parameters selects these. None: all metrics that are one number. Ask
     for a metric with extra dims, such as a confusion matrix, alone."""
     aggregate: str | None = _option(
-        "Default: the one that the field reports for each metric.",
-        "-a",
-        choices=lambda: import_module("mirflow.metrics.aggregates").DECLARED,
+        "Default: the one that the field reports for each metric.", "-a", choices=lambda: DECLARED
     )
     """How the scores of tracks are combined; None: each metric's standard aggregate. Without a `metric`, the query
     returns the metrics for which the aggregate is defined. Metrics with extra dims have ``sum`` (their standard

@@ -261,7 +261,7 @@ class ScoreSelection:
         """Some metrics of an evaluation, under the policies of a query."""
         scores = computed(scores)
         status, duration = states_of(scores)
-        apart = STORES in scores.attrs and are_apart(scores.attrs, status)
+        apart = are_apart(scores.attrs, status)
         return cls(scores, kinds, query.policy(len(status), apart=apart), query.undefined, status, duration, first)
 
     @property

@@ -21,7 +21,7 @@ from ...metrics.aggregates import ORDER_AGGREGATES, RATIOS, STATISTICS, Statisti
 from ...ragged import Bool, Float, Int
 from ..dims import name_dim
 from ..per_class import TableSelection, rate
-from ..queries import values_across
+from ..queries import ACROSS
 from ..query_options import ANYTIME, AUTO, DEFAULT_LEVEL, METHODS, NORMAL, NORMAL_UNITS, SEQUENCE
 from .interval_ends import FIRST_LOOK
 from .sample import Sample
@@ -423,7 +423,9 @@ def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> C
 def finish_values(values: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
     """Reductions across values (n, dims), one dim after the other: float64 (n, values)."""
     for dim, names in asked.items():
-        values = values_across(values, 1 + list(dims).index(name_dim(dim, dims)), names)
+        axis = 1 + list(dims).index(name_dim(dim, dims))
+        moved = np.moveaxis(values, axis, 0)
+        values = np.moveaxis(np.stack([ACROSS[name](moved) for name in names]), 0, axis)
     return values.reshape(len(values), -1)
 
 

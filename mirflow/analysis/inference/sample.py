@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError, counted
 from ...metrics.aggregates import RATIO_AGGREGATES, RATIOS, STATISTICS
 from ...ragged import Bool, Float, Int
-from ..aggregation import free_names, reduce_kinds, select
+from ..aggregation import free_names, reduce, select
 from ..lookup import CLASS
 from ..per_class import CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
 from ..queries import across, names_across
@@ -80,7 +80,7 @@ class Sample:
 
     def values(self) -> Float:
         """The values: float64 (systems, metrics)."""
-        return reduce_kinds(self.score, self.weight, self.included, self.duration, self.kinds)
+        return reduce(self.score, self.weight, self.duration, self.kinds, self.included)
 
     @property
     def repeats(self) -> bool:
