@@ -63,8 +63,8 @@ def reduce(score: Float, weight: Float, duration: Float, kinds: str | Sequence[s
         for kind in different:
             columns = [index for index, one in enumerate(kinds) if one == kind]
             # Contiguous like the whole, as sums depend on it in their last bits.
-            parts = [np.ascontiguousarray(array[..., columns]) for array in (score, weight)]
-            value[:, columns] = reduce(*parts, duration, kind, included[..., columns])
+            scores, weights = (np.ascontiguousarray(array[..., columns]) for array in (score, weight))
+            value[:, columns] = reduce(scores, weights, duration, kind, included[..., columns])
         return value
     aggregate = DECLARED[different[0]]
     if isinstance(aggregate, Statistic):

@@ -193,21 +193,32 @@ def joined_variable(
     for dim in named[0]:
         held = (names_of(part.ds, stored[dim]) for part, stored in zip(parts, named, strict=True))
         whole.append([*labels[dim]] if dim in labels else [*dict.fromkeys(chain.from_iterable(held))])
-        dims.append(dim if dim in labels else _put(key, dim, whole[-1], coords, taken))
+        if dim in labels:
+            dims.append(dim)
+            continue
+        # Its own name, or with the variable's in front as in a store.
+        for name in (dim, f"{key}_{dim}"):
+            there = coords.get(name)
+            free = name not in coords and name not in taken
+            if free or (isinstance(there, np.ndarray) and there.tolist() == whole[-1]):
+                coords.setdefault(name, np.array(whole[-1], dtype=str))
+                dims.append(name)
+                break
+        else:
+            raise QueryError(f"{key}: its dim {dim!r} cannot be joined, both {dim!r} and {key}_{dim} are taken")
     readers = []
     # Of a cell that several stores hold, the last one that is read counts: the first that computed it.
     by_rank = sorted(range(len(parts)), key=lambda at: (IMPORTED not in parts[at].ds.attrs, -at))
     for part, stored in ((parts[at], named[at]) for at in by_rank):
-        extra = [stored[dim] for dim in named[0]]
-        inner = [places_of(names_of(part.ds, dim), names) for dim, names in zip(extra, whole, strict=True)]
+        inner = [places_of(names_of(part.ds, stored[dim]), own) for dim, own in zip(named[0], whole, strict=True)]
+        extra = (stored[dim] for dim in named[0])
         readers.append(([*(part.places[dim] for dim in CELL), *inner], part.ds[key].transpose(*CELL, *extra)))
     shape = (*(len(labels[dim]) for dim in CELL), *map(len, whole))
     text = like.dtype.kind in "OTU"
     fill: object = "" if text else _FILLS.get(key, float(like.encoding.get("_FillValue", 0.0)))
     dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
     # A cell that another store scored by other metrics lacks this score; nothing says that it has nothing to measure.
-    key_is_weight = key == "weight"
-    attrs = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}
+    attrs, key_is_weight = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}, key == "weight"
     if dims != list(named[0]):
         attrs[OWN_DIMS] = list(named[0])
 
@@ -239,18 +250,6 @@ def extra_dims(values: xr.DataArray) -> dict[str, str]:
     """Map a metric's names of its extra dims to those in the store."""
     stored = [str(dim) for dim in values.dims if dim not in CELL]
     return dict(zip(map(str, values.attrs.get(OWN_DIMS, stored)), stored, strict=True))
-
-
-def _put(key: str, dim: str, names: Sequence[str], coords: dict[str, Any], taken: Collection[str]) -> str:
-    """Name of a dim in the joined dataset: its own name, or with the variable's in front as in a store."""
-    for name in (dim, f"{key}_{dim}"):
-        if name not in coords and name not in taken:
-            coords[name] = np.array(names, dtype=str)
-            return name
-        there = coords.get(name)
-        if isinstance(there, np.ndarray) and there.tolist() == list(names):
-            return name
-    raise QueryError(f"{key}: its dim {dim!r} cannot be joined, both {dim!r} and {key}_{dim} are taken")
 
 
 def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
@@ -305,7 +304,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     """One evaluation of several stores as one dataset; see :func:`join_trees`."""
     import xarray as xr
 
-    _check_settings(name, given)
+    settings = _settings(name, given)
     # Failures stay with their store: joined, they would be one variable with the names of all metrics.
     given = {store: ds.drop_dims(FAILED_METRIC, errors="ignore") for store, ds in given.items()}
     labels = {dim: [*dict.fromkeys(name for ds in given.values() for name in names_of(ds, dim))] for dim in CELL}
@@ -347,15 +346,18 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     cautioned: dict[str, Any] = {**cautions, **({REFERENCES_DIFFER: apart} if apart else {})}
     cautioned |= {DECLARED_METRICS: records} if records else {}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
-    settings = {key: next(iter(values.values())) for key in _SETTINGS if (values := _known_setting(key, given))}
     return xr.Dataset(variables, coords, {**same, **settings, **cautioned, "stores": ", ".join(given)})
 
 
-def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
+def _settings(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """The settings that all stores which know them have in common; raises where settings or classes differ."""
+    settings: dict[str, str] = {}
     for key in _SETTINGS:
-        values = _known_setting(key, given)
+        # A table of scores that was imported says nothing of a grid.
+        values = {store: str(ds.attrs[key]) for store, ds in given.items() if key in ds.attrs}
         first = next(iter(values), "")
         for store, value in values.items():
+            settings[key] = values[first]
             if value != values[first]:
                 imported = [side for side in (first, store) if IMPORTED in given[side].attrs]
                 remedy = "query them separately"
@@ -372,11 +374,7 @@ def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
             f"group {name!r}: {said}, so that they cannot be opened as one; score them again by the same classes, or "
             "query them separately"
         )
-
-
-def _known_setting(key: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
-    """The values of a setting, by store; a table of scores that was imported says nothing of a grid."""
-    return {store: str(ds.attrs[key]) for store, ds in given.items() if key in ds.attrs}
+    return settings
 
 
 def _everywhere(having: Collection[str], stores: Iterable[str], meeting: Collection[frozenset[str]]) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import QueryError, UnknownNameError
 from ..kernels.ratios import divide
 from ..metrics.measures import SIGN_OF
-from ..ragged import Bool, Float
+from ..ragged import Float
 from ..remote import as_given, parse_address
 from ..store.format import IMPORTED, PRINTED_STEP
 from ..store.read import read_scores
@@ -204,51 +204,6 @@ _SIDES = ("a", "b")
 Pairs = Mapping[str, str] | None
 
 
-def _dataset(
-    sides: tuple[ComparedScores, ComparedScores],
-    scores: tuple[Float, Float],
-    absent: tuple[Bool, Bool],
-    coords: Mapping[str, Any],
-    about: Mapping[str, Any],
-    settings: Sequence[tuple[str, str, str]],
-) -> xr.Dataset:
-    """Label two evaluations side by side, over what both have; see :func:`diff`.
-
-    Cells that are absent from a table are not missing there.
-    """
-    import xarray as xr
-
-    (a, b), (one, other) = sides, scores
-    cell, metric = ("system", "track", "metric"), ("metric",)
-    has_a, has_b = ~np.isnan(one), ~np.isnan(other)
-    both = has_a & has_b
-    # 0 also where both are the same infinity.
-    change = np.subtract(one, other, out=np.zeros_like(one), where=one != other)
-    absolute, middle = np.abs(change), (np.abs(one) + np.abs(other)) / 2
-    # Towards infinity the ratio goes to 2; NaN stays NaN.
-    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
-    relative = divide(absolute, middle, limit, where=np.isfinite(middle) & (middle != 0))
-    n, agreeing = both.sum(axis=(0, 1)), (absolute <= coords["tolerance"][1]).sum(axis=(0, 1))
-    lacks = (~has_a & has_b & ~absent[0][..., np.newaxis], has_a & ~has_b & ~absent[1][..., np.newaxis])
-    missing_a, missing_b = (mask.sum(axis=(0, 1)) for mask in lacks)
-    largest = np.where(n > 0, np.where(both, absolute, 0.0).max(axis=(0, 1), initial=0.0), np.nan)
-    variables = {
-        "a": (cell, one, {"long_name": f"score in {a.label}"}),
-        "b": (cell, other, {"long_name": f"score in {b.label}"}),
-        "difference": (cell, change, {"long_name": "a - b"}),
-        "relative_change": (metric, _mean(relative, both), {"long_name": "mean of |a - b| / ((|a| + |b|) / 2)"}),
-        "mean_difference": (metric, _mean(absolute, both), {"long_name": "mean of |a - b|"}),
-        "max_difference": (metric, largest, {"long_name": "largest |a - b|"}),
-        "n": (metric, n, {"long_name": "number of cells compared"}),
-        "n_agreeing": (metric, agreeing, {"long_name": "number of cells that agree to the tolerance"}),
-        "missing_a": (metric, missing_a, {"long_name": "number of cells that only b has a score of"}),
-        "missing_b": (metric, missing_b, {"long_name": "number of cells that only a has a score of"}),
-    }
-    named, *texts = (np.array([setting[at] for setting in settings], dtype=str) for at in range(3))
-    differing = {f"setting_{side}": ("setting", values) for side, values in zip(_SIDES, texts, strict=True)}
-    return xr.Dataset({**variables, **differing}, {**coords, "setting": named}, {"a": a.label, "b": b.label, **about})
-
-
 def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:
     """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
 
@@ -300,7 +255,10 @@ def compare_sides(
     common: dict[str, list[str]] = {}
     only: dict[str, tuple[list[str], list[str]]] = {}
     akin: list[tuple[str, str, str]] = []
-    by_hand = [(_single(a, mine), _single(b, other)) for mine, other in (pair or {}).items()]
+    by_hand = [
+        (names_of(a.ds, "metric")[find_single(a.ds, mine)], names_of(b.ds, "metric")[find_single(b.ds, other)])
+        for mine, other in (pair or {}).items()
+    ]
     for dim in chosen[0]:
         mine, others = (names[dim] for names in chosen)
         common[dim] = [name for name in mine if name in set(others)]
@@ -313,32 +271,19 @@ def compare_sides(
                 metric_a, metric_b, apart = akin[0]
                 hint = f". {metric_a} and {metric_b} differ in {apart}: to compare them all the same, pair them "
                 hint += f"(--pair '{metric_a}={metric_b}')"
-            raise QueryError(f"{a.label} and {b.label} have no {dim} in common: {_few(mine)}; {_few(others)}{hint}")
+            few = (", ".join(names[:3]) + (", ..." if len(names) > 3 else "") for names in (mine, others))
+            raise QueryError(f"{a.label} and {b.label} have no {dim} in common: {'; '.join(few)}{hint}")
     same = [] if by_hand and metric is None else [(name, name) for name in common["metric"]]
     pairs = list(dict.fromkeys([*by_hand, *same]))
-    cells = (common["system"], common["track"])
-    scores = (_scores(a, *cells, [one for one, _ in pairs]), _scores(b, *cells, [other for _, other in pairs]))
-    metrics = names_of(a.ds, "metric")
-    places = [metrics.index(one) for one, _ in pairs]
-    units, ways = ([names_of(a.ds, name)[place] for place in places] for name in ("unit", "orientation"))
-    steps = [max(a.printed_step.get(one, 0.0), b.printed_step.get(other, 0.0)) for one, other in pairs]
-    # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
-    limits = np.array(
-        [max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE) if tolerance is None else tolerance for step in steps]
-    )
     for place, own in enumerate(zip(*by_hand, strict=True)):
         only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
-    names = {"system": cells[0], "track": cells[1], "metric": [label_of(names) for names in pairs]}
-    coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in names.items()}
-    coords |= {"unit": ("metric", np.array(units, dtype=str)), "orientation": ("metric", np.array(ways, dtype=str))}
-    coords["tolerance"] = ("metric", limits)
     about: dict[str, Any] = {
         f"{what}_only_in_{side}": own
         for what, pair_of in only.items()
         for side, own in zip(_SIDES, pair_of, strict=True)
     }
     about |= {f"similar_{name}": [row[index] for row in akin] for index, name in enumerate(("a", "b", "by"))}
-    absent = _absent(a, *cells), _absent(b, *cells)
+    cells = (common["system"], common["track"])
     about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
     attrs: list[dict[str, str]] = [{}, {}]
     for texts, side in zip(attrs, (a, b), strict=True):
@@ -348,12 +293,69 @@ def compare_sides(
             )
             texts |= {} if name in _SKIPPED else {key: _text(part) for key, part in nested.items()}
     settings = [*_differing(a, b, *attrs), *of_metrics(a, b, pairs)]
-    return _dataset((a, b), scores, absent, coords, about, settings)
+    named, *texts_of = (np.array([setting[at] for setting in settings], dtype=str) for at in range(3))
+    ds = _side_by_side(a, b, cells, pairs, tolerance)
+    differing = {f"setting_{side}": ("setting", values) for side, values in zip(_SIDES, texts_of, strict=True)}
+    return ds.assign(differing).assign_coords(setting=named).assign_attrs({"a": a.label, "b": b.label, **about})
 
 
-def _single(side: ComparedScores, name: str) -> str:
-    """Find the only metric of a name."""
-    return names_of(side.ds, "metric")[find_single(side.ds, name)]
+def _side_by_side(
+    a: ComparedScores,
+    b: ComparedScores,
+    cells: tuple[Sequence[str], Sequence[str]],
+    pairs: MetricPairs,
+    tolerance: float | None,
+) -> xr.Dataset:
+    """The scores of two evaluations by some metrics, and how they differ.
+
+    Cells of which a published table has no row are not missing there; of a store every cell counts.
+    """
+    import xarray as xr
+
+    one, other = (_scores(side, *cells, [pair[at] for pair in pairs]) for at, side in enumerate((a, b)))
+    rows = []  # bool (systems, tracks)
+    for side, scores in ((a, one), (b, other)):
+        every = (
+            _scores(side, *cells, names_of(side.ds, "metric")) if side.is_table else np.zeros((*scores.shape[:2], 1))
+        )
+        rows.append(~np.isnan(every).all(axis=2, keepdims=True))
+    metrics = names_of(a.ds, "metric")
+    units, ways = (names_of(a.ds, name, [metrics.index(mine) for mine, _ in pairs]) for name in ("unit", "orientation"))
+    steps = [max(a.printed_step.get(mine, 0.0), b.printed_step.get(theirs, 0.0)) for mine, theirs in pairs]
+    # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
+    limits = np.array(
+        [max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE) if tolerance is None else tolerance for step in steps]
+    )
+    names = {"system": cells[0], "track": cells[1], "metric": [label_of(pair) for pair in pairs]}
+    coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in names.items()}
+    coords |= {"unit": ("metric", np.array(units, dtype=str)), "orientation": ("metric", np.array(ways, dtype=str))}
+    coords["tolerance"] = ("metric", limits)
+    cell, metric = ("system", "track", "metric"), ("metric",)
+    has_a, has_b = ~np.isnan(one), ~np.isnan(other)
+    both = has_a & has_b
+    # 0 also where both are the same infinity.
+    change = np.subtract(one, other, out=np.zeros_like(one), where=one != other)
+    absolute, middle = np.abs(change), (np.abs(one) + np.abs(other)) / 2
+    # Towards infinity the ratio goes to 2; NaN stays NaN.
+    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
+    relative = divide(absolute, middle, limit, where=np.isfinite(middle) & (middle != 0))
+    n, agreeing = both.sum(axis=(0, 1)), (absolute <= limits).sum(axis=(0, 1))
+    means = [divide(np.where(both, sizes, 0.0).sum(axis=(0, 1)), n, np.nan) for sizes in (relative, absolute)]
+    missing_a, missing_b = (mask.sum(axis=(0, 1)) for mask in (~has_a & has_b & rows[0], has_a & ~has_b & rows[1]))
+    largest = np.where(n > 0, np.where(both, absolute, 0.0).max(axis=(0, 1), initial=0.0), np.nan)
+    variables = {
+        "a": (cell, one, {"long_name": f"score in {a.label}"}),
+        "b": (cell, other, {"long_name": f"score in {b.label}"}),
+        "difference": (cell, change, {"long_name": "a - b"}),
+        "relative_change": (metric, means[0], {"long_name": "mean of |a - b| / ((|a| + |b|) / 2)"}),
+        "mean_difference": (metric, means[1], {"long_name": "mean of |a - b|"}),
+        "max_difference": (metric, largest, {"long_name": "largest |a - b|"}),
+        "n": (metric, n, {"long_name": "number of cells compared"}),
+        "n_agreeing": (metric, agreeing, {"long_name": "number of cells that agree to the tolerance"}),
+        "missing_a": (metric, missing_a, {"long_name": "number of cells that only b has a score of"}),
+        "missing_b": (metric, missing_b, {"long_name": "number of cells that only a has a score of"}),
+    }
+    return xr.Dataset(variables, coords)
 
 
 def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]]) -> list[tuple[str, str, str]]:
@@ -382,23 +384,6 @@ def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     part = computed(ds.isel(system=systems))
     scored = has_score(states_of(part)[0])
     return np.where(scored[:, tracks, np.newaxis], numbers_of(part, metrics)[0][:, tracks], np.nan)
-
-
-def _absent(side: ComparedScores, systems: Sequence[str], tracks: Sequence[str]) -> Bool:
-    """Cells of which a published table has no row: bool (systems, tracks); of a store every cell counts."""
-    if not side.is_table:
-        return np.zeros((len(systems), len(tracks)), dtype=np.bool_)
-    return np.asarray(np.isnan(_scores(side, systems, tracks, names_of(side.ds, "metric"))).all(axis=2))
-
-
-def _mean(values: Float, included: Bool) -> Float:
-    count = included.sum(axis=(0, 1))
-    total = np.where(included, values, 0.0).sum(axis=(0, 1))
-    return divide(total, count, np.nan)
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def differences(

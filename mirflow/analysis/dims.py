@@ -154,7 +154,26 @@ def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     cells = {"score": np.concatenate(scores, axis=2), "weight": np.concatenate(weights, axis=2)}
     derived = rest.assign({name: (("system", "track", "metric"), values) for name, values in cells.items()})
     derived = derived.assign(status=(("system", "track"), status), duration=("track", duration))
-    coords = _coords(ds, [measures[variable] for variable in variables])
+    # Coordinates of all metrics; NaN or an empty text where there is none.
+    about = [measures[variable].metric for variable in variables]
+    more: dict[str, Array] = dict(describe([measures[variable] for variable in variables]))
+    allowed = [table_aggregates(metric.orientation, metric.dims) for metric in about]
+    more["aggregates"] = np.array([" ".join(kinds) for kinds in allowed])
+    more["standard_aggregate"] = np.array(
+        [
+            next(iter(kinds)) if metric.orientation == "none" else metric.standard_aggregate
+            for kinds, metric in zip(allowed, about, strict=True)
+        ]
+    )
+    own, sizes, coords = coords_of(ds, "metric"), (ds.sizes["metric"], len(about)), dict[str, Array]()
+    for name in dict.fromkeys([*own, *more]):
+        both = own.get(name), more.get(name)
+        numeric = all(column is None or column.dtype.kind in "iuf" for column in both)
+        sides = zip(both, sizes, strict=True)
+        blank = np.nan if numeric else ""
+        column = [value for one, n in sides for value in ([blank] * n if one is None else one.tolist())]
+        coords[name] = np.array(column) if numeric else np.array(list(map(str, column)), dtype=str)
+    coords.pop("metric", None)
     labels = {"metric": np.array([*names_of(ds, "metric"), *names], dtype=str)}
     derived = derived.assign_coords({**labels, **{name: ("metric", values) for name, values in coords.items()}})
     text = ", ".join(f"{dim}={how}" for dim, how in query.over.items())
@@ -174,29 +193,6 @@ def refuse_nominal(measure: Measure) -> str:
         f"metric {str(measure)!r}: its numbers are names ({measure.metric.summary}), which have no sum and no mean; "
         "list them by track (by, --by track)"
     )
-
-
-def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
-    """Coordinates of the metrics, with those of some more; NaN or an empty text where there is none."""
-    more: dict[str, Array] = dict(describe(measures))
-    allowed = [table_aggregates(measure.metric.orientation, measure.metric.dims) for measure in measures]
-    more["aggregates"] = np.array([" ".join(names) for names in allowed])
-    standard = [measure.metric.standard_aggregate for measure in measures]
-    counted = [measure.metric.orientation == "none" for measure in measures]
-    more["standard_aggregate"] = np.array(
-        [next(iter(names)) if sums else own for names, own, sums in zip(allowed, standard, counted, strict=True)]
-    )
-    own, sizes = coords_of(ds, "metric"), (ds.sizes["metric"], len(measures))
-    coords = {}
-    for name in dict.fromkeys([*own, *more]):
-        both = own.get(name), more.get(name)
-        numeric = all(column is None or column.dtype.kind in "iuf" for column in both)
-        blank = np.nan if numeric else ""
-        sides = zip(both, sizes, strict=True)
-        values = [value for one, n in sides for value in ([blank] * n if one is None else one.tolist())]
-        coords[name] = np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
-    coords.pop("metric", None)
-    return coords
 
 
 Reductions = Mapping[str, Callable[[Float], Float]]
@@ -310,7 +306,7 @@ def over_systems(
     ((dim, text),) = over.items()
     words = [word.strip() for word in _COMMA.split(text)]
     places = list(kinds)
-    _check_words(ds, dim, words, places)
+    judges = _judges(ds, dim, words, places)
     selection = ScoreSelection.of(ds, kinds, query)
     cells, totals = selection.cells(), SelectionTotals(selection)
     totals.add(cells)
@@ -328,7 +324,14 @@ def over_systems(
                 value, weighs = REDUCTIONS[word](own), REDUCTIONS[word](np.where(defined, weights, np.nan))
             else:
                 # A system that is chosen without a score of its own leaves the track without one.
-                order = own if word in _WORDS else np.broadcast_to(_judges(ds, word, rows)[..., np.newaxis], own.shape)
+                order = own
+                if word in judges:
+                    judging, number = judges[word][0][rows], judges[word][1]
+                    if number is not None:
+                        best = np.where(np.isnan(judging), -np.inf, judging).max(axis=0, initial=-np.inf)
+                        first = np.argsort(-best, kind="stable")[:number]
+                        judging = np.where(np.isin(np.arange(len(best)), first), judging, np.nan)
+                    order = np.broadcast_to(judging[..., np.newaxis], own.shape)
                 usable: Bool = ~np.isnan(order)
                 row = np.where(usable, -order if word == WORST else order, -np.inf).argmax(axis=0)
                 value, weighs = (np.take_along_axis(each, row[np.newaxis], axis=0)[0] for each in (own, weights))
@@ -353,39 +356,29 @@ def over_systems(
     return result, dict(enumerate(kinds.values()))
 
 
-def _check_words(ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequence[int]) -> None:
+def _judges(
+    ds: xr.Dataset, dim: str, words: Sequence[str], places: Sequence[int]
+) -> dict[str, tuple[Float, int | None]]:
+    """Of words that are metrics: their scores, float64 (systems, tracks), high ones being better, and how many tracks
+    are kept (None: all). Raises for a word that is none, and for metrics that cannot choose."""
+    judges: dict[str, tuple[Float, int | None]] = {}
     for word in words:
-        if word in (BEST, WORST):
-            judging = list(places)
-        elif word not in _WORDS:
-            metric, number = _metric_of(word)
-            metrics = names_of(ds, "metric")
+        judging = list(places) if word in (BEST, WORST) else []
+        if word not in _WORDS:
+            metric, _, kept = word.rpartition(":")
+            metric, number = (metric, int(kept)) if metric and kept.isdecimal() else (word, None)
             if number == 0:
                 raise QueryError(f"over {dim!r}: {word!r} keeps no track; expected at least one")
             try:
                 judging = [find_single(ds, metric)]
             except UnknownNameError:
-                raise UnknownNameError(f"word or metric for {dim}", metric, [*_WORDS, *metrics]) from None
-        else:
-            continue
-        for metric, way in zip(names_of(ds, "metric", judging), names_of(ds, "orientation", judging), strict=True):
+                known = [*_WORDS, *names_of(ds, "metric")]
+                raise UnknownNameError(f"word or metric for {dim}", metric, known) from None
+        ways = names_of(ds, "orientation", judging)
+        for metric, way in zip(names_of(ds, "metric", judging), ways, strict=True):
             if way == "none":
                 raise QueryError(f"over {dim!r}: neither high nor low values of {metric!r} are better; choose mean")
-
-
-def _judges(ds: xr.Dataset, word: str, rows: Int) -> Float:
-    """Scores by which a system is chosen on each track, high ones being better: float64 (systems, tracks)."""
-    metric, number = _metric_of(word)
-    place = find_single(ds, metric)
-    score = numbers_of(computed(ds), [place])[0][rows, :, 0]
-    score = -score if names_of(ds, "orientation", [place]) == ["lower"] else score
-    if number is not None:
-        best = np.where(np.isnan(score), -np.inf, score).max(axis=0, initial=-np.inf)
-        score = np.where(np.isin(np.arange(len(best)), np.argsort(-best, kind="stable")[:number]), score, np.nan)
-    return score
-
-
-def _metric_of(word: str) -> tuple[str, int | None]:
-    """A metric that chooses, and how many tracks are kept; None: all."""
-    metric, _, number = word.rpartition(":")
-    return (metric, int(number)) if metric and number.isdecimal() else (word, None)
+        if word not in _WORDS:
+            score = numbers_of(computed(ds), judging)[0][..., 0]
+            judges[word] = (-score if ways == ["lower"] else score), number
+    return judges

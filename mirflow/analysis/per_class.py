@@ -26,7 +26,6 @@ from ..metrics.aggregates import (
     ORDER_AGGREGATES,
     RATIO_AGGREGATES,
     STATISTICS,
-    Aggregate,
     table_aggregates,
 )
 from ..metrics.measures import Measure
@@ -145,21 +144,9 @@ class TableSelection:
     empty: each has its own. Of orders of affinities, ``sum`` puts the decisions of all tags into one order."""
 
     @property
-    def is_ratio(self) -> bool:
-        """True if values are ratios of counts."""
-        return self.kind in RATIO_AGGREGATES
-
-    @property
     def adds_up(self) -> bool:
         """True if values are read off sums over the tracks: ratios of counts, and means of scores."""
-        return self.is_ratio or (self.kind == MEAN and self.measure.metric.orientation != "none")
-
-    @property
-    def said_over(self) -> str:
-        """Reductions within each track, as text."""
-        dim = next(iter(self.inner)) if self.kind in ORDER_AGGREGATES else CLASS
-        over = {**self.over, **({dim: self.classes} if self.classes else {})}
-        return ", ".join(f"{dim}={how}" for dim, how in over.items())
+        return self.kind in RATIO_AGGREGATES or (self.kind == MEAN and self.measure.metric.orientation != "none")
 
     @property
     def inner(self) -> Labels:
@@ -177,7 +164,7 @@ class TableSelection:
 
         Of scores themselves and how many there are: (n, dims, 2).
         """
-        if not self.is_ratio:
+        if self.kind not in RATIO_AGGREGATES:
             there = ~np.isnan(counts)
             return np.stack([np.where(there, counts, 0.0), there], axis=-1), self.labels
         values, labels = tell_outcomes(self.kind, str(self.measure), counts, self.labels)
@@ -286,7 +273,7 @@ def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
     else:
         return MEAN
     kinds = {
-        next(iter(_aggregates(ds, variable)))
+        next(iter(table_aggregates("none", measures[variable].metric.dims)))
         for variable in variables
         if measures[variable].metric.orientation == "none"
     }
@@ -312,11 +299,6 @@ def rated_variable(ds: xr.Dataset, query: Query) -> str | None:
     return variables[0] if len(variables) == 1 else None
 
 
-def has_classes(ds: xr.Dataset, variable: str) -> bool:
-    """True if values of classes or tags are read off a metric."""
-    return not CLASS_AGGREGATES.keys().isdisjoint(_aggregates(ds, variable))
-
-
 def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     """Hint at the query of a statistic of classes or tags that is not a metric: of a ``balanced_accuracy``.
 
@@ -324,9 +306,9 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     name is none of these, or nothing was counted that it could be read off.
     """
     words = {word for word in re.split(r"[^a-z0-9]+", name.lower()) if word}
-    tables = [(ds, *table) for ds in boards for table in find_measures(ds).items()]
+    tables = [measure for ds in boards for measure in find_measures(ds).values()]
     if words & {"mcc", "matthews"}:
-        counted = [str(measure) for _, _, measure in tables if measure.metric.dims == CONFUSED]
+        counted = [str(measure) for measure in tables if measure.metric.dims == CONFUSED]
         return f"it is read off all tracks together: -m {counted[0]} -a mcc" if counted else ""
     if "auc" in words:
         kind = "roc_auc"
@@ -337,19 +319,14 @@ def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     else:
         kind = next((name for name in ("precision", "recall", "accuracy") if name in words), "")
     mean, meanings = bool(words & _MEANS), []
-    for ds, variable, measure in tables if kind and mean != (_MICRO in words) else ():
+    for measure in tables if kind and mean != (_MICRO in words) else ():
         dims = measure.metric.dims
         dim = classes_of(dims)
-        if dim and kind in _aggregates(ds, variable):
+        if dim and kind in table_aggregates(measure.metric.orientation, dims):
             # The accuracy of a class is the recall of its tracks; over all classes the two are the same.
             of = "recall" if kind == "accuracy" and dims == CONFUSED else kind
             meanings.append(f"-m {measure} -a {of} {f'--across {dim}=mean' if mean else f'--over {dim}=sum'}")
     return f"it is read off all tracks together: {' or '.join(dict.fromkeys(meanings))}" if meanings else ""
-
-
-def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
-    metric = find_measures(ds)[variable].metric
-    return table_aggregates(metric.orientation, metric.dims)
 
 
 def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
@@ -442,7 +419,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         for name, flag in flags.items():
             counts[name][row] = np.bincount(codes[flag[row]], minlength=shape[1])
         value[row], number[row] = selection.over_tracks(row, codes, shape[1])
-    if selection.is_ratio:
+    if selection.kind in RATIO_AGGREGATES:
         outcomes, labels = selection.outcomes(value.reshape(shape[0] * shape[1], *value.shape[2:]))
         value = rate(selection.kind, outcomes)
         value = value.reshape(*shape, *value.shape[1:])
@@ -467,7 +444,9 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
     coords: dict[str, Any] = {"system": part["system"].values, **groupings}
     coords |= {name: np.array(names, dtype=str) for name, names in labels.items()}
     attrs = {**origin_of(part, group), "missing": part.attrs["missing"]}
-    attrs |= {"over": selection.said_over} if selection.said_over else {}
+    dim = next(iter(selection.inner)) if selection.kind in ORDER_AGGREGATES else CLASS
+    over = {**selection.over, **({dim: selection.classes} if selection.classes else {})}
+    attrs |= {"over": ", ".join(f"{dim}={how}" for dim, how in over.items())} if over else {}
     attrs |= {"metric": str(selection.measure), "aggregate": selection.kind}
     attrs |= {
         "orientation": ("lower" if DECLARED[selection.kind].lower else "higher") if rated else metric.orientation,

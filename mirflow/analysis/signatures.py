@@ -260,45 +260,19 @@ def sign(ds: xr.Dataset, query: Query, result: xr.Dataset, *, percent: bool = Fa
     `ds`: the evaluation. `result`: the result of the query. `percent`: whether ratios are printed as percentages.
     Returns one signature for all metrics with the same aggregate, version and unit, in the order of the result.
     """
-    shared = _fields_of(ds, query, result)
-    groups: dict[tuple[str, str, str], list[int]] = {}
-    if "metric" in result.attrs:
-        name = str(result.attrs["metric"])
-        versions = [measure.metric.version for measure in find_measures(ds).values() if str(measure) == name]
-        unit = str(result["value"].attrs.get("units", ""))
-        about = [(name, str(result.attrs["aggregate"]), str(versions[0] if versions else 1), unit)]
-    else:
-        names = ("metric", "aggregate", "version", "unit")
-        texts = [names_of(result, name) if name in result.coords else ["1"] * result.sizes["metric"] for name in names]
-        about = list(zip(*texts, strict=True))
-    for place, (_, kind, version, unit) in enumerate(about):
-        shown = "percent" if percent and not unit else ""
-        groups.setdefault((kind, version, shown), []).append(place)
-    signed = []
-    for (kind, version, shown), places in groups.items():
-        # Numbers of scores that count, of the groups that have tracks: int64.
-        n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
-        values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
-        fields = {"agg": kind, "rev": version, "unit": shown, "n": show_span(values[values >= 0].astype(np.int64))}
-        metrics = tuple(about[index][0] for index in places)
-        signed.append(Signature(str(ds.attrs.get("task") or UNKNOWN), metrics, {**shared, **fields}))
-    return signed
-
-
-def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Value]:
-    """The fields that all metrics share."""
+    # What all metrics share.
     attrs = nested_attrs(ds.attrs)
     task, convention, grid = (str(attrs.get(name) or "") for name in ("task", "convention", "grid"))
     classes = attrs.get(CLASSES) or {}
     names, credits = classes.get("names"), tuple(map(tuple, classes.get("credits", ())))
     missing = str(result.attrs["missing"])
     systems = len(find_labels(ds, "system", query.system)) if missing == "common" else 1
-    group, over = (str(result.attrs.get(name, "")) for name in ("group", "over"))
+    evaluation, over = (str(result.attrs.get(name, "")) for name in ("group", "over"))
     # Only options that differ from the defaults of the convention.
     rules = get_task(task).conventions.get(convention) if has_task(task) else None
     usual = {} if rules is None else rules.reading
-    return {
-        "group": "" if group == task else group,
+    shared: dict[str, Value] = {
+        "group": "" if evaluation == task else evaluation,
         "conv": convention or UNKNOWN,
         "grid": grid if chosen_grid(task, convention, grid) else "",
         "combine": str(attrs.get("combine") or ""),
@@ -321,6 +295,28 @@ def _fields_of(ds: xr.Dataset, query: Query, result: xr.Dataset) -> dict[str, Va
         "ref": digest_references(ds, names_of(choose_tracks(ds, query), "track")),
         "mirflow": str((attrs.get("versions") or software_versions()).get("mirflow") or "unknown"),
     }
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    if "metric" in result.attrs:
+        name = str(result.attrs["metric"])
+        versions = [measure.metric.version for measure in find_measures(ds).values() if str(measure) == name]
+        unit = str(result["value"].attrs.get("units", ""))
+        about = [(name, str(result.attrs["aggregate"]), str(versions[0] if versions else 1), unit)]
+    else:
+        names = ("metric", "aggregate", "version", "unit")
+        texts = [names_of(result, name) if name in result.coords else ["1"] * result.sizes["metric"] for name in names]
+        about = list(zip(*texts, strict=True))
+    for place, (_, kind, version, unit) in enumerate(about):
+        shown = "percent" if percent and not unit else ""
+        groups.setdefault((kind, version, shown), []).append(place)
+    signed = []
+    for (kind, version, shown), places in groups.items():
+        # Numbers of scores that count, of the groups that have tracks: int64.
+        n = result["n"].where(result["n_tracks"] > 0, -1) if result["n_tracks"].ndim else result["n"]
+        values = (n.isel(metric=list(places)) if "metric" in n.dims else n).values
+        fields = {"agg": kind, "rev": version, "unit": shown, "n": show_span(values[values >= 0].astype(np.int64))}
+        metrics = tuple(about[index][0] for index in places)
+        signed.append(Signature(task or UNKNOWN, metrics, {**shared, **fields}))
+    return signed
 
 
 def digest_references(ds: Scores, tracks: Iterable[str]) -> str:

@@ -344,18 +344,14 @@ class ScoreFile(Strict):
     @property
     def placeholders(self) -> tuple[str, ...]:
         """Those of the path, of the headings and of the keys, each once."""
-        keys = () if self.rows is None else (self.row_key,)
+        keys = () if self.rows is None else ("{track}" if self.key is None else self.key,)
         return tuple(dict.fromkeys(name for text in (self.path, *self.headings, *keys) for name in Pattern(text).names))
-
-    @property
-    def row_key(self) -> str:
-        """Spelling of the keys of rows in JSON."""
-        return "{track}" if self.key is None else self.key
 
     def parse(self, text: str, name: str | Path) -> ScoreTable:
         """The table in a file's text."""
         if self.rows is not None:
-            return parse_json_table(text, self.rows, Pattern(self.row_key), name, self.leave_out)
+            key = Pattern("{track}" if self.key is None else self.key)
+            return parse_json_table(text, self.rows, key, name, self.leave_out)
         return parse_table(
             text,
             name,

@@ -76,10 +76,10 @@ class _RowReader:
             systems = asked.wide.systems or {name: name for name in self.table.columns if name and name not in taken}
             for name, position in systems.items():
                 columns.append((asked.system.rename.get(name, name), measure, place(position), asked.scale, shared))
-        conditions = [(name, self._finder(name), text) for name, text in self.asked.where.items()]
-        track, system = self._names("track", self.asked.track), self._names("system", self.asked.system)
+        conditions = [(self._finder(name), text) for name, text in self.asked.where.items()]
+        track, system = self._finder("track", self.asked.track), self._finder("system", self.asked.system)
         for row in self.table.rows:
-            if any(find(row) != text for _, find, text in conditions):
+            if any(find(row) != text for find, text in conditions):
                 continue
             name = track(row)
             if name in self.asked.leave_out:
@@ -90,23 +90,18 @@ class _RowReader:
                 self.gathered.digests.setdefault((owner, name), {})[digest] = None
                 self._put(owner, name, measure, row, column, scale, weight)
 
-    def _finder(self, name: str) -> Find:
-        if name in self.asked.placeholders:
-            return lambda row: {**self.values, **row.values}.get(name, "")
-        column = self.table.place(name)
-        return lambda row: self.table.text(row, column)
-
-    def _names(self, key: str, side: Names) -> Find:
-        """Name of the track or system of a row, as the table writes it."""
-        if side.name is not None:
+    def _finder(self, key: str, side: Names | None = None) -> Find:
+        """What a row has under a placeholder or in a column; with `side`, the name of its track or system."""
+        if side is not None and side.name is not None:
             fixed = side.name
             return lambda row: fixed
-        if side.column is not None:
-            column = self.table.place(side.column)
-            return lambda row: self.table.text(row, column)
-        if key in self.asked.placeholders:
-            return self._finder(key)
-        return lambda row: ""
+        if (side is None or side.column is None) and key in self.asked.placeholders:
+            return lambda row: {**self.values, **row.values}.get(key, "")
+        named = key if side is None else side.column
+        if named is None:
+            return lambda row: ""
+        column = self.table.place(named)
+        return lambda row: self.table.text(row, column)
 
     def _renamed(self, name: str, key: str, side: Names, row: Row) -> str:
         plain = name

@@ -32,10 +32,28 @@ if TYPE_CHECKING:
 class Inference:
     """Inference about the systems of one evaluation; `group` selects it in a tree with several."""
 
-    _scored: xr.Dataset | xr.DataTree
+    def __init__(self, scored: Any) -> None:
+        self._scored: Any = scored
 
     def _overview(self) -> Overview:
-        raise NotImplementedError
+        import xarray as xr
+
+        boards: Mapping[str, xr.Dataset] = {}
+        if isinstance(self._scored, xr.DataTree):
+            boards = boards_of(self._scored)
+            called = " ".join(filter(None, ("store", str(self._scored.attrs.get("name", "")))))
+        elif "row_size" in self._scored.variables:
+            return Overview(f"collection: {counted(self._scored.sizes.get('track', 0), 'track')}")
+        elif "score" not in self._scored.data_vars:
+            return Overview("accessor: neither scores nor a collection")
+        else:
+            boards, called = {"": as_scores(self._scored)}, "scores"
+        sizes = {
+            name: " x ".join(counted(ds.sizes[dim], dim) for dim in ("system", "track", "metric"))
+            for name, ds in boards.items()
+        }
+        line = "; ".join(f"{name} {size}".lstrip() for name, size in sizes.items())
+        return Overview(f"{called}: {line or 'no scores'}", boards)
 
     def __repr__(self) -> str:
         return f"<mirflow {self._overview().line}>"
@@ -46,7 +64,13 @@ class Inference:
         return styled(f'<div class="title">mirflow {escape(line)}</div>{sections}')
 
     def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
-        raise NotImplementedError
+        import xarray as xr
+
+        if isinstance(self._scored, xr.DataTree):
+            return choose_one(boards_of(self._scored), metric, group)
+        if group is not None:
+            raise QueryError(f"group {group!r}: this dataset is a single evaluation; query the tree for others")
+        return "", as_scores(self._scored)
 
     @property
     def plot(self) -> Any:
@@ -139,10 +163,6 @@ class Overview(NamedTuple):
     boards: Mapping[str, xr.Dataset] = {}
 
 
-def _size(ds: xr.Dataset) -> str:
-    return " x ".join(counted(ds.sizes[dim], dim) for dim in ("system", "track", "metric"))
-
-
 def _section(name: str, ds: xr.Dataset) -> str:
     task, convention, grid = (str(ds.attrs.get(key, "")) for key in ("task", "convention", "grid"))
     rules = [f"{key} {text}" for key, text in (("task", task), ("convention", convention)) if text]
@@ -189,26 +209,13 @@ class DatasetAccessor(Inference):
     """
 
     def __init__(self, ds: xr.Dataset) -> None:
-        self._ds = self._scored = ds
+        super().__init__(ds)
         self._collection = collection_from_dataset(ds) if "row_size" in ds.variables else None
-
-    def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
-        if group is not None:
-            raise QueryError(f"group {group!r}: this dataset is a single evaluation; query the tree for others")
-        return "", as_scores(self._ds)
-
-    def _overview(self) -> Overview:
-        if self._collection is not None:
-            return Overview(f"collection: {counted(self._ds.sizes.get('track', 0), 'track')}")
-        if "score" not in self._ds.data_vars:
-            return Overview("accessor: neither scores nor a collection")
-        ds = as_scores(self._ds)
-        return Overview(f"scores: {_size(ds)}", {"": ds})
 
     @property
     def collection(self) -> Collection:
         """The collection of annotations that the dataset holds."""
-        return collection_from_dataset(self._ds) if self._collection is None else self._collection
+        return collection_from_dataset(self._scored) if self._collection is None else self._collection
 
     def sel(self, *, track: str | Sequence[str]) -> xr.Dataset:
         """Select tracks of a collection with their values, which xarray's ``sel`` would not select."""
@@ -217,15 +224,3 @@ class DatasetAccessor(Inference):
 
 class DataTreeAccessor(Inference):
     """``tree.mirflow``: queries of a whole store."""
-
-    def __init__(self, tree: xr.DataTree) -> None:
-        self._tree = self._scored = tree
-
-    def _overview(self) -> Overview:
-        boards = boards_of(self._tree)
-        line = "; ".join(f"{name} {_size(ds)}" for name, ds in boards.items())
-        called = " ".join(filter(None, ("store", str(self._tree.attrs.get("name", "")))))
-        return Overview(f"{called}: {line or 'no scores'}", boards)
-
-    def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
-        return choose_one(boards_of(self._tree), metric, group)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..analysis.differences import Comparable
     from ..analysis.signatures import Signature
-    from ..reports.tables import Table
+    from ..reports.tables import Table, Tabulation
 
 
 @question(
@@ -83,7 +83,7 @@ def query(
     >>> print(result.to_csv())  # doctest: +ELLIPSIS
     task,convention,...
     """
-    from ..analysis.queries import evaluate_query, headline_metrics, primary_results, say_left_out
+    from ..analysis.queries import evaluate_query, headline_metrics, say_left_out
     from ..analysis.scores import names_of
     from ..analysis.signatures import sign
     from ..reports.layout import long_table, readable_tables, wide_table
@@ -103,29 +103,8 @@ def query(
         how = {"cluster": cluster, **drawn}
         ask = partial(_infer, ci=ci, significance=significance, how=how, rated=not primary)
 
-    def signed(ds: xr.Dataset, asked: Query, result: xr.Dataset) -> Callable[..., list[Signature]]:
-        return lambda percent=False: sign(ds, asked, result, percent=percent)
-
     if primary:
-        from ..reports.summaries import primary_table
-
-        results, bare = primary_results(boards, query, ask)
-        signing = [(result, signed(boards[result.attrs.get("group", "")], query, result)) for result in results]
-        return Tabulation(
-            results,
-            lambda width: [
-                primary_table(
-                    results,
-                    percent=percent,
-                    left_out=bare,
-                    signatures=lambda: [
-                        signature for _, sign_cells in signing for signature in sign_cells(percent=percent)
-                    ],
-                )
-            ],
-            lambda: [long_table(*each) for each in signing],
-            [f"{name}: left out, without {lacking}" for name, lacking in bare.items()],
-        )
+        return _primary(boards, query, ask, percent)
     found: list[tuple[xr.Dataset, Callable[..., list[Signature]], Sequence[str]]] = []
     for name, ds in boards.items():
         asked, notes = query, tuple[str, ...]()
@@ -134,23 +113,51 @@ def query(
             left = say_left_out(names_of(ds, "metric"), shown)
             if left:
                 asked, notes = replace(query, metric=shown, exact=True), (f"{left}: --all prints them",)
-        found += [(result, signed(ds, asked, result), notes) for result in ask(ds, asked, name)]
-
-    def tables(width: int) -> list[Table]:
-        layout: dict[str, Any] = {"percent": percent, "width": width, "across": pivot}
-        return [
+        found += [(result, partial(sign, ds, asked, result), notes) for result in ask(ds, asked, name)]
+    layout: dict[str, Any] = {"percent": percent, "across": pivot}
+    return Tabulation(
+        [result for result, *_ in found],
+        lambda width: [
             table
             for result, sign_cells, notes in found
-            for table in readable_tables(result, **layout, notes=notes, signatures=partial(sign_cells, percent=percent))
-        ]
-
-    def rows() -> list[Table]:
-        return [
+            for table in readable_tables(
+                result, **layout, width=width, notes=notes, signatures=partial(sign_cells, percent=percent)
+            )
+        ],
+        lambda: [
             long_table(result, sign_cells) if pivot is None else wide_table(result, pivot)
             for result, sign_cells, _ in found
-        ]
+        ],
+    )
 
-    return Tabulation([result for result, *_ in found], tables, rows)
+
+def _primary(
+    boards: Boards, query: Query, ask: Callable[..., Sequence[xr.Dataset]], percent: bool
+) -> Tabulation[xr.Dataset]:
+    """One table of the headline metric of each evaluation."""
+    from ..analysis.queries import primary_results
+    from ..analysis.signatures import sign
+    from ..reports.layout import long_table
+    from ..reports.summaries import primary_table
+    from ..reports.tables import Tabulation
+
+    results, bare = primary_results(boards, query, ask)
+    signing = [(result, partial(sign, boards[result.attrs.get("group", "")], query, result)) for result in results]
+    return Tabulation(
+        results,
+        lambda width: [
+            primary_table(
+                results,
+                percent=percent,
+                left_out=bare,
+                signatures=lambda: [
+                    signature for _, sign_cells in signing for signature in sign_cells(percent=percent)
+                ],
+            )
+        ],
+        lambda: [long_table(*each) for each in signing],
+        [f"{name}: left out, without {lacking}" for name, lacking in bare.items()],
+    )
 
 
 def _infer(
@@ -366,9 +373,7 @@ def diff(
             made += [table for table in [worst_table(ds, worst)] if table.rows] if worst else []
         return made
 
-    def rows() -> list[Table]:
-        return [worst_table(ds, worst, long=True) if worst else difference_long_table(ds) for ds in found]
-
+    rows = lambda: [worst_table(ds, worst, long=True) if worst else difference_long_table(ds) for ds in found]  # noqa: E731
     if fail_above is None:
         return Tabulation(found, tables, rows)
     how = (

@@ -363,17 +363,11 @@ def plan(
     how: dict[str, Any] = {"correction": correction, "unit": unit, "cluster": cluster, "level": level, "rng": rng}
     how |= {"difference": difference, "power": power, "replicates": replicates}
 
-    def tables(ds: xr.Dataset) -> list[Table]:
-        return [plan_table(ds, metric, percent=percent, all_pairs=all_pairs) for metric in range(ds.sizes["metric"])]
-
-    if annotations is None:
-        return each_evaluation(
-            boards,
-            query,
-            partial(resolution, **how),
-            tables,
-            f"{_PAIR} error resolution needed {_TEST} unit_of_comparison",
-        )
-    columns = f"{_PAIR} track_variance annotator_variance residual_variance annotators needed_with {_TEST}"
-    infer = partial(annotation_effort, annotations=annotations, **how)
-    return each_evaluation(boards, query, infer, tables, columns)
+    infer, columns = partial(resolution, **how), f"{_PAIR} error resolution needed {_TEST} unit_of_comparison"
+    if annotations is not None:
+        columns = f"{_PAIR} track_variance annotator_variance residual_variance annotators needed_with {_TEST}"
+        infer = partial(annotation_effort, annotations=annotations, **how)
+    table = partial(plan_table, percent=percent, all_pairs=all_pairs)
+    return each_evaluation(
+        boards, query, infer, lambda ds: [table(ds, metric) for metric in range(ds.sizes["metric"])], columns
+    )

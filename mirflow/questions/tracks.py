@@ -49,7 +49,11 @@ def worst(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, p
     Tabulation of xr.Dataset
         For each evaluation that of :func:`mirflow.analysis.where_to_look.extremes`.
     """
-    return _extremes(boards, query, n, overall, percent)
+    from ..analysis.where_to_look import extremes
+    from ..reports.summaries import extremes_long_table, extremes_table
+
+    infer, readable = partial(extremes, count=n, overall=overall), partial(extremes_table, percent=percent)
+    return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], extremes_long_table)
 
 
 @question("List the best tracks.", **_LISTING)
@@ -63,16 +67,10 @@ def best(boards: Boards, query: Query, *, n: int = 10, overall: bool = False, pe
     Tabulation of xr.Dataset
         For each evaluation that of :func:`mirflow.analysis.where_to_look.extremes`.
     """
-    return _extremes(boards, query, n, overall, percent, best=True)
-
-
-def _extremes(boards: Boards, query: Query, n: int, overall: bool, percent: bool, *, best: bool = False) -> Answer:
-    """The worst or the best tracks of each evaluation."""
     from ..analysis.where_to_look import extremes
     from ..reports.summaries import extremes_long_table, extremes_table
 
-    infer = partial(extremes, count=n, best=best, overall=overall)
-    readable = partial(extremes_table, percent=percent)
+    infer, readable = partial(extremes, count=n, best=True, overall=overall), partial(extremes_table, percent=percent)
     return each_evaluation(boards, query, infer, lambda ds: [readable(ds)], extremes_long_table)
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ...kernels.ratios import divide
-from ...metrics.aggregates import RATIOS
+from ...metrics.aggregates import RATIOS, STATISTICS
 from ...ragged import Bool, Float, Int
 from ..aggregation import Aggregates
 from ..scores import Array
 from ..selection import CELLS, ScoreSelection
 from .resampling import Resampling, draw, statistics_of
-from .sample import TRACK, Sample, by_unit, codes_of, kinds_over_units
+from .sample import TRACK, Sample, by_unit, codes_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,7 +61,8 @@ class SampleBlocks:
     @property
     def kinds(self) -> list[str]:
         """The aggregate over the units, of each metric."""
-        return self.selection.aggregates if self.unit == TRACK else kinds_over_units(self.selection.aggregates)
+        kinds = self.selection.aggregates
+        return [kind if self.unit == TRACK or kind in STATISTICS else "mean" for kind in kinds]
 
     @property
     def repeats(self) -> bool:

@@ -6,7 +6,7 @@ permutation tests, which swap what each track adds to their sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Bounds = Callable[[Float, Float], tuple[Float, Float]]
-"""The ends of intervals by what :meth:`_Comparison._test` returns."""
+"""The ends of intervals by what bounds them, float64 (pairs,) twice: see :meth:`_Comparison.fill`."""
 
 
 def compare(
@@ -110,7 +110,7 @@ def compare(
     """
     query = query or Query()
     how = Resampling.of(level, AUTO, replicates, rng, anytime)
-    attrs = {**_interval_attrs(how, correction), "test": test, "unit_of_comparison": unit}
+    attrs = {**how.attrs(), "method": INVERTED, "correction": correction, "test": test, "unit_of_comparison": unit}
     if anytime is not None and (is_about_runs(ds, query) or rated_kind(ds, query) is not None):
         raise QueryError("anytime is for metrics with one number per track; leave out across, or reduce dims")
     if is_about_runs(ds, query):
@@ -149,19 +149,13 @@ def compare_blocks(
         if leader is not None:
             leaders[metric] = names_of(frame, "system")[leader]
         least[metric] = compared.fill(arrays, leader, sizes=sizes)
-    attrs = {**_interval_attrs(how, correction), "test": test}
-    attrs["unit_of_comparison"] = blocks.unit
+    attrs = {**how.attrs(), "correction": correction, "test": test, "unit_of_comparison": blocks.unit}
+    attrs |= {"method": INVERTED} if how.anytime is None else {}
     attrs |= {"cluster": cluster or "", **origin_of(frame, group)}
     attrs |= {name: frame.attrs[name] for name in POLICIES if name in frame.attrs}
     along = {"aggregate": names_of(frame, "_aggregate"), "test": tests}
     along |= {COMPARED_WITH: leaders} if any(leaders) else {}
     return paired.comparison_dataset(frame, value, arrays, least, along, attrs)
-
-
-def _interval_attrs(how: Resampling, correction: str) -> dict[str, str]:
-    """Attributes of a comparison about its intervals and its correction."""
-    attrs = {**how.attrs(), "correction": correction}
-    return attrs if how.anytime is not None else {**attrs, "method": INVERTED}
 
 
 def compared_blocks(
@@ -232,51 +226,34 @@ class _Comparison:
                         gathered.add(own, 0, systems)
                     else:
                         samples.append((own, two))
-        limits = self._test(arrays, pairs, parts, samples, gathered, leads=leader is not None)
+        # What bounds intervals: of permutations the largest difference that is not excluded, in standard deviations
+        # under swaps, and these; of other tests the level of each pair alone.
+        limits = critical, spread = np.full((2, len(pairs)), np.nan)
+        if self.test != paired.DEFAULT_TEST:
+            critical[:] = paired.correct_pairs(arrays, self.metric, self.correction, pairs, self.how.alpha)
+        else:
+            tested = [part for part in parts if len(part.clusters)]
+            swaps = [swap_scores(own, 0, two) for own, two in samples] if leader is None else []
+            leading = None
+            if gathered is not None or (leader is not None and tested):
+                ratios = SwappedRatios.of(samples[0][0], 0) if gathered is None else gathered.finish()
+                tested, swaps = [paired.Compared(pairs, parts[0].clusters)], [ratios.swaps(pairs)]
+                leading = None if leader is None else ratios
+            found = paired.swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how, leading)
+            place = {tuple(pair): row for row, pair in enumerate(pairs.tolist())}
+            for part, limit in zip(tested, found, strict=True):
+                of_part = [place[tuple(pair)] for pair in part.pairs.tolist()]
+                critical[of_part], spread[of_part] = (column[:, 0] for column in limit)
         for rows, bound in bounds if sizes else ():
             paired.write_bounds(
                 arrays, self.metric, pairs[rows], *bound(*(limit[rows] for limit in limits)), self.how.alpha
             )
         return paired.least_of(self.test, self.correction, parts, every, self.how)
 
-    def _test(
-        self,
-        arrays: dict[str, Array],
-        pairs: Int,
-        parts: Sequence[paired.Compared],
-        samples: Sequence[tuple[Sample, Int]],
-        gathered: SwappedBlocks | None,
-        *,
-        leads: bool,
-    ) -> tuple[Float, Float]:
-        """Write p-values; return what bounds the intervals of the pairs, float64 (pairs,) each.
-
-        Of permutations these are the largest difference that is not excluded, in standard deviations under swaps, and
-        these; of other tests the level of each pair alone.
-        """
-        critical, spread = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-        if self.test != paired.DEFAULT_TEST:
-            critical[:] = paired.correct_pairs(arrays, self.metric, self.correction, pairs, self.how.alpha)
-            return critical, spread
-        tested, rows = [part for part in parts if len(part.clusters)], np.arange(len(pairs))
-        if leads and tested:
-            ratios = SwappedRatios.of(samples[0][0], 0) if gathered is None else gathered.finish()
-            limits = paired.swap_leading(arrays, self.metric, ratios, pairs, self.correction, self.how)
-            return limits[0][:, 0], limits[1][:, 0]
-        swaps = [swap_scores(own, 0, two) for own, two in samples]
-        if gathered is not None:
-            tested, swaps = [paired.Compared(pairs, parts[0].clusters)], [gathered.finish().swaps(pairs)]
-        place = {tuple(pair): row for pair, row in zip(pairs.tolist(), rows.tolist(), strict=True)}
-        found = paired.swap_pairs(arrays, [self.metric], tested, swaps, self.correction, self.how)
-        for part, limit in zip(tested, found, strict=True):
-            own = [place[tuple(pair)] for pair in part.pairs.tolist()]
-            critical[own], spread[own] = (column[:, 0] for column in limit)
-        return critical, spread
-
     def _fill_pairs(self, arrays: dict[str, Array], sample: Sample, two: Int, pairs: Int, *, sizes: bool) -> Bounds:
         """Write what is about pairs alone, which are rows `two` of a sample with all units that they have.
 
-        The result gives the intervals of their differences by what `_test` returns.
+        The result gives the intervals of their differences by what bounds them.
         """
         found: dict[str, Array] = {"n": np.full(len(pairs), len(sample.duration), dtype=np.int64)}
         value = values_of_all(sample, 0)

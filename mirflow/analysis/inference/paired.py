@@ -100,12 +100,6 @@ def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
     return names
 
 
-def letter_table(groups: Sequence[Sequence[Sequence[int]]], systems: int) -> Array:
-    """The letters of each system by each metric: str (systems, metrics)."""
-    columns = [letters(sets, systems) for sets in groups]
-    return np.array(columns, dtype=str).reshape(len(columns), systems).T
-
-
 CORRECTIONS = {
     MAX_T: "Westfall and Young (1993), by the largest difference of all pairs: the chance of any false one is bounded",
     "holm": "Holm (1979): the chance of any false difference is bounded",
@@ -185,9 +179,30 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[
     system is larger than one of the second, minus how often it is smaller, over all pairs of units (Cliff 1993). NaN
     without units.
     """
-    step = max(1, _NUMBERS // max(score.shape[1], 1))
-    parts = [_effects(score, pairs[start : start + step], lower_is_better) for start in range(0, len(pairs), step)]
-    parts = parts or [_effects(score, pairs, lower_is_better)]
+    step, parts = max(1, _NUMBERS // max(score.shape[1], 1)), []
+    # Of so many pairs at once as fit in the memory.
+    for start in range(0, max(len(pairs), 1), step):
+        first, second = pairs[start : start + step].T
+        raw = differences(score[first], score[second]).T
+        difference = settle(raw)
+        larger, smaller = (flag.sum(axis=0) for flag in (difference > 0, difference < 0))
+        equal = len(difference) - larger - smaller
+        wins, losses = (smaller, larger) if lower_is_better else (larger, smaller)
+        superiority = (wins + equal / 2) / np.where(len(difference), len(difference), np.nan)
+        dz, rank_biserial = np.full((2, len(first)), np.nan)
+        if len(raw) > 1:
+            with np.errstate(invalid="ignore"):  # the spread of infinite differences is NaN
+                mean, spread = raw.mean(axis=0), raw.std(axis=0, ddof=1)
+                constant = settle(np.ptp(raw, axis=0)) == 0
+            # 0 where no unit differs, NaN where all differ by the same.
+            dz = divide(mean, spread, np.where(settle(mean) == 0, 0.0, np.nan), where=~constant & (spread > 0))
+        if difference.size:
+            size = np.abs(difference)
+            # Equal units have the lowest ranks; without them all others move down by their number.
+            rank = np.where(size > 0, _midranks(size) - (size == 0).sum(axis=0), 0.0)
+            rank_biserial = divide((np.sign(difference) * rank).sum(axis=0), rank.sum(axis=0))
+        counts = {"wins": wins, "losses": losses, "ties": equal, "superiority": superiority}
+        parts.append({**counts, "dz": dz, "rank_biserial": rank_biserial})
     sizes = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     ordered, units = np.sort(settle(score), axis=1), score.shape[1]
     dominance = np.full(len(pairs), np.nan)
@@ -195,30 +210,6 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[
         below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
         dominance[index] = ((below + upto).sum() / units - units) / units
     return sizes | {"cliffs_delta": dominance}
-
-
-def _effects(score: Float, pairs: Int, lower_is_better: bool) -> dict[str, Array]:
-    """Effect sizes by the differences on the units, of so many pairs that these fit in the memory."""
-    raw = differences(score[pairs[:, 0]], score[pairs[:, 1]]).T
-    difference = settle(raw)
-    larger, smaller = (flag.sum(axis=0) for flag in (difference > 0, difference < 0))
-    equal = len(difference) - larger - smaller
-    wins, losses = (smaller, larger) if lower_is_better else (larger, smaller)
-    superiority = (wins + equal / 2) / np.where(len(difference), len(difference), np.nan)
-    dz, rank_biserial = np.full((2, len(pairs)), np.nan)
-    if len(raw) > 1:
-        with np.errstate(invalid="ignore"):  # the spread of infinite differences is NaN
-            mean, spread = raw.mean(axis=0), raw.std(axis=0, ddof=1)
-            constant = settle(np.ptp(raw, axis=0)) == 0
-        # 0 where no unit differs, NaN where all differ by the same.
-        dz = divide(mean, spread, np.where(settle(mean) == 0, 0.0, np.nan), where=~constant & (spread > 0))
-    if difference.size:
-        size = np.abs(difference)
-        # Equal units have the lowest ranks; without them all others move down by their number.
-        rank = np.where(size > 0, _midranks(size) - (size == 0).sum(axis=0), 0.0)
-        rank_biserial = divide((np.sign(difference) * rank).sum(axis=0), rank.sum(axis=0))
-    sizes = {"wins": wins, "losses": losses, "ties": equal, "superiority": superiority}
-    return sizes | {"dz": dz, "rank_biserial": rank_biserial}
 
 
 _NUMBERS = 1 << 22
@@ -413,7 +404,8 @@ def comparison_dataset(
         order = ranked(value[:, metric], orientation) if lettered else []
         defined = [system for system in order if not np.isnan(value[system, metric])]
         groups.append(significance_groups(significant[..., metric], defined) if defined else [])
-    of_systems = {"value": value, "letters": letter_table(groups, len(value)), "least_p_corrected": least}
+    lettered_systems = np.array([letters(sets, len(value)) for sets in groups], dtype=str).reshape(value.shape[::-1]).T
+    of_systems = {"value": value, "letters": lettered_systems, "least_p_corrected": least}
     return dataset_of({**arrays, "significant": significant, **of_systems}, frame, along, LONG_NAMES, attrs)
 
 
@@ -425,10 +417,12 @@ def empty_arrays(systems: int, metrics: int) -> dict[str, Array]:
 
 
 def fill_pairs(arrays: Mapping[str, Array], metric: int, pairs: Int, found: Mapping[str, Array]) -> None:
-    """Write results of pairs into both halves of a matrix of systems."""
+    """Write results of pairs into both halves of a matrix of systems; no corrected p-value is below the plain one."""
     first, second = pairs.T
+    if "p_corrected" in found:
+        found = {**found, "p_corrected": np.maximum(found["p_corrected"], arrays["p"][first, second, metric])}
     turned = {name: -values for name, values in found.items() if name in _SIGNED}
-    turned |= {name: values for name, values in found.items() if name in ("p", "n", "ties")}
+    turned |= {name: values for name, values in found.items() if name in ("p", "p_corrected", "n", "ties")}
     if "low" in found:
         turned |= {"low": -found["high"], "high": -found["low"]}
     if "wins" in found:
@@ -450,7 +444,7 @@ def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str, pai
     others = np.ones(systems * (systems - 1) // 2 - len(pairs))
     every = np.append(p, others)
     corrected = correct(every, correction)
-    write_corrected(arrays, metric, pairs, corrected[: len(pairs)])
+    fill_pairs(arrays, metric, pairs, {"p_corrected": corrected[: len(pairs)]})
     return level_of_each(correction, int((corrected <= alpha).sum()), int((~np.isnan(every)).sum()), alpha)
 
 
@@ -506,14 +500,6 @@ def every_pair(systems: int) -> Int:
     return np.stack(np.triu_indices(systems, 1), axis=1).astype(np.int64)
 
 
-def write_corrected(arrays: Mapping[str, Array], metric: int, pairs: Int, corrected: Float) -> None:
-    """Write corrected p-values of pairs into both halves, none below its uncorrected value."""
-    first, second = pairs.T
-    corrected = np.maximum(corrected, arrays["p"][first, second, metric])
-    arrays["p_corrected"][first, second, metric] = corrected
-    arrays["p_corrected"][second, first, metric] = corrected
-
-
 @dataclass(frozen=True)
 class Compared:
     """Pairs of systems, int64 (pairs, 2), and the clusters of the units that all of them have, int64 (clusters,)."""
@@ -533,11 +519,17 @@ def swap_pairs(
     swaps: Sequence[Swaps],
     correction: str,
     how: Resampling,
+    leading: SwappedRatios | None = None,
 ) -> list[Critical]:
-    """Write the p-values of permutation tests, and the corrected ones."""
+    """Write the p-values of permutation tests, and the corrected ones.
+
+    `leading`: the sums of all systems, where the pairs of the only part are those with the best system; they are
+    corrected for all pairs all the same.
+    """
     spreads = []
     kept: list[Float] = []
-    keeps = correction == MAX_T and len(swaps) == 1 and 8 * how.replicates * swaps[0].near.size <= KEPT
+    keeps = correction == MAX_T and leading is None and len(swaps) == 1
+    keeps = keeps and 8 * how.replicates * swaps[0].near.size <= KEPT
     for part, one in zip(parts, swaps, strict=True):
         p, spread = count_extremes(one, how, kept if keeps else None)
         spreads.append(spread)
@@ -546,37 +538,24 @@ def swap_pairs(
     if not parts:
         return []
     if correction != MAX_T:
-        levels = [
-            correct_pairs(arrays, metric, correction, every_pair(len(arrays["p"])), how.alpha) for metric in metrics
-        ]
-        return [_of_each(swap, spread, levels, how) for swap, spread in zip(swaps, spreads, strict=True)]
-    every = np.unique(np.concatenate([part.clusters for part in parts]))
-    own = [np.searchsorted(every, part.clusters) for part in parts]
-    corrected, critical = simultaneous(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)
+        pairs = every_pair(len(arrays["p"])) if leading is None else parts[0].pairs
+        levels = [correct_pairs(arrays, metric, correction, pairs, how.alpha) for metric in metrics]
+        limits = []
+        for one, spread in zip(swaps, spreads, strict=True):  # by the swaps of each pair alone, at the level of each
+            columns = [critical_of_each(one, how, level)[:, index] for index, level in enumerate(levels)]
+            limits.append((np.stack(columns, axis=1) / spread, spread))
+        return limits
     pairs = np.concatenate([part.pairs for part in parts])
+    if leading is None:
+        every = np.unique(np.concatenate([part.clusters for part in parts]))
+        own = [np.searchsorted(every, part.clusters) for part in parts]
+        corrected, critical = simultaneous(list(zip(swaps, own, strict=True)), spreads, len(every), how, kept)
+    else:
+        of_leader, spread, critical = simultaneous_of_some(leading, pairs, how)
+        corrected, spreads = of_leader[:, np.newaxis], [spread[:, np.newaxis]]
     for index, metric in enumerate(metrics):
-        write_corrected(arrays, metric, pairs, corrected[:, index])
+        fill_pairs(arrays, metric, pairs, {"p_corrected": corrected[:, index]})
     return [(np.broadcast_to(critical, spread.shape), spread) for spread in spreads]
-
-
-def _of_each(swaps: Swaps, spread: Float, levels: Sequence[float], how: Resampling) -> Critical:
-    """By the swaps of each pair alone, at the level of each value."""
-    columns = [critical_of_each(swaps, how, level)[:, index] for index, level in enumerate(levels)]
-    return np.stack(columns, axis=1) / spread, spread
-
-
-def swap_leading(
-    arrays: Mapping[str, Array], metric: int, ratios: SwappedRatios, pairs: Int, correction: str, how: Resampling
-) -> Critical:
-    """Write the p-values of permutation tests of the pairs with the best system, corrected for all pairs of systems."""
-    swaps = ratios.swaps(pairs)
-    p, spread = count_extremes(swaps, how)
-    fill_pairs(arrays, metric, pairs, {"p": p[:, 0]})
-    if correction == MAX_T:
-        corrected, own, critical = simultaneous_of_some(ratios, pairs, how)
-        write_corrected(arrays, metric, pairs, corrected)
-        return np.broadcast_to(critical, (len(pairs), 1)), own[:, np.newaxis]
-    return _of_each(swaps, spread, [correct_pairs(arrays, metric, correction, pairs, how.alpha)], how)
 
 
 def least_of(test: str, correction: str, parts: Sequence[Compared], pairs: int, how: Resampling) -> float:

@@ -180,6 +180,9 @@ class Swaps:
     difference: Callable[[Any], Float]
     """Signs float64 (replicates, clusters), -1 for swapped, or what `stored` yields, to float64 (replicates, pairs,
     values)."""
+    centred: Callable[[Any], Float]
+    """As `difference`, in standard deviations, after the scores of one system of each pair were raised such that their
+    values are equal."""
     clusters: int
     near: Float
     """Differences up to this one are rounding: float64 (pairs, values)."""
@@ -188,18 +191,13 @@ class Swaps:
     spread: Float | None = None
     """The standard deviation of the differences over all swaps, where it is known without them: float64 (pairs,
     values)."""
-    centred: Callable[[Any], Float] | None = None
-    """As `difference`, in standard deviations, after the scores of one system of each pair were raised such that their
-    values are equal; None: it is not known."""
     stored: Callable[[Resampling], Iterator[SignedSums]] | None = None
     """Returns chunks of the sums under all swaps where these are stored, and not drawn from signs."""
 
     def chunks(self, how: Resampling, *, centred: bool = False) -> Iterator[Float]:
         """Differences under all swaps, or those of `centred`: float64 (some replicates, pairs, values)."""
-        compare = self.centred if centred else self.difference
-        if compare is None:
-            return iter(())
-        return map(compare, how.signs(self.clusters, self.near.size)[0] if self.stored is None else self.stored(how))
+        signs = how.signs(self.clusters, self.near.size)[0] if self.stored is None else self.stored(how)
+        return map(self.centred if centred else self.difference, signs)
 
 
 class SignedSums(NamedTuple):
@@ -222,20 +220,24 @@ class SwappedRatios:
     denominator: Int
     """The row of the sums below the fraction line of each system: int64 (systems,)."""
     clusters: int
-    ratios: Ratios | None
+    squares: Float
+    """Sums of squared differences of the influences of clusters on every two values (systems, systems); NaN of systems
+    that were in no block together."""
+    ratios: Ratios | None = None
     """The terms of all systems."""
     sums: SignedSums | None = None
     """The sums under all swaps; in place of the terms, where these do not fit in one block."""
-    squares: Float | None = None
-    """Sums of squared differences of the influences of clusters on every two values (systems, systems), where the terms
-    are not there; NaN of systems that were in no block together."""
 
     @classmethod
     def of(cls, sample: Sample, metric: int) -> SwappedRatios:
         """Of all systems of a sample what they add above and below the fraction line; of means, differences."""
         ratios = Ratios.of(sample, [(system, metric) for system in range(len(sample.score))])
         total = SignedSums(ratios.above.sum(axis=0)[:, np.newaxis], ratios.below.sum(axis=0)[:, np.newaxis])
-        return cls(total, np.abs(ratios.above).sum(axis=0), ratios.denominator, ratios.clusters, ratios)
+        value = divide(total.above[:, 0], total.below[ratios.denominator, 0], np.nan)
+        below = ratios.below[:, ratios.denominator]
+        moved = divide(ratios.above - value * below, below.sum(axis=0), np.nan).T
+        squares = np.stack([np.square(moved - row).sum(axis=1) for row in moved])
+        return cls(total, np.abs(ratios.above).sum(axis=0), ratios.denominator, ratios.clusters, squares, ratios)
 
     def signed(self, signs: Float | SignedSums) -> SignedSums:
         """The sums under swaps float64 (replicates, clusters); stored sums are returned as they are."""
@@ -270,12 +272,12 @@ class SwappedRatios:
             found = np.empty((len(pairs), sums.above.shape[1]))
             step = max(1, _CACHED // max(sums.above.shape[1], 1))
             for part in (slice(start, start + step) for start in range(0, len(pairs), step)):
-                change = _half_difference(sums.above, left[part], right[part])
+                change = sums.above[left[part]] - sums.above[right[part]]
                 if constant:
-                    np.divide(change, both[1][part] / 2, out=found[part])
+                    np.divide(change, both[1][part], out=found[part])
                     continue
-                below = _half_difference(sums.below, denominators[0][part], denominators[1][part])
-                sides = ((both[0][part] + way * change, both[1][part] + way * below) for way in (1, -1))
+                below = sums.below[denominators[0][part]] - sums.below[denominators[1][part]]
+                sides = ((both[0][part] + way * change, both[1][part] + way * below) for way in (0.5, -0.5))
                 # NaN where nothing weighs, of which the matrix products leave rounding behind.
                 enough = least[part, np.newaxis]
                 first, second = (divide(own, weighs, np.nan, where=weighs > enough) for own, weighs in sides)
@@ -306,25 +308,16 @@ class SwappedRatios:
 
         return Swaps(
             lambda signs: compare(self.signed(signs)).T[..., np.newaxis],
+            centred,
             self.clusters,
             near,
             np.abs(compare(self.total)),
-            centred=centred,
             stored=None if self.sums is None else partial(self.chunks, width=near.size),
         )
 
     def spread_of_moved(self, pairs: Int) -> Float:
         """Standard deviations of the differences of :meth:`moved` under all swaps; 1 where nothing moves."""
-        if self.squares is not None:
-            square = self.squares[pairs[:, 0], pairs[:, 1]]
-        else:
-            assert self.ratios is not None
-            value = divide(self.total.above[:, 0], self.total.below[self.denominator, 0], np.nan)
-            below = self.ratios.below[:, self.denominator]
-            each = divide(self.ratios.above - value * below, below.sum(axis=0), np.nan).T
-            squares = np.stack([np.square(each - row).sum(axis=1) for row in each])
-            square = squares[pairs[:, 0], pairs[:, 1]]
-        spread = np.sqrt(square)
+        spread = np.sqrt(self.squares[pairs[:, 0], pairs[:, 1]])
         return np.where((spread > self.near(pairs)) | np.isnan(spread), spread, 1.0)
 
 
@@ -346,25 +339,21 @@ class SwappedBlocks:
     def add(self, sample: Sample, metric: int, systems: Int) -> None:
         """Add the systems of a sample, each once however often it is met."""
         for row, system in enumerate(systems.tolist()):
-            if system not in self._systems:
-                above, below = sample.sums(row, metric)
-                digest = blake2b(below.tobytes()).digest()
-                if digest not in self._denominators:
-                    self._denominators[digest] = self._wait(below)
-                self._systems[system] = self._wait(above), self._denominators[digest]
+            if system in self._systems:
+                continue
+            above, below = sample.sums(row, metric)
+            digest = blake2b(below.tobytes()).digest()
+            # Terms wait for the next product; their rows are counted as they come.
+            for terms in (above,) if digest in self._denominators else (below, above):
+                self._waiting.append((len(self._totals), terms))
+                self._totals[len(self._totals)] = float(terms.sum()), float(np.abs(terms).sum())
+                if len(self._waiting) * self._clusters >= _TERMS:
+                    self._multiply()
+            self._systems[system] = len(self._totals) - 1, self._denominators.setdefault(digest, len(self._totals) - 2)
         moved = np.stack([influence(sample, row, metric) for row in range(len(systems))])
         squares = np.stack([np.square(moved - row).sum(axis=1) for row in moved])
         every = systems.tolist()
         self._squares |= {(one, two): squares[i, j] for i, one in enumerate(every) for j, two in enumerate(every)}
-
-    def _wait(self, terms: Float) -> int:
-        """Put terms among those of the next product, and return their row."""
-        row = len(self._totals)
-        self._totals[row] = float(terms.sum()), float(np.abs(terms).sum())
-        self._waiting.append((row, terms))
-        if len(self._waiting) * self._clusters >= _TERMS:
-            self._multiply()
-        return row
 
     def _multiply(self) -> None:
         rows, terms = zip(*self._waiting, strict=True)
@@ -385,7 +374,7 @@ class SwappedBlocks:
         denominator = np.array([below.index(row) for _, row in systems], dtype=np.int64)
         order = sorted(self._systems)
         squares = np.array([[self._squares.get((system, two), np.nan) for two in order] for system in order])
-        return SwappedRatios(total, scale, denominator, self._clusters, None, sums, squares)
+        return SwappedRatios(total, scale, denominator, self._clusters, squares, sums=sums)
 
 
 def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
@@ -417,11 +406,11 @@ def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
     spread = np.where(spread > near, spread, 1.0)
     return Swaps(
         lambda signs: (signs @ columns)[..., np.newaxis],
+        lambda signs: (signs @ raised)[..., np.newaxis],
         sample.clusters,
         near[:, np.newaxis],
         observed[:, np.newaxis],
         spread[:, np.newaxis],
-        centred=lambda signs: (signs @ raised)[..., np.newaxis],
     )
 
 
@@ -453,7 +442,7 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
         return np.asarray(((each[pairs[:, 0]] - each[pairs[:, 1]]) / own[:, np.newaxis]).transpose(1, 0, 2))
 
     observed = np.abs(difference(np.ones((1, rates.clusters)))[0])
-    return Swaps(difference, rates.clusters, near, observed, centred=centred)
+    return Swaps(difference, centred, rates.clusters, near, observed)
 
 
 def count_extremes(swaps: Swaps, how: Resampling, kept: list[Float] | None = None) -> tuple[Float, Float]:
@@ -554,7 +543,7 @@ def simultaneous(
             computed = ([chunk] for chunk in parts[0][0].chunks(how, centred=True))
         else:
             every_sign = how.signs(clusters, near.size)[0]
-            computed = ([swaps.centred(signs[:, own]) for swaps, own in parts if swaps.centred] for signs in every_sign)
+            computed = ([swaps.centred(signs[:, own]) for swaps, own in parts] for signs in every_sign)
         centred = _by_maxima(_largest_of_all(computed, defined, np.ones_like(spread)), limits, how, clusters)
         p, critical = np.maximum(p, centred[0]), np.maximum(critical, centred[1])
     return p, critical
@@ -634,11 +623,3 @@ def simultaneous_of_some(ratios: SwappedRatios, pairs: Int, how: Resampling) -> 
     both = np.stack([limits, limits], axis=1)
     p, critical = _by_maxima(np.concatenate(maxima, axis=1), both, how, ratios.clusters)
     return p.max(axis=1), spread, critical.max(keepdims=True)
-
-
-def _half_difference(sums: Float, left: Int, right: Int) -> Float:
-    """Half the differences of pairs of rows."""
-    half: Float = sums[left]
-    half -= sums[right]
-    half /= 2
-    return half

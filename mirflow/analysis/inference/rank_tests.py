@@ -14,14 +14,14 @@ from ...errors import QueryError
 from ...kernels.ratios import divide
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
-from ..per_class import rated_kind
+from ..per_class import rated_kind, rated_variable
 from ..query_options import AUTO, DEFAULT_LEVEL, Query, alpha_of
-from ..scores import Array, names_of
+from ..scores import Array, coords_of, names_of
 from .blocks import SampleBlocks, replicates_of
 from .comparisons import comparable, compare_blocks, compared_blocks
-from .paired import letter_table, significance_groups
+from .paired import letters, significance_groups
 from .resampling import Resampling, Seed, check_level
-from .sample import DIMS, TRACK, by_unit, dataset_of, sample_of, settle, signs_of, table_of_units, values_of_units
+from .sample import DIMS, TRACK, by_unit, dataset_of, sample_of, settle, signs_of, values_of_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -115,8 +115,10 @@ def friedman(
     if query.missing == "skip":
         raise QueryError("ranks need every system on a unit; choose missing common or zero (--missing)")
     query = replace(query, missing=query.missing or "common")
-    variable = table_of_units(ds, query, unit)
-    if variable is not None:
+    variable = rated_variable(ds, query)
+    inner = unit not in coords_of(ds, "track")
+    # Else scores of tracks are ranked, or what is computed from them.
+    if variable is not None and unit != TRACK and (inner or rated_kind(ds, query) is not None):
         frame, score = values_of_units(ds, variable, query, unit, group)
         attrs = {name: value for name, value in frame.attrs.items() if name not in _OWN}
         attrs |= {"undefined": query.undefined, "left_out": ""}
@@ -144,10 +146,11 @@ def friedman(
         # None where mean ranks that are as far apart as they can be would not differ.
         tells = ranks.n[metric] and ranks.critical_difference[metric] <= systems - 1
         order = np.argsort(mean[:, metric], kind="stable").tolist() if tells else []
-        columns.append(significance_groups(significant[..., metric], order))
+        columns.append(letters(significance_groups(significant[..., metric], order), systems))
     alone = ("statistic", "dof", "p", "n", "f_statistic", "f_p", "concordance", "critical_difference")
     arrays: dict[str, Array] = {name: getattr(ranks, name) for name in alone}
-    arrays |= {"mean_rank": mean, "low": mean - half, "high": mean + half, "letters": letter_table(columns, systems)}
+    lettered = np.array(columns, dtype=str).reshape(mean.shape[::-1]).T
+    arrays |= {"mean_rank": mean, "low": mean - half, "high": mean + half, "letters": lettered}
     arrays |= {"rank_difference": difference, "p_pair": ranks.p_pair}
     arrays |= {"rank_low": difference - 2 * half, "rank_high": difference + 2 * half, "significant": significant}
     return dataset_of(arrays, frame, {"aggregate": kinds}, _LONG_NAMES, attrs)

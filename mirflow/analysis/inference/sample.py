@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError, counted
-from ...metrics.aggregates import RATIO_AGGREGATES, RATIOS, STATISTICS
+from ...metrics.aggregates import CLASS_AGGREGATES, RATIO_AGGREGATES, RATIOS, STATISTICS, table_aggregates
 from ...ragged import Bool, Float, Int
 from ..aggregation import free_names, reduce, select
 from ..lookup import CLASS
-from ..per_class import CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
+from ..per_class import CONFUSED, aggregate_table, rated_kind, select_table
 from ..queries import across, names_across
 from ..query_options import Query
 from ..scores import Array, coords_of, group_tracks, members_of, names_of, without_value
@@ -179,17 +179,13 @@ def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
     score: Float = np.empty(shape)
     for index, group in enumerate(members.values()):
         score[:, index] = sample.take(group).values()
-    kinds = kinds_over_units(sample.kinds)
+    # Over units it is the mean of their values, or the same statistic of them.
+    kinds = [kind if kind in STATISTICS else "mean" for kind in sample.kinds]
     included = ~np.isnan(score)
     if part.attrs["missing"] == "common":
         included &= included.all(axis=0, keepdims=True)
     ones = np.ones(shape)
     return Sample(kinds, score, ones, included, ones[0, :, 0], np.arange(len(members), dtype=np.int64))
-
-
-def kinds_over_units(kinds: Sequence[str]) -> list[str]:
-    """The aggregate of the values of units, of each metric: their mean, or the same statistic of them."""
-    return [kind if kind in STATISTICS else "mean" for kind in kinds]
 
 
 def recount(codes: Int) -> Int:
@@ -235,15 +231,6 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     return [(included[places[0]], places) for places in columns.values()]
 
 
-def table_of_units(ds: xr.Dataset, query: Query, unit: str) -> str | None:
-    """The variable whose values are ranked; None if they are scores of tracks or computed from them."""
-    variable = rated_variable(ds, query)
-    if unit == TRACK or variable is None:
-        return None
-    inner = unit not in coords_of(ds, "track")
-    return variable if inner or rated_kind(ds, query) is not None else None
-
-
 def values_of_units(
     ds: xr.Dataset, variable: str, query: Query, unit: str, group: str = ""
 ) -> tuple[xr.Dataset, Float]:
@@ -259,7 +246,9 @@ def values_of_units(
     if unit not in result["value"].dims and unit in coords_of(ds, "track"):
         result, by = aggregate_table(selection, unit, group), unit
     labels, metric = [str(dim) for dim in result["value"].dims[1 if by is None else 2 :]], result.attrs["metric"]
-    counts = query.aggregate is None and rated_kind(ds, query) is None and has_classes(ds, variable)
+    about = selection.measure.metric
+    counts = not CLASS_AGGREGATES.keys().isdisjoint(table_aggregates(about.orientation, about.dims))
+    counts = counts and query.aggregate is None and rated_kind(ds, query) is None
     if counts and unit in (CLASS, *labels):
         own = CLASS if unit in CONFUSED else unit
         raise QueryError(
