@@ -114,23 +114,7 @@ def verify(
     """
     numbers, notes = _numbers_of(document)
     signed = [number.signature for number in numbers if number.signature is not None]
-    given = {"store": store, "pipeline": pipeline, "reference": reference}
-    named = [name for name, value in given.items() if value is not None]
-    if len(named) != 1:
-        raise QueryError(
-            "say what to compute the numbers from: a store (--store); a pipeline (--pipeline), perhaps with estimates; "
-            f"or references and estimates (--reference, --estimates){' - only one of them' if named else ''}"
-        )
-    if store is not None and (estimates is not None or root is not None):
-        raise QueryError("a store has scores: leave out estimates and root (--estimates, --root)")
-    if reference is not None and estimates is None:
-        raise QueryError("references alone give no numbers: name the estimates (--estimates)")
-    if store is not None:
-        boards = evaluations_of(store)
-    elif pipeline is not None:
-        boards = _score(_of_pipeline(pipeline, root, estimates, signed))
-    else:
-        boards = _score(_of_folders(str(reference), str(estimates), signed))
+    boards = _scores_of(store, pipeline, reference, estimates, root, signed)
     # The numbers of a table with the same signature are computed together.
     systems: dict[tuple[int, Signature], dict[str, None]] = {}
     for one in numbers:
@@ -193,11 +177,6 @@ def _numbers_of(document: str | Path) -> tuple[Sequence[SignedNumber], list[str]
 
 
 _LAYOUT = {*DELIMITED, "format"}  # options that say how a file is laid out, not what is read of it
-Rules = tuple[str, str, str, str]  # task, convention, grid and combination of references
-
-
-def _rules_of(signed: Signature) -> Rules:
-    return signed.task, signed["conv"], signed["grid"], signed["combine"]
 
 
 def _is_unnamed(signed: Signature) -> bool:
@@ -285,7 +264,7 @@ def _of_folders(reference: str, estimates: str, signed: Sequence[Signature]) -> 
     rules: dict[tuple[Any, ...], list[Signature]] = {}
     for one in signed:
         if not _flaw(one) and not _lacks_map(one) and not _is_unnamed(one):
-            rules.setdefault((*_rules_of(one), one["read"]), []).append(one)
+            rules.setdefault((one.task, *(one[key] for key in ("conv", "grid", "combine", "read"))), []).append(one)
     evaluations = []
     for number, ((task, convention, grid, combine, _), alike) in enumerate(rules.items()):
         sides = _sides_of(alike[0])
@@ -323,13 +302,37 @@ def _pattern_of(given: str, above: str) -> str:
     return str(folder.absolute() / f"{above}{{track}}{suffixes.pop() if len(suffixes) == 1 else '.{format}'}")
 
 
-def _score(pipeline: Pipeline | None) -> dict[str, xr.Dataset]:
-    """Score the evaluations of a pipeline without a store."""
-    if pipeline is None:
+def _scores_of(
+    store: ScoresLike | None,
+    pipeline: str | Path | None,
+    reference: str | Path | None,
+    estimates: str | Path | None,
+    root: str | Path | None,
+    signed: Sequence[Signature],
+) -> dict[str, xr.Dataset]:
+    """The scores to compute numbers from, by evaluation: those of a store, or of estimates that are scored here."""
+    given = {"store": store, "pipeline": pipeline, "reference": reference}
+    named = [name for name, value in given.items() if value is not None]
+    if len(named) != 1:
+        raise QueryError(
+            "say what to compute the numbers from: a store (--store); a pipeline (--pipeline), perhaps with estimates; "
+            f"or references and estimates (--reference, --estimates){' - only one of them' if named else ''}"
+        )
+    if store is not None and (estimates is not None or root is not None):
+        raise QueryError("a store has scores: leave out estimates and root (--estimates, --root)")
+    if reference is not None and estimates is None:
+        raise QueryError("references alone give no numbers: name the estimates (--estimates)")
+    if store is not None:
+        return evaluations_of(store)
+    if pipeline is not None:
+        model = _of_pipeline(pipeline, root, estimates, signed)
+    else:
+        model = _of_folders(str(reference), str(estimates), signed)
+    if model is None:
         return {}
-    planned = plan_pipeline(pipeline, open_pack=open_pack)
+    planned = plan_pipeline(model, open_pack=open_pack)
     with tempfile.TemporaryDirectory() as folder:
-        reports = run_plans(planned.plans, Journal(Path(folder)), scheduler=pipeline.execution.scheduler)
+        reports = run_plans(planned.plans, Journal(Path(folder)), scheduler=model.execution.scheduler)
     return {report.plan.name: as_scores(dataset_of(report.content)) for report in reports}
 
 
@@ -472,7 +475,8 @@ def _recompute(signed: Signature, systems: Sequence[str], boards: Mapping[str, x
         usual = {} if _is_unnamed(signed) else get_task(signed.task).convention(signed["conv"]).reading
         demanded = [name for name in theirs if name.partition(".")[2] not in _LAYOUT]
         demanded += [name for name in ours if name.partition(".")[2] in usual]
-        same = _rules_of(whole) == _rules_of(signed) and whole["classes"] == signed["classes"]
+        same = all(whole[key] == signed[key] for key in ("conv", "grid", "combine", "classes"))
+        same = same and whole.task == signed.task
         if not same or any(theirs.get(name) != ours.get(name) for name in demanded):
             reasons.append(f"the rules differ: {whole} is computed here")
             continue

@@ -76,23 +76,16 @@ class RunMeans:
         low, high = np.quantile(drawn, [tail, 1 - tail])
         return float(value - wider * (value - low)), float(value + wider * (high - value))
 
-    def p_value(self, first: int, second: int) -> float:
-        """The chance of so large a difference where there is none: a t-test with Satterthwaite's degrees of freedom."""
-        from scipy.special import stdtr
+    def test(self, first: int, second: int, alpha: float = 1.0) -> tuple[float, float, float]:
+        """A t-test with Satterthwaite's degrees of freedom: the chance of so large a difference where there is none,
+        and the ends of the differences that are not excluded at `alpha`."""
+        from scipy.special import stdtr, stdtrit
 
         variance, free = self.spread(first, second)
-        difference = abs(float(self.value[first] - self.value[second]))
-        if variance == 0:
-            return 1.0 if difference == 0 else 0.0
-        return float(2 * stdtr(free, -difference / variance**0.5))
-
-    def not_excluded(self, first: int, second: int, alpha: float) -> tuple[float, float]:
-        """The differences that this test does not exclude."""
-        from scipy.special import stdtrit
-
-        variance, free = self.spread(first, second)
-        difference, half = float(self.value[first] - self.value[second]), float(stdtrit(free, 1 - alpha / 2))
-        return difference - half * variance**0.5, difference + half * variance**0.5
+        difference, error = float(self.value[first] - self.value[second]), variance**0.5
+        p = float(2 * stdtr(free, -abs(difference) / error)) if variance else float(difference == 0)
+        half = float(stdtrit(free, 1 - alpha / 2)) * error
+        return p, difference - half, difference + half
 
 
 def mean_of_runs(sample: Sample, metric: int, runs: Mapping[str, Int], how: Resampling) -> RunMeans | None:
@@ -204,7 +197,7 @@ def compare_runs(
             continue
         value[:, metric] = means.value
         found: dict[str, Array] = {"difference": value[pairs[:, 0], metric] - value[pairs[:, 1], metric]}
-        found["p"] = np.array([means.p_value(first, second) for first, second in pairs.tolist()])
+        found["p"] = np.array([means.test(first, second)[0] for first, second in pairs.tolist()])
         units = np.flatnonzero(sample.included[runs[models[0]][0], :, metric])
         found["n"] = np.full(len(pairs), len(units))
         if sizes:
@@ -212,8 +205,8 @@ def compare_runs(
             found |= paired.effects(score, pairs, lower_is_better=names_of(part, "orientation")[metric] == "lower")
         paired.fill_pairs(arrays, metric, pairs, found)
         level = paired.correct_pairs(arrays, metric, correction, pairs, how.alpha)
-        ends = np.array([means.not_excluded(first, second, level) for first, second in pairs.tolist()])
-        paired.write_bounds(arrays, metric, pairs, ends[:, 0], ends[:, 1], how.alpha)
+        low, high = np.array([means.test(first, second, level)[1:] for first, second in pairs.tolist()]).T
+        paired.write_bounds(arrays, metric, pairs, low, high, how.alpha)
     # Models in the place of their runs, without coordinates of single runs.
     names = [name for name in part.coords if part[name].dims == ("system",) and name != "system"]
     frame = part.isel(system=[int(rows[0]) for rows in runs.values()]).drop_vars(names).assign_coords(system=[*runs])

@@ -99,7 +99,7 @@ class TestIntervals:
         means = RunMeans(np.zeros(2), np.stack([drawn, np.zeros(1001)]), np.zeros((40, 2)), np.ones(2), np.full(2, 5))
         assert means.spread(0, 1) == (2.0, 8.0)
         # Quantiles of Student's t and of the normal distribution from tables; those of the replicates are -0.9 and 0.9.
-        assert means.not_excluded(0, 1, 0.1)[1] == pytest.approx(1.859548 * 2**0.5, rel=1e-6)
+        assert means.test(0, 1, 0.1)[2] == pytest.approx(1.859548 * 2**0.5, rel=1e-6)
         assert means.spread(0) == (1.0, 4.0)
         low, high = means.bounds(0.9, 0)
         assert (low, high) == pytest.approx((-0.9 * 2.131847 / 1.644854, 0.9 * 2.131847 / 1.644854), rel=1e-6)
