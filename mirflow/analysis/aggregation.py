@@ -28,7 +28,7 @@ from ..ragged import Bool, Float, Int
 from ..store.cells import Status
 from ..store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from . import lookup
-from .dims import check_over, derive, over_systems, refuse_annotators, split_over
+from .dims import RUN, SYSTEM, check_over, derive, over_systems, refuse_annotators
 from .query_options import BEST, NAME, ORDERS, STORED, Names, Query, as_names
 from .scores import ANNOTATOR, Array, Scores, Status8, coords_of, group_tracks, members_of, names_of
 from .selection import (
@@ -171,8 +171,9 @@ def select_scores(ds: xr.Dataset, query: Query, *, single: bool = False) -> Scor
         variables = lookup.split_names(ds, query.metric, exact=query.exact)[1]
         if variables:
             refuse_annotators(ds, query, lookup.find_tables(ds)[variables[0]])
-    systems_over, over = split_over(query.over)
+    systems_over = {dim: how for dim, how in (query.over or {}).items() if dim in (SYSTEM, RUN)}
     if systems_over:
+        over = {dim: how for dim, how in (query.over or {}).items() if dim not in systems_over}
         query = replace(query, over=over or None, missing=query.missing or "skip")
     stored, asked = ds, query
     chosen = query.system is not None or query.sort not in (None, BEST, STORED)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -308,8 +308,8 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     # Failures stay with their store: joined, they would be one variable with the names of all metrics.
     given = {store: ds.drop_dims(FAILED_METRIC, errors="ignore") for store, ds in given.items()}
     labels = {dim: [*dict.fromkeys(name for ds in given.values() for name in names_of(ds, dim))] for dim in CELL}
-    meeting = _check_cells(name, given, labels)
-    labels["metric"], left_out = _kept_metrics(name, given, meeting)
+    reach = _check_cells(name, given, labels)
+    labels["metric"], left_out = _kept_metrics(name, given, reach)
     parts = [
         StorePart(store, ds, {dim: places_of(names_of(ds, dim), own) for dim, own in labels.items()})
         for store, ds in given.items()
@@ -325,7 +325,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     variables: dict[str, Any] = {}
     for key in dict.fromkeys(str(key) for part in parts for key in part.ds.data_vars):
         having = [part for part in parts if key in part.ds.data_vars]
-        if key in left_out or not _everywhere({part.store for part in having}, given, meeting):
+        if key in left_out or not all(map({part.store for part in having}.intersection, reach.values())):
             continue
         like = having[0].ds[key]
         if set(like.dims) == {"track"}:
@@ -377,13 +377,8 @@ def _settings(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
     return settings
 
 
-def _everywhere(having: Collection[str], stores: Iterable[str], meeting: Collection[frozenset[str]]) -> bool:
-    """True if each store has something or holds cells that one of those holds which have it."""
-    return all(store in having or any(frozenset((store, other)) in meeting for other in having) for store in stores)
-
-
 def _kept_metrics(
-    name: str, given: Mapping[str, xr.Dataset], meeting: Collection[frozenset[str]]
+    name: str, given: Mapping[str, xr.Dataset], reach: Mapping[str, set[str]]
 ) -> tuple[list[str], Collection[str]]:
     """The metrics, each of one version, that some systems would not lack, and the tables that are left out.
 
@@ -398,14 +393,14 @@ def _kept_metrics(
         if len(set(held.values())) > 1:
             words = ", ".join(f"{version} in {store}" for store, version in held.items())
             raise QueryError(f"group {name!r}: metric {metric!r} has version {words}; run the older pipeline again")
-    metrics = [metric for metric, own in versions.items() if _everywhere(own, given, meeting)]
+    metrics = [metric for metric, own in versions.items() if all(map(set(own).intersection, reach.values()))]
     # Variables with extra dims that stores lack or have over other ones, with what to call them.
     own_tables = {store: tables_of(ds) for store, ds in given.items()}
     tables = {}
     for key, table in {key: table for held in own_tables.values() for key, table in held.items()}.items():
         having = {store: extra_dims(own[key]).keys() for store, own in own_tables.items() if key in own}
         alike = all(dims == extra_dims(table).keys() for dims in having.values())
-        if not (alike and _everywhere(having, given, meeting)):
+        if not (alike and all(map(set(having).intersection, reach.values()))):
             tables[key] = str(table.attrs.get("metric", key))
     partly = [*(metric for metric in versions if metric not in metrics), *tables.values()]
     if partly:
@@ -416,15 +411,16 @@ def _kept_metrics(
 
 def _check_cells(
     name: str, given: Mapping[str, xr.Dataset], labels: Mapping[str, Sequence[str]]
-) -> frozenset[frozenset[str]]:
+) -> dict[str, set[str]]:
     """Refuse a metric of a cell that two stores hold, as which one counts would be chance.
 
-    Returns the pairs of stores that hold the same cells, with different metrics.
+    Returns for each store itself and those that hold some of its cells, with other metrics: it lacks nothing that one
+    of these has.
     """
     stores = list(given)
     shape = (len(labels["system"]), len(labels["track"]))
     owners: dict[frozenset[str], Array] = {}  # of stores with the same metrics, the one that holds a cell
-    meeting: set[frozenset[str]] = set()
+    reach = {store: {store} for store in stores}
     for number, (store, ds) in enumerate(given.items()):
         held = ds["status"].transpose(*CELL).values != Status.not_computed
         at = np.ix_(*(places_of(names_of(ds, dim), labels[dim]) for dim in CELL))
@@ -441,10 +437,12 @@ def _check_cells(
                     f"labels, which are put before their systems, as in --label {other} --label {store} or "
                     f"open_store({{{other!r}: ..., {store!r}: ...}}); stores are joined before any systems are chosen"
                 )
-            meeting |= {frozenset((stores[other], store)) for other in np.unique(others[both]).tolist()}
+            for other in np.unique(others[both]).tolist():
+                reach[store].add(stores[other])
+                reach[stores[other]].add(store)
         owner = owners.setdefault(own, np.full(shape, -1))
         owner[at] = np.where(held, number, owner[at])
-    return frozenset(meeting)
+    return reach
 
 
 def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequence[str]) -> dict[str, Array]:

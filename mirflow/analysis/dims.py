@@ -268,23 +268,11 @@ _COMMA = re.compile(r",(?![^()\[\]]*[)\]])")
 """A comma that is not among the parameters of a metric."""
 
 
-def split_over(over: Mapping[str, str] | None) -> tuple[dict[str, str], dict[str, str]]:
-    """Reductions over systems, or the runs of each, and those over dims of metrics.
-
-    Examples
-    --------
-    >>> split_over({"frame": "median", "system": "best"})
-    ({'system': 'best'}, {'frame': 'median'})
-    """
-    systems = {dim: how for dim, how in (over or {}).items() if dim in (SYSTEM, RUN)}
-    return systems, {dim: how for dim, how in (over or {}).items() if dim not in systems}
-
-
 def refuse_over_systems(query: Query, name: str) -> None:
     """Refuse reductions over systems beside an option that names stored ones."""
-    systems, _ = split_over(query.over)
-    if systems:
-        raise QueryError(f"{name!r} is about stored systems: leave out over {next(iter(systems))!r}")
+    for dim in query.over or {}:
+        if dim in (SYSTEM, RUN):
+            raise QueryError(f"{name!r} is about stored systems: leave out over {dim!r}")
 
 
 def over_systems(

@@ -205,16 +205,11 @@ def across(result: xr.Dataset, asked: Across, others: Sequence[str] = ()) -> xr.
         coords: dict[str, Any] = {name: (coord.dims[0], coord.values) for name, coord in named.items()}
         coords[dim_of_groups] = np.array(names, dtype=str)
         result = plain_dataset(variables, coords, result.attrs)
-    # Each of several values is about the same tracks.
+    # Each of several values is about the same tracks: ``repeats`` says in how many groups each track is.
     times = math.prod(len(names) for dim, names in reductions.items() if dim in groupings)
     words = {dim if dim in groupings else name_dim(dim, dims): names for dim, names in reductions.items()}
     text = "; ".join(f"{dim}={','.join(names)}" for dim, names in words.items())
     return result.assign_attrs(across=text, repeats=str(times))
-
-
-def repeats(attrs: Mapping[str, str]) -> int:
-    """Number of groups of a result that each track is in."""
-    return int(attrs.get("repeats", 1))
 
 
 def names_across(asked: Across | None) -> dict[str, list[str]]:
@@ -342,7 +337,7 @@ def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dat
             first = value.reshape(len(value), -1)[:, 0]
             result = result.isel(system=ranked(first, names_of(result, "orientation")[place]))
         text = "; ".join(filter(None, (f"{RUN}={','.join(words)}", result.attrs.get("across", ""))))
-        about = {"across": text, "repeats": str(repeats(result.attrs) * len(words))}
+        about = {"across": text, "repeats": str(int(result.attrs.get("repeats", 1)) * len(words))}
         results[index] = result.assign_attrs(about) if over_runs else result.isel({RUN: 0}, drop=True)
     return results
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -84,11 +84,30 @@ class _RowReader:
             name = track(row)
             if name in self.asked.leave_out:
                 continue
-            name = self._renamed(name, "track", self.asked.track, row)
+            name, here = self._renamed(name, "track", self.asked.track, row), place_of(self.table.name, row.line)
             for of, measure, column, scale, weight in columns:
                 owner = of or self._renamed(system(row), "system", self.asked.system, row)
                 self.gathered.digests.setdefault((owner, name), {})[digest] = None
-                self._put(owner, name, measure, row, column, scale, weight)
+                heavy, (value, decimals) = 1.0, self._number(row, column)
+                if np.isnan(value) and self.asked.nan == "zero":
+                    value = 0.0
+                if weight is None:
+                    self.gathered.unweighted.add(measure)
+                else:
+                    heavy = self._number(row, weight)[0]
+                    if not 0 <= heavy < np.inf:
+                        text = f"a weight must be a number that is not negative, not {row.fields[weight]!r}"
+                        self._refuse(row, text)
+                others = self.gathered.cells.setdefault((owner, name), {})
+                if measure in others:
+                    self._refuse(row, f"system {owner!r}, track {name!r}, {measure} is also in {others[measure][2]}")
+                # Percentages are divided by 100, which is exact where 0.01 is not.
+                divisor = round(1 / scale, 6)
+                value = value / divisor if divisor.is_integer() and divisor > 1 else value * scale
+                others[measure] = value, heavy, here
+                if np.isfinite(value):
+                    step = 10.0**-decimals * scale
+                    self.gathered.steps[measure] = min(step, self.gathered.steps.get(measure, np.inf))
 
     def _finder(self, key: str, side: Names | None = None) -> Find:
         """What a row has under a placeholder or in a column; with `side`, the name of its track or system."""
@@ -114,28 +133,6 @@ class _RowReader:
         if not plain:
             self._refuse(row, f"the row has no {key}; leave_out: [''] leaves such rows out")
         return plain
-
-    def _put(self, system: str, track: str, name: str, row: Row, column: int, scale: float, weight: int | None) -> None:
-        heavy = 1.0
-        value, decimals = self._number(row, column)
-        if np.isnan(value) and self.asked.nan == "zero":
-            value = 0.0
-        if weight is None:
-            self.gathered.unweighted.add(name)
-        else:
-            heavy = self._number(row, weight)[0]
-            if not 0 <= heavy < np.inf:
-                self._refuse(row, f"a weight must be a number that is not negative, not {row.fields[weight]!r}")
-        here = place_of(self.table.name, row.line)
-        others = self.gathered.cells.setdefault((system, track), {})
-        if name in others:
-            self._refuse(row, f"system {system!r}, track {track!r}, {name} is also in {others[name][2]}")
-        # Percentages are divided by 100, which is exact where 0.01 is not.
-        divisor = round(1 / scale, 6)
-        others[name] = (value / divisor if divisor.is_integer() and divisor > 1 else value * scale, heavy, here)
-        if np.isfinite(value):
-            step = 10.0**-decimals * scale
-            self.gathered.steps[name] = min(step, self.gathered.steps.get(name, np.inf))
 
     def _number(self, row: Row, index: int) -> tuple[float, int]:
         text = self.table.text(row, index)
@@ -294,21 +291,23 @@ def _scores(
     files: Sequence[Sequence[Match]],
     origin: Mapping[str, str],
 ) -> GroupContent:
-    gathered, museval = Gathered(), MusevalScores()
+    gathered, museval = Gathered(), dict[tuple[str, str], tuple[tuple[str, ...], dict[str, Float]]]()
     for one, known, matches in zip(group.tables, measures, files, strict=True):
         for match in matches:
             data = read_bytes(match.path, MAX_BYTES, match.name)
             if one.format == MUSEVAL:
                 values = dict(zip(Pattern(one.path).names, match.values, strict=True))
-                museval.files[values["system"], values["track"]] = read_museval(decode(data, match.name), match.name)
+                museval[values["system"], values["track"]] = read_museval(decode(data, match.name), match.name)
                 gathered.digests.setdefault((values["system"], values["track"]), {})[digest_of(data)] = None
                 continue
             table = one.parse(decode(data, match.name, one.encoding), match.name)
             values = dict(zip(Pattern(one.path).names, match.values, strict=True))
             _RowReader(one, known, table, values, gathered).read(digest_of(data))
-    for cell, scores in museval.tracks():
-        gathered.cells[cell] = {name: (value, 1.0, "") for name, value in scores.items()}
-        gathered.unweighted |= scores.keys()
+    # The score of a track is the mean over its sources of their medians over the frames.
+    for cell, (_, of_frames) in museval.items():
+        medians = {name: median_over_frames(frames) for name, frames in of_frames.items()}
+        gathered.cells[cell] = {name: (float(sources.mean()), 1.0, "") for name, sources in medians.items()}
+        gathered.unweighted |= medians.keys()
     if not gathered.cells:
         names = ", ".join(match.name for matches in files for match in matches[:2])
         raise InvalidAnnotationError(f"no row of the tables is a score: {names}; look at where and leave_out")
@@ -340,7 +339,7 @@ def _scores(
     attrs["parameters"] = {str(measure): dict(measure.parameters) for measure in every if measure.parameters}
     attrs |= {IMPORTED: origin[IMPORTED], PRINTED_STEP: gathered.steps, **origin}
     cells = _cells(systems, tracks, tuple(map(str, every)), gathered)
-    cells = replace(cells, extras=museval.extras(systems, tracks))
+    cells = replace(cells, extras=_museval_extras(museval, systems, tracks))
     return GroupContent(group.name, systems, tracks, cells, described, {}, track_coords, attrs)
 
 
@@ -503,38 +502,30 @@ def _number(value: object) -> float:
     return float(value)
 
 
-@dataclass
-class MusevalScores:
-    """The files of a group while they are read, by system and track."""
-
-    files: dict[tuple[str, str], tuple[tuple[str, ...], dict[str, Float]]] = field(default_factory=dict)
-
-    def tracks(self) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        """Of each file the scores of the track: the mean over the sources of their medians over the frames."""
-        for cell, (_, values) in self.files.items():
-            medians = {name: median_over_frames(of_frames) for name, of_frames in values.items()}
-            yield cell, {name: float(of_sources.mean()) for name, of_sources in medians.items()}
-
-    def extras(self, systems: Sequence[str], tracks: Sequence[str]) -> dict[str, Sparse]:
-        """The values of sources and of frames, along the cells (systems, tracks), system by system."""
-        if not self.files:
-            return {}
-        sources = tuple(dict.fromkeys(source for names, _ in self.files.values() for source in names))
-        most = max(next(iter(values.values())).shape[1] for _, values in self.files.values())
-        shape = len(systems) * len(tracks), len(sources), most
-        found = {}
-        for measure, of_sources in zip(museval_measures("frame_"), museval_measures("source_"), strict=True):
-            dense = np.full(shape, np.nan)
-            name = measure.metric.name.removeprefix("frame_")
-            for (system, track), (names, values) in self.files.items():
-                cell = systems.index(system) * len(tracks) + tracks.index(track)
-                rows = [sources.index(source) for source in names]
-                dense[cell, rows, : values[name].shape[1]] = values[name]
-            coords = sources, tuple(f"{frame:06d}" for frame in range(most))
-            found[measure.variable] = _sparse(measure, coords, dense)
-            medians = median_over_frames(dense.reshape(-1, most)).reshape(shape[:2])
-            found[of_sources.variable] = _sparse(of_sources, coords[:1], medians)
-        return found
+def _museval_extras(
+    files: Mapping[tuple[str, str], tuple[tuple[str, ...], dict[str, Float]]],
+    systems: Sequence[str],
+    tracks: Sequence[str],
+) -> dict[str, Sparse]:
+    """The values of sources and of frames, along the cells (systems, tracks), system by system."""
+    if not files:
+        return {}
+    sources = tuple(dict.fromkeys(source for names, _ in files.values() for source in names))
+    most = max(next(iter(values.values())).shape[1] for _, values in files.values())
+    shape = len(systems) * len(tracks), len(sources), most
+    found = {}
+    for measure, of_sources in zip(museval_measures("frame_"), museval_measures("source_"), strict=True):
+        dense = np.full(shape, np.nan)
+        name = measure.metric.name.removeprefix("frame_")
+        for (system, track), (names, values) in files.items():
+            cell = systems.index(system) * len(tracks) + tracks.index(track)
+            rows = [sources.index(source) for source in names]
+            dense[cell, rows, : values[name].shape[1]] = values[name]
+        coords = sources, tuple(f"{frame:06d}" for frame in range(most))
+        found[measure.variable] = _sparse(measure, coords, dense)
+        medians = median_over_frames(dense.reshape(-1, most)).reshape(shape[:2])
+        found[of_sources.variable] = _sparse(of_sources, coords[:1], medians)
+    return found
 
 
 def _sparse(measure: Measure, coords: tuple[tuple[str, ...], ...], dense: Float) -> Sparse:

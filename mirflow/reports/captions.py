@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.queries import across_of, repeats
+from ..analysis.queries import across_of
 from ..analysis.query_options import COMPARED_WITH, MISSING, MOST_SYSTEMS, alpha_of, say_level, say_test, say_undefined
 from ..analysis.scores import Results, names_of, show_span
 from ..analysis.selection import COSTLIEST, EMPTY_COUNTED, UNCOUNTED, VALUELESS
@@ -185,7 +185,7 @@ def caption_of(ds: Results, percent: bool) -> str:
         what += "".join(f", {listed(across[dim])} over {plural(dim)}," for dim in dims if dim in across)
         reduced = attrs.get("over", "").replace("=", ": ")
         what += f" (in each track {reduced})" if reduced else ""
-    counts = values_of(ds, "n").sum(axis=1) // repeats(attrs)
+    counts = values_of(ds, "n").sum(axis=1) // int(attrs.get("repeats", 1))
     on = counted(axes.tracks, "track")
     on = on if (counts == axes.tracks).all() else f"{show_span(counts)} of {on}"
     by = f" by {' and '.join(axes.groupings)}" if axes.groupings else ""

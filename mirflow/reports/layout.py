@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED
 from ..analysis.dims import EACH, GROUPED, RUN, RUNS
-from ..analysis.queries import UNGROUPED, across_of, repeats
+from ..analysis.queries import UNGROUPED, across_of
 from ..analysis.query_options import say_intervals, say_level, say_test
 from ..analysis.scores import ResultInMemory, Results, coordinate_columns, names_of, show_span
 from ..analysis.selection import EMPTY_COUNTED
@@ -238,7 +238,8 @@ def with_deviations(ds: Results, cells: npt.NDArray[Any]) -> tuple[Results, npt.
         text = f"{mean.value} ± {deviation.value}"
         merged[place] = ShownValue(text, mean.interval, mean.best, mean.marked)
     of_means = ds.isel({RUN: ds[RUN].values.tolist().index("mean")}, drop=True)
-    return of_means.assign_attrs(repeats=str(repeats(ds.attrs) * len(means) // len(groups))), merged
+    repeats = int(ds.attrs.get("repeats", 1)) * len(means) // len(groups)
+    return of_means.assign_attrs(repeats=str(repeats)), merged
 
 
 def show_value(value: float, percent: bool) -> str:
@@ -393,7 +394,7 @@ def _notes(ds: Results, percent: bool) -> tuple[str, ...]:
     cells = axes.tracks * int(attrs.get(RUNS, len(systems)))
     if not has_dims:
         notes += _policy_notes(ds, systems, cells)
-    elif lost := int(values_of(ds, "n_missing").sum()) // repeats(attrs):
+    elif lost := int(values_of(ds, "n_missing").sum()) // int(attrs.get("repeats", 1)):
         notes.append(missing_note(attrs, f"{lost} of {counted(cells, 'cell')}"))
     notes += [] if axes.tracks else [nothing_note(attrs)]
     if WARNINGS in attrs or REFERENCES_DIFFER in attrs:
@@ -418,7 +419,7 @@ def _policy_notes(ds: Results, systems: Sequence[str], cells: int) -> list[str]:
     for policy in ("missing", "undefined"):
         if count := int(attrs[f"{policy}_cells"]):
             cells_of = f"{count} of {counted(cells, 'cell')} (system and track)"
-            each = values_of(ds, f"n_{policy}").sum(axis=(0, 1)) // repeats(attrs)
+            each = values_of(ds, f"n_{policy}").sum(axis=(0, 1)) // int(attrs.get("repeats", 1))
             cells_of += "" if (each == count).all() else f", for one or more of {len(each)} metrics"
             said = missing_note(attrs, cells_of) if policy == "missing" else undefined_note(attrs, cells_of)
             notes.append(said)

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..analysis.queries import repeats
 from ..analysis.scores import Array, Results
 from ..metrics.aggregates import CLASS_AGGREGATES
 from ..ragged import Int
@@ -65,7 +64,7 @@ def axes_of(ds: Results) -> ResultAxes:
     if groupings:
         every = product(*(ds[name].values.tolist() for name in groupings))
         groups, sizes = [*compress(every, sizes > 0)], sizes[sizes > 0]
-    tracks = int(ds["n_tracks"].values.sum()) // repeats(ds.attrs)
+    tracks = int(ds["n_tracks"].values.sum()) // int(ds.attrs.get("repeats", 1))
     dims = [str(dim) for dim in ds["value"].dims if dim not in ("system", *groupings)]
     labels = {dim: [str(value) for value in ds[dim].values.tolist()] for dim in dims}
     if not dims:

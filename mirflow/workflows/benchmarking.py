@@ -279,10 +279,24 @@ def _compare(
             ]
         known = {row.system for row in rows if not row.own}
         rows += [row for row in _of_values(file, baseline) if row.system not in known]
-    letters, note = _letters(file, compared, missing)
+    letters, note, headline = dict[str, str](), "", file.metrics[0]
+    each = {name: ds.sel(metric=[headline]) for name, ds in compared.items() if headline in names_of(ds, "metric")}
+    if len(each) > 1:
+        # Tables know less of a metric than a store does: who differs from whom depends on what all of them know.
+        like = list(each.values())[-1]
+        known_of = {key: like[key] for key in coords_of(like, "metric")}
+        each = {name: ds.drop_vars(coords_of(ds, "metric")).assign_coords(known_of) for name, ds in each.items()}
+        try:
+            joined = join_group(file.benchmark.evaluation.name, each)
+            blocks, value = compared_blocks(joined, _query(file, joined, missing))
+            tested = compare_blocks(blocks, value, Resampling.of(), sizes=False)
+            letters = dict(zip(names_of(joined, "system"), tested["letters"].values[:, 0].tolist(), strict=True))
+            note = letters_note(tested, 0)
+        except QueryError as error:
+            note = f"no letters: {error}"
     rows = [replace(row, letters=letters.get(f"{row.system}{OWN}" if row.own else row.system, "")) for row in rows]
     below = [*readable_tables(result)[0].notes, *([note] if note else []), *(f"signature: {text}" for text in signed)]
-    headline, title = file.metrics[0], f"{file.name}: {file.benchmark.title}"
+    title = f"{file.name}: {file.benchmark.title}"
     sign_of = SIGN_OF[_records(file)[headline].orientation] or 1
 
     def order(row: BenchmarkRow) -> tuple[bool, float]:
@@ -341,25 +355,6 @@ def _scores_of(file: BenchmarkFile, root: Path, baseline: Baseline) -> xr.Datase
     group = ScoreGroup.model_validate({**named, "tables": baseline.tables})
     (content,) = read_tables(TableMapping(name=baseline.source, groups=[group]), places[0]).groups
     return as_scores(dataset_of(content))
-
-
-def _letters(file: BenchmarkFile, given: Mapping[str, xr.Dataset], missing: str) -> tuple[dict[str, str], str]:
-    headline = file.metrics[0]
-    each = {name: ds.sel(metric=[headline]) for name, ds in given.items() if headline in names_of(ds, "metric")}
-    if len(each) < 2:
-        return {}, ""
-    # Tables know less of a metric than a store does: who differs from whom depends on what all of them know.
-    like = list(each.values())[-1]
-    known = {key: like[key] for key in coords_of(like, "metric")}
-    each = {name: ds.drop_vars(coords_of(ds, "metric")).assign_coords(known) for name, ds in each.items()}
-    try:
-        joined = join_group(file.benchmark.evaluation.name, each)
-        blocks, value = compared_blocks(joined, _query(file, joined, missing))
-        compared = compare_blocks(blocks, value, Resampling.of(), sizes=False)
-    except QueryError as error:
-        return {}, f"no letters: {error}"
-    letters = compared["letters"].values[:, 0].tolist()
-    return dict(zip(names_of(joined, "system"), letters, strict=True)), letters_note(compared, 0)
 
 
 def _standings(file: BenchmarkFile, rows: Sequence[BenchmarkRow], title: str, notes: Sequence[str]) -> Table:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_origin
 
 import numpy as np
 
-from ..analysis.dims import RUN, split_over
+from ..analysis.dims import RUN, SYSTEM
 from ..analysis.queries import ScoresLike, evaluate_query, evaluations_of
 from ..analysis.scores import as_scores, coords_of, names_of
 from ..analysis.signatures import UNKNOWN as UNNAMED
@@ -502,7 +502,7 @@ def _systems_in(ds: xr.Dataset, signed: Signature, systems: Sequence[str]) -> li
     every = names_of(ds, "system")
     grouped = {RUN, *coords_of(ds, "system")} & {*signed["by"], *(dim for dim, _ in signed["across"])}
     compared = int(signed["systems"])
-    reduced, _ = split_over(dict(signed["over"]))
+    reduced = any(dim in (SYSTEM, RUN) for dim, _ in signed["over"])
     if grouped or reduced or not systems or (len(systems) == len(every) == 1):
         named: list[str] | None = None
     else:

@@ -144,10 +144,15 @@ def compare_blocks(
     arrays, least = paired.empty_arrays(len(value), len(names)), np.ones(len(names))
     leaders = [""] * len(names)
     for metric, orientation in enumerate(names_of(frame, "orientation")):
-        compared = _Comparison(blocks, metric, tests[metric], correction, how, lower=orientation == "lower")
-        leader = None if all_pairs else compared.leader(value[:, metric])
-        if leader is not None:
+        own, lower, test_of = value[:, metric], orientation == "lower", tests[metric]
+        # Where a permutation test of all pairs takes no more of systems than their sums under swaps.
+        shares = bool(blocks.alike[metric]) and blocks.kinds[metric] in RATIOS
+        leader = None
+        by_sums = shares or test_of != paired.DEFAULT_TEST
+        if not all_pairs and len(own) > MOST_SYSTEMS and not np.isnan(own).all() and by_sums:
+            leader = int(np.nanargmin(own) if lower else np.nanargmax(own))
             leaders[metric] = names_of(frame, "system")[leader]
+        compared = _Comparison(blocks, metric, test_of, correction, how, lower, shares)
         least[metric] = compared.fill(arrays, leader, sizes=sizes)
     attrs = {**how.attrs(), "correction": correction, "test": test, "unit_of_comparison": blocks.unit}
     attrs |= {"method": INVERTED} if how.anytime is None else {}
@@ -183,21 +188,8 @@ class _Comparison:
     how: Resampling
     lower: bool
     """Whether low values are better."""
-
-    @property
-    def shares(self) -> bool:
-        """True if a permutation test of all pairs takes no more of systems than their sums under swaps."""
-        return bool(self.blocks.alike[self.metric]) and self.blocks.kinds[self.metric] in RATIOS
-
-    def leader(self, value: Float) -> int | None:
-        """The best system by its value, where the others are compared with it alone."""
-        if (
-            len(value) <= MOST_SYSTEMS
-            or np.isnan(value).all()
-            or (self.test == paired.DEFAULT_TEST and not self.shares)
-        ):
-            return None
-        return int(np.nanargmin(value) if self.lower else np.nanargmax(value))
+    shares: bool
+    """Whether systems are compared by their sums under swaps, on the same units."""
 
     def fill(self, arrays: dict[str, Array], leader: int | None, *, sizes: bool) -> float:
         """Compare all pairs, or those with the leader; return the smallest corrected p-value that is possible."""

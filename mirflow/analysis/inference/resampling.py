@@ -42,6 +42,8 @@ class Resampling:
 
     level: float
     """The share of intervals that are to hold the true value."""
+    alpha: float
+    """The level of significance, such as 0.05 for 0.95, without rounding errors."""
     method: str
     """{"auto", "bca", "percentile", "normal"}."""
     replicates: int
@@ -73,12 +75,8 @@ class Resampling:
         seed = int(rng.integers(1 << 62)) if isinstance(rng, np.random.Generator) else int(rng)
         if seed < 0:
             raise QueryError(f"rng {seed}: a seed is not negative")
-        return cls(float(level), method, int(replicates), seed, anytime=anytime)
-
-    @property
-    def alpha(self) -> float:
-        """The level of significance, such as 0.05 for 0.95, without rounding errors."""
-        return round(1 - self.level, 12)
+        alpha = round(1 - float(level), 12)
+        return cls(float(level), alpha, method, int(replicates), seed, anytime=anytime)
 
     @property
     def least(self) -> int:
@@ -459,13 +457,6 @@ class Tag:
         ends = np.flatnonzero(np.append(differs, True)) if len(there) else there
         return cls(cluster[there], relevance[there] > 0, ends)
 
-    def reached(self, counts: Float) -> tuple[Float, Float]:
-        """Tracks of at least each affinity, those that have the tag and all: float64 (replicates, affinities)."""
-        drawn = counts[:, self.cluster]
-        both = np.where(self.relevant, drawn, 0.0), drawn
-        having, every = (np.cumsum(counted, axis=1)[:, self.ends] for counted in both)
-        return having, every
-
 
 @dataclass(frozen=True)
 class Orders:
@@ -500,7 +491,11 @@ class Orders:
             values = np.full((part.stop - part.start, len(self.tags)), np.nan)
             for column, tag in enumerate(self.tags):
                 if len(tag.ends):
-                    values[:, column] = self.reached(*tag.reached(counts[part]))
+                    # Tracks of at least each affinity, those that have the tag and all.
+                    drawn = counts[part][:, tag.cluster]
+                    both = np.where(tag.relevant, drawn, 0.0), drawn
+                    having, every = (np.cumsum(counted, axis=1)[:, tag.ends] for counted in both)
+                    values[:, column] = self.reached(having, every)
             found.append(self.finish(values))
         return np.concatenate(found).T
 
