@@ -312,7 +312,13 @@ def _compare_rates(
             "rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
         )
     _check_systems(part)
-    tests = _tests_of_rates(attrs["test"], kind, result.attrs["metric"], cluster)
+    metric = result.attrs["metric"]
+    tests = paired.choose_tests(attrs["test"], [kind], [metric], cluster)
+    if tests != [paired.DEFAULT_TEST]:
+        raise QueryError(
+            f"test {tests[0]!r} needs one number per track, and metric {metric!r} has dims; choose test permutation, "
+            "or reduce them (over, --over)"
+        )
     correction = paired.choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
     arrays, columns = paired.empty_arrays(*value.shape), value.shape[1]
@@ -352,17 +358,6 @@ def _compare_rates(
     attrs |= {"undefined": query.undefined, "left_out": "", "along": ", ".join(map(str, result["value"].dims[1:]))}
     along = {"aggregate": [kind] * columns, "test": tests * columns}
     return paired.comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
-
-
-def _tests_of_rates(test: str, kind: str, metric: str, cluster: str | None) -> list[str]:
-    """The test of a metric with dims, which can only be a permutation test."""
-    tests = paired.choose_tests(test, [kind], [metric], cluster)
-    if tests != [paired.DEFAULT_TEST]:
-        raise QueryError(
-            f"test {tests[0]!r} needs one number per track, and metric {metric!r} has dims; choose test permutation, "
-            "or reduce them (over, --over)"
-        )
-    return tests
 
 
 def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernels.ratios import divide
-from ...ragged import Bool, Float, Int
+from ...ragged import Float, Int
 from .sample import Sample
 
 _NEAR = 1e-12
@@ -244,13 +244,3 @@ def invert(difference: Float, spread: Float, critical: Float, spreads: Spreads) 
         low, high = difference - far, difference - near
     unknown = np.isnan(difference) | np.isnan(spread)
     return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
-
-
-def agree(low: Float, high: Float, difference: Float, significant: Bool) -> tuple[Float, Float]:
-    """Intervals that exclude 0 where the test does, of which the ends are the roundings of other sums."""
-    tiny = np.nextafter(0, 1)
-    defined = ~np.isnan(low)
-    low, high = np.where(~significant & (low > 0), 0.0, low), np.where(~significant & (high < 0), 0.0, high)
-    low = np.where(defined & significant & (difference > 0), np.maximum(low, tiny), low)
-    high = np.where(defined & significant & (difference < 0), np.minimum(high, -tiny), high)
-    return low, high

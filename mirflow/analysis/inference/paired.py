@@ -20,7 +20,7 @@ from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
 from ..query_options import COMPARED_WITH, MAX_T, SEQUENCE, alpha_of
 from ..scores import Array, names_of
-from .interval_ends import agree, difference_errors, sequence_bounds, sequence_p
+from .interval_ends import difference_errors, sequence_bounds, sequence_p
 from .permutation import (
     KEPT,
     SwappedRatios,
@@ -482,10 +482,16 @@ def correct_metrics(ds: xr.Dataset, family: Bool, at_level: Callable[[float], xr
 
 
 def write_bounds(arrays: Mapping[str, Array], metric: int, pairs: Int, low: Float, high: Float, alpha: float) -> None:
-    """Write the intervals of pairs into both halves; they exclude 0 where the corrected p-value is `alpha` or less."""
-    at = pairs[:, 0], pairs[:, 1], metric
-    ends = agree(low, high, arrays["difference"][at], arrays["p_corrected"][at] <= alpha)
-    fill_pairs(arrays, metric, pairs, dict(zip(("low", "high"), ends, strict=True)))
+    """Write the intervals of pairs into both halves; they exclude 0 where the corrected p-value is `alpha` or less.
+
+    Their ends are the roundings of other sums than those of the test.
+    """
+    at, tiny = (pairs[:, 0], pairs[:, 1], metric), np.nextafter(0, 1)
+    difference, significant, defined = arrays["difference"][at], arrays["p_corrected"][at] <= alpha, ~np.isnan(low)
+    low, high = np.where(~significant & (low > 0), 0.0, low), np.where(~significant & (high < 0), 0.0, high)
+    low = np.where(defined & significant & (difference > 0), np.maximum(low, tiny), low)
+    high = np.where(defined & significant & (difference < 0), np.minimum(high, -tiny), high)
+    fill_pairs(arrays, metric, pairs, {"low": low, "high": high})
 
 
 def compared_pairs(ds: xr.Dataset, metric: int) -> Int:

@@ -448,15 +448,6 @@ class Tag:
     ends: Int
     """Where the last track of each affinity stands: int64 (different affinities,)."""
 
-    @classmethod
-    def of(cls, relevance: Float, affinity: Float, cluster: Int) -> Tag:
-        """From tracks in any order; those of which the relevance is NaN are not about the tag."""
-        there = np.flatnonzero(~np.isnan(relevance))
-        there = there[np.argsort(-affinity[there], kind="stable")]
-        differs = affinity[there][1:] != affinity[there][:-1]
-        ends = np.flatnonzero(np.append(differs, True)) if len(there) else there
-        return cls(cluster[there], relevance[there] > 0, ends)
-
 
 @dataclass(frozen=True)
 class Orders:
@@ -481,7 +472,13 @@ class Orders:
         if together:
             cluster = np.repeat(cluster, relevance.shape[1])
             relevance, affinity = relevance.reshape(-1, 1), affinity.reshape(-1, 1)
-        tags = (Tag.of(*both, cluster) for both in zip(relevance.T, affinity.T, strict=True))
+        tags = []
+        for having, affinities in zip(relevance.T, affinity.T, strict=True):
+            there = np.flatnonzero(~np.isnan(having))  # tracks that are about the tag
+            there = there[np.argsort(-affinities[there], kind="stable")]
+            differs = affinities[there][1:] != affinities[there][:-1]
+            ends = np.flatnonzero(np.append(differs, True)) if len(there) else there
+            tags.append(Tag(cluster[there], having[there] > 0, ends))
         return cls(tuple(tags), ORDER_AGGREGATES[kind].reached, int(cluster.max(initial=-1)) + 1, finish)
 
     def again(self, counts: Float) -> Float:

@@ -101,21 +101,17 @@ class Sample:
         return Sample(self.kinds, score, weight, included, self.duration[units], recount(self.cluster[units]))
 
     def sums(self, system: int, metric: int) -> tuple[Float, Float]:
-        """The terms of a ratio added up by cluster: float64 (clusters,) each."""
-        count, (above, below) = self.clusters, self.terms(system, metric)
-        if not np.array_equal(self.cluster, np.arange(count)):
-            above, below = (np.bincount(self.cluster, each, count).astype(np.float64) for each in (above, below))
-        # An infinite score makes the sum NaN, so that the value has neither interval nor test.
-        return above if np.isfinite(above).all() else np.full(count, np.nan), below
-
-    def terms(self, system: int, metric: int) -> tuple[Float, Float]:
-        """Terms of a ratio over the units, of the numerator and the denominator: float64 (units,) each."""
-        weight = self.weight[system, :, metric][np.newaxis, :, np.newaxis]
+        """The terms of a ratio, above and below the fraction line, added up by cluster: float64 (clusters,) each."""
+        count, weight = self.clusters, self.weight[system, :, metric][np.newaxis, :, np.newaxis]
         above, below = (each[0, :, 0] for each in RATIOS[self.kinds[metric]].factors(weight, self.duration))
         included = self.included[system, :, metric]
         # What weighs nothing adds nothing, an infinite score too.
         score = np.where(included & (above != 0), self.score[system, :, metric], 0.0)
-        return score * np.where(included, above, 0.0), np.where(included, below, 0.0)
+        above, below = score * np.where(included, above, 0.0), np.where(included, below, 0.0)
+        if not np.array_equal(self.cluster, np.arange(count)):
+            above, below = (np.bincount(self.cluster, each, count).astype(np.float64) for each in (above, below))
+        # An infinite score makes the sum NaN, so that the value has neither interval nor test.
+        return above if np.isfinite(above).all() else np.full(count, np.nan), below
 
 
 def select_numbers(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
