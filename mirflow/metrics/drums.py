@@ -66,11 +66,6 @@ class ClassHits:
     """With octaves, the sum of matched hits and misses, which may stem from different rates."""
     estimates: Int  # int64 (pairs, classes)
 
-    def total(self) -> ClassHits:
-        """Sum over classes: (pairs, 1)."""
-        counts = (column.sum(axis=1, keepdims=True) for column in (self.matched, self.references, self.estimates))
-        return ClassHits(("all",), *counts)
-
     def rate(self, what: str, measure: Measure) -> Scored:
         """Precision, recall or F-measure of each class and its weight: float64 (pairs, classes) each."""
         return rate(what, self.matched, self.references, self.estimates, otherwise=float(measure["zero_division"]))
@@ -170,8 +165,9 @@ _LITERATURE = "@zehren2021; @gillick2019; @vogl2018; @mirex2017drums"
 )
 def rates(what: str, drums: Drums, measure: Measure) -> Scored:
     """Rate of the hits of all classes together."""
-    score, weight = drums.classes(measure).total().rate(what, measure)
-    return score[:, 0], weight[:, 0]
+    classes = drums.classes(measure)
+    counts = (column.sum(axis=1) for column in (classes.matched, classes.references, classes.estimates))
+    return rate(what, *counts, otherwise=float(measure["zero_division"]))
 
 
 @family(

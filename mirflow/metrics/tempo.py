@@ -114,24 +114,6 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
     return near & (reference > 0) & (estimate > 0)
 
 
-def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] = (1.0,)) -> Float:
-    """Octaves from the reference up to the estimate: float64 (n,), NaN if either is missing (0).
-
-    The estimate may be multiplied by a factor first; the (first) error closest to 0 is returned.
-    """
-    both = (reference > 0) & (estimate > 0)
-    nearest = np.full(len(reference), np.nan)
-    # The ratio of extreme tempi may overflow or underflow; then the error is infinite.
-    with np.errstate(over="ignore", under="ignore"):
-        ratio = divide(estimate, reference, 1.0, where=both)
-    for factor in factors:
-        with np.errstate(over="ignore", under="ignore", divide="ignore"):
-            error = np.log2(ratio * factor)
-        nearer = both & ~(np.abs(error) >= np.abs(nearest))
-        nearest[nearer] = error[nearer]
-    return nearest
-
-
 class TempoPairs:
     """The tempi of both sides of pairs."""
 
@@ -265,7 +247,16 @@ def _errors(what: str, tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool
     reference, estimate = tempi.main
     if what == "absolute_error":
         return np.where((reference > 0) & (estimate > 0), np.abs(estimate - reference), np.nan), tempi.tracks
-    error = octave_error(reference, estimate, FACTORS if what.endswith("2") else (1.0,))
+    # The estimate may be multiplied by a factor first; the (first) error closest to 0 counts.
+    both = (reference > 0) & (estimate > 0)
+    error = np.full(len(reference), np.nan)
+    # The ratio of extreme tempi may overflow or underflow; then the error is infinite.
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        ratio = divide(estimate, reference, 1.0, where=both)
+        for factor in FACTORS if what.endswith("2") else (1.0,):
+            octaves = np.log2(ratio * factor)
+            nearer = both & ~(np.abs(octaves) >= np.abs(error))
+            error[nearer] = octaves[nearer]
     return error if what.startswith("oe") else np.abs(error), tempi.tracks
 
 

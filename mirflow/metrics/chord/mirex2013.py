@@ -121,96 +121,11 @@ def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
     return times, tuple(ranked)
 
 
-def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
-    """Return the stretches between cut points from 0 to the end of the last reference segment."""
-    bits = len(times).bit_length()
-    zero = np.arange(len(reference.counts), dtype=np.int64) << bits
-    sides = []
-    for side in (reference, estimate):
-        # A segment has been passed once the latest end up to it is reached. Starts that coincide with the end of the
-        # previous segment add no cut points.
-        owner, reached = rows_of(side.counts) << bits, side.reached(bits)
-        start, end = owner | side.start, owner | side.end
-        lone = np.ones(len(start), dtype=np.bool_)
-        np.not_equal(start[1:], reached[:-1], out=lone[1:])
-        keys = np.concatenate([zero << 1, start[lone] << 1, end[end != reached] << 1, reached << 1 | 1])
-        keys.sort()
-        counts = np.bincount(keys >> (bits + 1), minlength=len(zero)).astype(np.int64)
-        sides.append((keys >> 1 & ((1 << bits) - 1), counts, np.cumsum(keys & 1)))
-    line = merge(*sides[0][:2], *sides[1][:2])
-    pair, rank = line.pair, line.rank
-    follows = (pair[1:] == pair[:-1]) & (rank[1:] > rank[:-1]) & (rank[1:] <= reference.last_end[pair[:-1]])
-    at = np.flatnonzero(follows)
-    pair, until = pair[at], rank[at + 1]
-    labels = []
-    for side, passed in ((reference, sides[0][2][line.left[at]]), (estimate, sides[1][2][line.right[at]])):
-        # In force is the first segment that was not passed before the next point, if it has begun by then.
-        item = np.minimum(passed, side.offsets[1:][pair] - 1)
-        begun = (np.append(side.start, 0)[item] < until) & (until <= side.last_end[pair])
-        labels.append(np.where(begun, np.append(side.label, -1)[item], -1))
-    return Pieces(pair, times[rank[at]], times[until], labels[0], labels[1])
-
-
-def merge_equal(side: SegmentSide) -> SegmentSide:
-    """Merge neighbouring segments with equal labels, from the first start to the latest end, including gaps.
-
-    Segments of zero length are skipped.
-    """
-    lasting = side.end > side.start
-    owner, label, start, end = (column[lasting] for column in (rows_of(side.counts), side.label, side.start, side.end))
-    opens = np.ones(len(owner), dtype=np.bool_)
-    opens[1:] = (label[1:] != label[:-1]) | (owner[1:] != owner[:-1])
-    first = np.flatnonzero(opens)
-    counts = np.bincount(owner[first], minlength=len(side.counts)).astype(np.int64)
-    latest = np.maximum.reduceat(end, first) if len(first) else end
-    return SegmentSide(start[first], latest, label[first], counts, offsets_of(counts))
-
-
-def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tuple[Float, Float, Float]:
-    """Under- and over-segmentation of each pair, and the end of its last reference segment: float64 (pairs,) each.
-
-    Under-segmentation is the time that estimated segments share with reference segments other than the one with the
-    largest overlap, relative to the end of the last reference segment; over-segmentation is the same with swapped
-    roles. A side without segments is treated as one segment up to that end.
-    """
-    last = np.maximum(reference.last_end, 0)
-    end = times[last]
-    sides = []
-    for side in map(merge_equal, (reference, estimate)):
-        empty = side.counts == 0
-        at, counts = side.offsets[:-1][empty], side.counts + empty
-        start, label = np.insert(side.start, at, 0), np.insert(side.label, at, -1)
-        sides.append(SegmentSide(start, np.insert(side.end, at, last[empty]), label, counts, offsets_of(counts)))
-    reference, estimate = sides
-    # The latest end so far and the earliest start still to come are monotone even if segments are not sorted, so that
-    # two searches bound the reference segments that an estimated one can overlap: exactly those that do if both are
-    # sorted.
-    bits, row = len(times).bit_length(), rows_of(estimate.counts)
-    coming = np.minimum.accumulate(((rows_of(reference.counts) << bits) | reference.start)[::-1])[::-1]
-    low = np.searchsorted(reference.reached(bits), row << bits | estimate.start, side="right")
-    high = np.searchsorted(coming, row << bits | estimate.end, side="left")
-    counts = np.maximum(high - low, 0)
-    estimated, referred = np.repeat(np.arange(len(low)), counts), ranges(low, counts)
-    pair = row[estimated]
-    starts = np.maximum(estimate.start[estimated], reference.start[referred])
-    stops = np.minimum(np.minimum(estimate.end[estimated], reference.end[referred]), last[pair])
-    shared = np.maximum(times[stops] - times[starts], 0.0)
-    total = sum_by(pair, shared, len(end))
-    shares = []
-    for side, items in ((estimate, estimated), (reference, referred)):
-        largest = np.zeros(len(side.start))
-        np.maximum.at(largest, items, shared)
-        # Because of rounding, the difference of the sums may be slightly below 0.
-        outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(end)), 0.0)
-        shares.append(divide(outside, end))
-    return shares[0], shares[1], end
-
-
 def clean(rows: Ragged) -> Cleaned:
     """Find rows that cannot be scored, and count irregular items in the others.
 
-    Nothing is dropped or moved: `walk` defines the meaning of empty segments, gaps, overlaps and unordered rows. Flaws
-    are times that are not finite, negative or reversed, and labels that are not chords.
+    Nothing is dropped or moved: `Judged.pieces` defines the meaning of empty segments, gaps, overlaps and unordered
+    rows. Flaws are times that are not finite, negative or reversed, and labels that are not chords.
     """
     _, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted", "overlap", "gap"))
     label, invalid = rows.columns["label"], encode_spelled(rows.labels, spelled=True).invalid
@@ -246,13 +161,83 @@ class Judged(Shared):
 
     @cached_property
     def pieces(self) -> Pieces:
-        """The stretches of time between cut points."""
-        return walk(self._times, *self._sides)
+        """The stretches between cut points from 0 to the end of the last reference segment."""
+        times, (reference, estimate) = self._times, self._sides
+        bits = len(times).bit_length()
+        zero = np.arange(len(reference.counts), dtype=np.int64) << bits
+        sides = []
+        for side in (reference, estimate):
+            # A segment has been passed once the latest end up to it is reached. Starts that coincide with the end of
+            # the previous segment add no cut points.
+            owner, reached = rows_of(side.counts) << bits, side.reached(bits)
+            start, end = owner | side.start, owner | side.end
+            lone = np.ones(len(start), dtype=np.bool_)
+            np.not_equal(start[1:], reached[:-1], out=lone[1:])
+            keys = np.concatenate([zero << 1, start[lone] << 1, end[end != reached] << 1, reached << 1 | 1])
+            keys.sort()
+            counts = np.bincount(keys >> (bits + 1), minlength=len(zero)).astype(np.int64)
+            sides.append((keys >> 1 & ((1 << bits) - 1), counts, np.cumsum(keys & 1)))
+        line = merge(*sides[0][:2], *sides[1][:2])
+        pair, rank = line.pair, line.rank
+        follows = (pair[1:] == pair[:-1]) & (rank[1:] > rank[:-1]) & (rank[1:] <= reference.last_end[pair[:-1]])
+        at = np.flatnonzero(follows)
+        pair, until = pair[at], rank[at + 1]
+        labels = []
+        for side, passed in ((reference, sides[0][2][line.left[at]]), (estimate, sides[1][2][line.right[at]])):
+            # In force is the first segment that was not passed before the next point, if it has begun by then.
+            item = np.minimum(passed, side.offsets[1:][pair] - 1)
+            begun = (np.append(side.start, 0)[item] < until) & (until <= side.last_end[pair])
+            labels.append(np.where(begun, np.append(side.label, -1)[item], -1))
+        return Pieces(pair, times[rank[at]], times[until], labels[0], labels[1])
 
     @computed_once
     def distances(self) -> tuple[Float, Float, Float]:
-        """See `distances`."""
-        return distances(self._times, *self._sides)
+        """Under- and over-segmentation of each pair, and the end of its last reference segment: float64 (pairs,) each.
+
+        Under-segmentation is the time that estimated segments share with reference segments other than the one with the
+        largest overlap, relative to the end of the last reference segment; over-segmentation is the same with swapped
+        roles. A side without segments is treated as one segment up to that end.
+        """
+        times, (reference, estimate) = self._times, self._sides
+        last = np.maximum(reference.last_end, 0)
+        whole = times[last]
+        sides = []
+        for side in (reference, estimate):
+            # Neighbours with equal labels are merged, from the first start to the latest end, including gaps.
+            columns, lasting = (rows_of(side.counts), side.label, side.start, side.end), side.end > side.start
+            owner, label, start, end = (column[lasting] for column in columns)
+            opens = np.ones(len(owner), dtype=np.bool_)
+            opens[1:] = (label[1:] != label[:-1]) | (owner[1:] != owner[:-1])
+            first = np.flatnonzero(opens)
+            counts = np.bincount(owner[first], minlength=len(side.counts)).astype(np.int64)
+            latest = np.maximum.reduceat(end, first) if len(first) else end
+            empty = counts == 0
+            at, counts = offsets_of(counts)[:-1][empty], counts + empty
+            start, label = np.insert(start[first], at, 0), np.insert(label[first], at, -1)
+            sides.append(SegmentSide(start, np.insert(latest, at, last[empty]), label, counts, offsets_of(counts)))
+        reference, estimate = sides
+        # The latest end so far and the earliest start still to come are monotone even if segments are not sorted, so
+        # that two searches bound the reference segments that an estimated one can overlap: exactly those that do if
+        # both are sorted.
+        bits, row = len(times).bit_length(), rows_of(estimate.counts)
+        coming = np.minimum.accumulate(((rows_of(reference.counts) << bits) | reference.start)[::-1])[::-1]
+        low = np.searchsorted(reference.reached(bits), row << bits | estimate.start, side="right")
+        high = np.searchsorted(coming, row << bits | estimate.end, side="left")
+        counts = np.maximum(high - low, 0)
+        estimated, referred = np.repeat(np.arange(len(low)), counts), ranges(low, counts)
+        pair = row[estimated]
+        starts = np.maximum(estimate.start[estimated], reference.start[referred])
+        stops = np.minimum(np.minimum(estimate.end[estimated], reference.end[referred]), last[pair])
+        shared = np.maximum(times[stops] - times[starts], 0.0)
+        total = sum_by(pair, shared, len(whole))
+        shares = []
+        for side, items in ((estimate, estimated), (reference, referred)):
+            largest = np.zeros(len(side.start))
+            np.maximum.at(largest, items, shared)
+            # Because of rounding, the difference of the sums may be slightly below 0.
+            outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(whole)), 0.0)
+            shares.append(divide(outside, whole))
+        return shares[0], shares[1], whole
 
     @cached_property
     def _by_root(self) -> Int:
