@@ -782,17 +782,13 @@ def preview(
     planned = plan(pipeline, root=root, on_error=on_error)
     path = place_of_store(planned, store)
     befores = open_groups(path) if parse_address(path) is not None or demand_path(path).exists() else {}
+    described = []
+    for evaluation in planned.plans:
+        share = None if part is None else Part.parse(part).share(evaluation.shape)
+        stale = stale_cells(evaluation, befores.get(evaluation.name), force and part is None, share)
+        described.append(describe_plan(evaluation, stale))
     if part is not None:
-        shares = [(evaluation, Part.parse(part).share(evaluation.shape)) for evaluation in planned.plans]
-        stale = [
-            (evaluation, stale_cells(evaluation, befores.get(evaluation.name), share=share))
-            for evaluation, share in shares
-        ]
-        return "\n".join([*(describe_plan(*both) for both in stale), f"store: {path}, part {part}"])
-    described = [
-        describe_plan(evaluation, stale_cells(evaluation, befores.get(evaluation.name), force))
-        for evaluation in planned.plans
-    ]
+        return "\n".join([*described, f"store: {path}, part {part}"])
     removed = find_removal(befores.values(), planned.plans)
     leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []
     return "\n".join([*described, *leave, f"store: {path}"])

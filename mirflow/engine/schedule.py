@@ -1,4 +1,4 @@
-"""The graph of blocks, and its execution by a scheduler of dask: in this process, threads, processes or a cluster.
+"""The graph of blocks, and its execution: one by one in this process, or by dask in threads, processes or a cluster.
 
 Blocks whose worker died are scored again, alone. A cluster is refused if a worker has another version of mirflow, lacks
 a plug-in, or does not see the files.

@@ -453,27 +453,43 @@ def extra_entries(content: GroupContent, name: str) -> Sparse:
 def loaded(content: GroupContent) -> GroupContent:
     """An evaluation whose results are all in memory: cells with a status, system by system."""
     dense = dense_cells(content)
-    status, tracks = dense["status"].ravel(), max(1, len(content.tracks))
+    extras = {name: extra_entries(content, name) for name in content.cells.extras}
+    cells = cells_of_arrays(content.systems, content.tracks, content.measures, dense, extras)
+    return replace(content, cells=cells, stored={})
+
+
+def cells_of_arrays(
+    systems: Sequence[str],
+    tracks: Sequence[str],
+    measures: tuple[str, ...],
+    arrays: Mapping[str, Array],
+    extras: Mapping[str, Sparse],
+) -> Cells:
+    """The cells with a status, system by system, of arrays as those of `dense_cells`, whose texts may be NaN, and of
+    results with extra dims whose first index column is the place over (system, track)."""
+    status = arrays["status"].ravel()
     at = np.flatnonzero(status)
     cell = np.full(len(status), -1, dtype=np.int64)
     cell[at] = np.arange(len(at))
-    system, track = np.divmod(at, tracks)
-    columns: dict[str, Any] = {name: dense[name].reshape(len(status), *dense[name].shape[2:])[at] for name in TYPES}
-    columns |= {name: tuple(columns[name].tolist()) for name in TEXTS}
-    extras = {}
-    for name in content.cells.extras:
-        entries = extra_entries(content, name)
-        index = np.column_stack([cell[entries.index[:, 0]], entries.index[:, 1:]])
-        extras[name] = replace(entries, index=index[index[:, 0] >= 0], value=entries.value[index[:, 0] >= 0])
-    cells = Cells(
-        system=tuple(content.systems[row] for row in system.tolist()),
-        track=tuple(content.tracks[column] for column in track.tolist()),
-        measures=content.measures,
-        duration=dense["duration"][track],
-        extras=extras,
+    system, track = np.divmod(at, max(1, len(tracks)))
+    columns: dict[str, Any] = {}
+    for name, dtype in TYPES.items():
+        values = arrays[name].reshape(len(status), *arrays[name].shape[2:])[at]
+        texts = ("" if text != text else str(text) for text in values.tolist()) if name in TEXTS else ()
+        columns[name] = tuple(texts) if name in TEXTS else values.astype(dtype, copy=False)
+    found = {}
+    for name, sparse in extras.items():
+        index = np.column_stack([cell[sparse.index[:, 0]], sparse.index[:, 1:]])
+        mask = index[:, 0] >= 0
+        found[name] = replace(sparse, index=index[mask], value=sparse.value[mask])
+    return Cells(
+        system=tuple(systems[row] for row in system.tolist()),
+        track=tuple(tracks[column] for column in track.tolist()),
+        measures=measures,
+        duration=arrays["duration"][track],
+        extras=found,
         **columns,
     )
-    return replace(content, cells=cells, stored={})
 
 
 TEXTS = ("message", "digest")

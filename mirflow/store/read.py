@@ -5,7 +5,7 @@ Evaluations in memory are converted to datasets, and datasets of scores back to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,13 +16,14 @@ from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
 from ..remote import as_given, parse_address
-from .cells import Cells, Entry, GroupContent
+from .cells import Entry, GroupContent
 from .format import (
     DIMS,
     FINGERPRINTS,
     OWN_DIMS,
     Array,
     StoredVariable,
+    cells_of_arrays,
     loaded,
     nested_attrs,
     plain_attrs,
@@ -188,43 +189,22 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
     ds = ds.transpose(*DIMS, ...).compute()
     systems, tracks, measures = (tuple(map(str, ds[dim].values.tolist())) for dim in DIMS)
     attrs = {str(key): value for key, value in nested_attrs(ds.attrs).items() if key != CREATED}
-    # Cells that xarray filled when it joined datasets have no status.
-    status = np.nan_to_num(ds["status"].values).astype(np.int8).ravel()
-    at = np.flatnonzero(status)
-    cell_at = np.full(len(status), -1, dtype=np.int64)
-    cell_at[at] = np.arange(len(at))
-    system, track = np.divmod(at, max(1, len(tracks)))
-
-    def column(key: str, missing: Any) -> Any:
-        return ds[key].values.reshape(-1)[at] if key in ds.data_vars else np.full(len(at), missing)
-
-    message, digest = (
-        tuple("" if text != text else str(text) for text in column(key, "").tolist()) for key in ("message", "digest")
-    )
-    shape, durations = (len(status), len(measures)), np.full(len(tracks), np.nan)
+    shape, durations = (len(systems), len(tracks)), np.full(len(tracks), np.nan)
+    arrays = {key: ds[key].values if key in ds.data_vars else np.full(shape, fill) for key, fill in _ABSENT.items()}
+    for filled in ("status", "weight", "repairs"):  # NaN where xarray filled cells when it joined datasets
+        arrays[filled] = np.nan_to_num(arrays[filled])
     if "duration" in ds.data_vars:
         lengths = ds["duration"]
         durations = np.asarray(
             (lengths.max("system") if "system" in lengths.dims else lengths).values, dtype=np.float64
         )
-    cells = Cells(
-        tuple(systems[place] for place in system.tolist()),
-        tuple(tracks[place] for place in track.tolist()),
-        measures,
-        ds["score"].values.reshape(shape)[at],
-        np.nan_to_num(ds["weight"].values.reshape(shape)[at]),
-        status[at],
-        np.nan_to_num(column("repairs", 0)).astype(np.int32),
-        message,
-        digest,
-        np.zeros(len(at), dtype=np.int64),
-        durations[track],
-        {
-            str(key): _to_sparse(variable, cell_at)
-            for key, variable in ds.data_vars.items()
-            if variable.dims[:2] == DIMS[:2] and len(variable.dims) > 2 and variable.dims != DIMS
-        },
-    )
+    arrays |= {"score": ds["score"].values, "stamp": np.zeros(shape, dtype=np.int64), "duration": durations}
+    extras = {
+        str(key): _to_sparse(variable)
+        for key, variable in ds.data_vars.items()
+        if variable.dims[:2] == DIMS[:2] and len(variable.dims) > 2 and variable.dims != DIMS
+    }
+    cells = cells_of_arrays(systems, tracks, measures, arrays, extras)
     coords: dict[str, dict[str, list[Entry]]] = {dim: {} for dim in DIMS}
     for key, coord in ds.coords.items():
         if coord.ndim == 1 and coord.dims[0] in DIMS and key != coord.dims[0]:
@@ -233,8 +213,12 @@ def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
     return GroupContent(group, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
 
 
-def _to_sparse(variable: xr.DataArray, cell_at: Int) -> Sparse:
-    """A variable with extra dims as coordinates and values, read a system at a time."""
+_ABSENT: Mapping[str, Any] = {"status": 0, "weight": 0.0, "repairs": 0, "message": "", "digest": ""}
+"""Variables of scores, with what they are where there is none."""
+
+
+def _to_sparse(variable: xr.DataArray) -> Sparse:
+    """A variable with extra dims as places over (system, track) and labels, and values, read a system at a time."""
     dims = tuple(map(str, variable.dims[2:]))
     attrs = {str(key): value for key, value in variable.attrs.items() if key != OWN_DIMS}
     tracks = variable.sizes["track"]
@@ -243,9 +227,8 @@ def _to_sparse(variable: xr.DataArray, cell_at: Int) -> Sparse:
     indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
     for system, block in enumerate(blocks):
         at = np.nonzero(~np.isnan(block) if np.isnan(fill) else block)
-        cells = cell_at[system * tracks + at[0]]
-        indices.append(np.column_stack([cells, *at[1:]])[cells >= 0].astype(np.int64))
-        values.append(block[at][cells >= 0])
+        indices.append(np.column_stack([system * tracks + at[0], *at[1:]]).astype(np.int64))
+        values.append(block[at])
     coords = tuple(tuple(map(str, variable[dim].values.tolist())) for dim in dims)
     named = tuple(variable.attrs.get(OWN_DIMS, dims))
     return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
