@@ -55,25 +55,32 @@ def read_files(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dic
     `digests`: digests of the files of both.
     """
     download(path for source in sources for path in source.paths)
-    groups: dict[tuple[int, str], list[int]] = {}
+    groups: dict[tuple[int, str], dict[int, FileSource]] = {}
     for place, source in enumerate(sources):
         if type(source) is FileSource:
-            groups.setdefault((id(source.reading), source.reading.format_of(source.path)), []).append(place)
+            groups.setdefault((id(source.reading), source.reading.format_of(source.path)), {})[place] = source
     rows: list[tuple[Int, Ragged]] = []
     single: dict[int, Annotation] = {}
     digests: dict[int, str] = {}
-    for (_, format), group in groups.items():
-        files = {place: source for place in group if isinstance(source := sources[place], FileSource)}
-        reading = files[group[0]].reading
-        if len(group) < _FEWEST or not has_usual_columns(reading, format):
+    for (_, format), files in groups.items():
+        reading = next(iter(files.values())).reading
+        if len(files) < _FEWEST or not has_usual_columns(reading, format):
             continue
-        for part, data in _parts(files):
-            common, others = parse_files(data, reading, [files[place].name or files[place].path for place in part])
-            places = np.array(part)
-            rows += [(places[own], found) for own, found in common]
-            single |= {part[own]: found for own, found in others.items()}
-            read = chain(others, *(own.tolist() for own, _ in common))
-            digests |= {part[own]: digest_of(data[own]) for own in read}
+        part, size = dict[int, bytes](), 0  # by the place of the source
+        for number, (place, file) in enumerate(files.items(), 1):
+            with suppress(AnnotationError, OSError):  # without files that cannot be read
+                part[place] = read_bytes(file.path, reading.max_bytes, file.name or file.path)
+                size += len(part[place])
+            if not part or (size < _MOST_BYTES and number < len(files)):
+                continue
+            names = [files[index].name or files[index].path for index in part]
+            common, others = parse_files([*part.values()], reading, names)
+            places = np.array([*part])
+            rows += [(places[index], ragged) for index, ragged in common]
+            single |= {int(places[index]): annotation for index, annotation in others.items()}
+            for index in chain(others, *(index.tolist() for index, _ in common)):
+                digests[int(places[index])] = digest_of(part[int(places[index])])
+            part, size = {}, 0
     return rows, single, digests
 
 
@@ -84,26 +91,6 @@ def has_usual_columns(reading: Reading, format: str) -> bool:
     if format not in ("lab", "txt") or kind in (*LAYOUTS, *FORMATS[format].by_kind) or options != usual:
         return False
     return ROW_KINDS[kind].numbers > 0 and not (reading.selection or "").startswith("bar")
-
-
-def _parts(sources: Mapping[int, FileSource]) -> Iterator[tuple[list[int], list[bytes]]]:
-    """Places of sources with the bytes of their files, in parts of limited size; without files that cannot be read."""
-    part: list[int] = []
-    data: list[bytes] = []
-    size = 0
-    for place, source in sources.items():
-        try:
-            content = read_bytes(source.path, source.reading.max_bytes, source.name or source.path)
-        except (AnnotationError, OSError):
-            continue
-        part.append(place)
-        data.append(content)
-        size += len(content)
-        if size >= _MOST_BYTES:
-            yield part, data
-            part, data, size = [], [], 0
-    if part:
-        yield part, data
 
 
 def parse_files(

@@ -460,7 +460,7 @@ def find_layout(
         names = [where for where in declared.values() if isinstance(where, str)]
         named = bool(names) or (kind.numbers > 0 and not declared)
         has_header = is_header(head, kind, keyed=keyed) or (named and not keyed and has_only_names(head))
-        has_header = has_header or any(one in head for one in names)
+        has_header = has_header or any(name in head for name in names)
     bars = "bar" in declared or (not declared and (selection or "").startswith("bar"))
     if declared:
         header = head if has_header else None
@@ -692,17 +692,17 @@ def to_csv(annotation: Annotation | xr.Dataset, path: str | os.PathLike[str]) ->
 
 def _rows_of(annotation: Annotation | xr.Dataset) -> tuple[Kind, list[str], list[Sequence[object]]]:
     """The kind, names of the columns in the usual order, and the rows; a row of multiple pitches is a frame."""
-    one = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
+    plain = annotation if isinstance(annotation, Annotation) else from_dataset(annotation)
     writable = ("events", "hits", "intervals", "notes", "series", "multipitch")
-    if one.kind not in writable:
-        raise AnnotationError(f"cannot write {one.kind} as a table; supported kinds are {', '.join(writable)}")
-    columns: dict[str, Sequence[object]] = {name: values.tolist() for name, values in one.columns.items()}
-    if one.labels and any(one.labels):
-        columns["label"] = one.labels
-    usual = one.schema.usual_order
+    if plain.kind not in writable:
+        raise AnnotationError(f"cannot write {plain.kind} as a table; supported kinds are {', '.join(writable)}")
+    columns: dict[str, Sequence[object]] = {name: values.tolist() for name, values in plain.columns.items()}
+    if plain.labels and any(plain.labels):
+        columns["label"] = plain.labels
+    usual = plain.schema.usual_order
     named = sorted(columns, key=lambda name: usual.index(name) if name in usual else len(usual))
-    if one.inner_counts:
-        parts = np.split(one.columns["frequency"], np.cumsum(one.inner_counts[0])[:-1]) if len(one) else []
+    if plain.inner_counts:
+        parts = np.split(plain.columns["frequency"], np.cumsum(plain.inner_counts[0])[:-1]) if len(plain) else []
         frames = zip(columns["time"], parts, strict=True)
-        return one.schema, ["time", "frequency"], [(time, *part.tolist()) for time, part in frames]
-    return one.schema, named, list(zip(*(columns[name] for name in named), strict=True))
+        return plain.schema, ["time", "frequency"], [(time, *part.tolist()) for time, part in frames]
+    return plain.schema, named, list(zip(*(columns[name] for name in named), strict=True))

@@ -100,7 +100,9 @@ def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
         return f"{message}: {'; or '.join(f'declare namespace: {name} (--namespace {name})' for name in names)}"
     others = dict.fromkeys(choice.namespace for choice in choices if choice.namespace in OTHERS)
     message += "".join(f"; {name} holds {OTHERS[name]}, which no task reads" for name in others)
-    read = [one.name for one in NAMESPACES.values() if what in (*one.tasks, *one.kinds)] or [what]
+    read = [namespace.name for namespace in NAMESPACES.values() if what in (*namespace.tasks, *namespace.kinds)] or [
+        what
+    ]
     shown = ", ".join([*read[:_SHOWN], *["..."] * (len(read) > _SHOWN)])
     return f"{message}; {what!r} is read from {shown}" if choices else message
 
@@ -163,8 +165,12 @@ class JamsFile:
 
     def sole_namespace(self, annotator: str | int | None = None) -> str:
         """The namespace that is meant where none is named: the only one, or the only one that a task reads."""
-        chosen = [one for one in self.choices if not isinstance(annotator, str) or annotator in ("all", one.annotator)]
-        names = list(dict.fromkeys(one.namespace for one in chosen if one.namespace in NAMESPACES))
+        chosen = [
+            choice
+            for choice in self.choices
+            if not isinstance(annotator, str) or annotator in ("all", choice.annotator)
+        ]
+        names = list(dict.fromkeys(choice.namespace for choice in chosen if choice.namespace in NAMESPACES))
         for candidates in (names, [name for name in names if name not in OTHERS]):
             if len(candidates) == 1:
                 return candidates[0]
@@ -526,7 +532,9 @@ def decode_jams(data: bytes, name: str) -> JamsFile:
     file = _decode_file(plain, name)
     length = file.file_metadata.get("duration") if isinstance(file.file_metadata, dict) else None
     headers = file.annotations
-    choices = name_annotators([one.namespace for one in headers], [one.annotation_metadata for one in headers])
+    choices = name_annotators(
+        [header.namespace for header in headers], [header.annotation_metadata for header in headers]
+    )
     attrs = {"source": name, **_file_attrs(file.file_metadata)}
     observations = [
         partial(_decode_observations, header, name, f"annotations[{index}].data", length)
@@ -593,15 +601,15 @@ def is_jams(thing: object) -> bool:
 
 def open_objects(thing: Any) -> JamsFile:
     """The annotations of a ``jams.JAMS`` object, or of a ``jams.Annotation``."""
-    held = [thing] if hasattr(thing, "namespace") else list(thing.annotations)
-    annotators = [one.annotation_metadata.annotator for one in held]
+    annotations = [thing] if hasattr(thing, "namespace") else list(thing.annotations)
+    annotators = [annotation.annotation_metadata.annotator for annotation in annotations]
     metadata = [{"annotator": {key: who[key] for key in ("id", "name") if key in who}} for who in annotators]
-    choices = name_annotators([one.namespace for one in held], metadata)
+    choices = name_annotators([annotation.namespace for annotation in annotations], metadata)
     about = getattr(thing, "file_metadata", None)
     attrs = {} if about is None else _file_attrs(vars(about))
     observations = [
-        partial(_observations_in, one, f"annotations[{index}].data", getattr(about, "duration", None))
-        for index, one in enumerate(held)
+        partial(_observations_in, annotation, f"annotations[{index}].data", getattr(about, "duration", None))
+        for index, annotation in enumerate(annotations)
     ]
     return JamsFile("<jams>", "", choices, observations, attrs)
 
@@ -633,7 +641,10 @@ def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Proble
     annotations = document.get("annotations") if isinstance(document, Mapping) else None
     held = annotations if isinstance(annotations, list) else []
     # Observations are checked against their namespace below; here a single message would list all of them.
-    frame = [{**one, "data": []} if isinstance(one, Mapping) and "data" in one else one for one in held]
+    frame = [
+        {**annotation, "data": []} if isinstance(annotation, Mapping) and "data" in annotation else annotation
+        for annotation in held
+    ]
     document = {**document, "annotations": frame} if held else document
     problems = list(_breaches(document, jams.schema.JAMS_SCHEMA, ""))
     for index, one in enumerate(held):

@@ -200,9 +200,9 @@ def _pairs(content: Mapping[str, Any], key: str, path: str) -> Pairs:
     given = content.get(key) or {}
     if not isinstance(given, dict):
         raise AnnotationError(f"{key}: expected labels and their replacements, such as {{refrain: chorus}}", path=path)
-    for one in (*given, *given.values()):
-        if not isinstance(one, str) or not one:
-            raise AnnotationError(f"{key}: expected labels, not {one!r}; quote them", path=path)
+    for text in (*given, *given.values()):
+        if not isinstance(text, str) or not text:
+            raise AnnotationError(f"{key}: expected labels, not {text!r}; quote them", path=path)
     return tuple((normal_form(label).lower(), normal_form(other)) for label, other in given.items())
 
 

@@ -498,24 +498,24 @@ def extend_ends(
     MIREX 2024, polyphonic transcription.
     """
     found = end.copy()
-    for one in {channel for _, channel, _ in presses}:
-        times = np.array([time for time, own, _ in presses if own == one], dtype=np.float64)
-        down = np.array([value >= DOWN for _, own, value in presses if own == one], dtype=np.bool_)
+    for pedalled in {channel for _, channel, _ in presses}:
+        times = np.array([time for time, number, _ in presses if number == pedalled], dtype=np.float64)
+        down = np.array([value >= DOWN for _, number, value in presses if number == pedalled], dtype=np.bool_)
         order = np.argsort(times, kind="stable")
         times, down = times[order], down[order]
         # Next release of the pedal after each event; without one, the pedal is down until the last event.
         release = np.minimum.accumulate(np.append(np.where(down, np.inf, times), last)[::-1])[::-1]
-        own = np.flatnonzero(channel == one)
-        state = np.searchsorted(times, end[own], side="right") - 1
-        until = np.where((state >= 0) & down[state], release[state], end[own])
+        items = np.flatnonzero(channel == pedalled)
+        state = np.searchsorted(times, end[items], side="right") - 1
+        until = np.where((state >= 0) & down[state], release[state], end[items])
         # The next start of a note of the same voice after a note's start and not before its end; infinite if none.
-        following = np.full(len(own), np.inf)
-        by_voice = np.lexsort((start[own], voice[own]))
-        for notes in np.split(by_voice, np.flatnonzero(np.diff(voice[own][by_voice])) + 1):
-            begins, ends = np.append(start[own[notes]], np.inf), end[own[notes]]
+        following = np.full(len(items), np.inf)
+        by_voice = np.lexsort((start[items], voice[items]))
+        for notes in np.split(by_voice, np.flatnonzero(np.diff(voice[items][by_voice])) + 1):
+            begins, ends = np.append(start[items[notes]], np.inf), end[items[notes]]
             later = np.searchsorted(begins, begins[:-1], side="right")
             following[notes] = begins[np.maximum(np.searchsorted(begins, ends, side="left"), later)]
-        found[own] = np.maximum(end[own], np.minimum(until, following))
+        found[items] = np.maximum(end[items], np.minimum(until, following))
     return found
 
 

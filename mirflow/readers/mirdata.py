@@ -37,7 +37,7 @@ _PITCH_UNITS = MappingProxyType({"hz": "Hz", "midi": "MIDI"})
 
 def is_mirdata(thing: object) -> bool:
     """True for an object of mirdata, without importing it."""
-    return any(one.__module__.partition(".")[0] == PACKAGE for one in type(thing).__mro__)
+    return any(base.__module__.partition(".")[0] == PACKAGE for base in type(thing).__mro__)
 
 
 def task_of_value(value: object) -> str | None:
@@ -45,7 +45,7 @@ def task_of_value(value: object) -> str | None:
     if type(value).__name__ == "MultiAnnotator":
         held = [annotation for annotation in value.annotations if annotation is not None]  # type: ignore[attr-defined]
         return task_of_value(held[0]) if held else None
-    return next((_CLASSES[one.__name__][0] for one in type(value).__mro__ if one.__name__ in _CLASSES), None)
+    return next((_CLASSES[base.__name__][0] for base in type(value).__mro__ if base.__name__ in _CLASSES), None)
 
 
 def convert(value: Any, reading: Reading, annotator: str | int | None = None) -> Annotation:
@@ -78,7 +78,7 @@ def convert(value: Any, reading: Reading, annotator: str | int | None = None) ->
         if reading.kind == "tempo" and isinstance(value, int | float) and not isinstance(value, bool):
             return reading.with_labels(Annotation("tempo", {"tempo": np.array([value], dtype=np.float64)}, lines=()))
         raise InvalidAnnotationError(f"{type(value).__name__} {value!r:.60} holds no {reading.kind}")
-    names = [one.__name__ for one in type(value).__mro__]
+    names = [base.__name__ for base in type(value).__mro__]
     made = next((_CLASSES[name][1] for name in names if name in _CLASSES), None)
     if made is None:
         known = ", ".join(_CLASSES)
@@ -358,14 +358,18 @@ class MirdataDataset:
             track = dataset.track(name)
             own, known = values.setdefault(name, {}), annotations_of(track) if names is None else []
             # Plain attributes, and properties that read no file but the table.
-            plain = [one for one in known if one in vars(track) and one != "track_id"]
-            codes = {one: _code_of(track, one) for one in known}
-            plain += [one for one, code in codes.items() if code is not None and "_track_metadata" in code.co_names]
-            for one in plain if names is None else names:
-                if names is not None and not hasattr(type(track), one) and one not in vars(track):
-                    raise UnknownNameError(f"attribute of tracks of {self.name}", one, annotations_of(track))
+            plain = [attribute for attribute in known if attribute in vars(track) and attribute != "track_id"]
+            codes = {attribute: _code_of(track, attribute) for attribute in known}
+            plain += [
+                attribute
+                for attribute, code in codes.items()
+                if code is not None and "_track_metadata" in code.co_names
+            ]
+            for attribute in plain if names is None else names:
+                if names is not None and not hasattr(type(track), attribute) and attribute not in vars(track):
+                    raise UnknownNameError(f"attribute of tracks of {self.name}", attribute, annotations_of(track))
                 try:
-                    value = getattr(track, one)
+                    value = getattr(track, attribute)
                 except AttributeError:  # a track that is missing from the table
                     continue
                 except (OSError, KeyError, ValueError) as error:
@@ -373,7 +377,7 @@ class MirdataDataset:
                     continue
                 value = value.item() if isinstance(value, np.generic) else value
                 if isinstance(value, str | int | float) and value == value and value != "":
-                    own[one] = value
+                    own[attribute] = value
         return values, problem
 
 

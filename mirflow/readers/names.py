@@ -49,6 +49,11 @@ def name_items(paths: Sequence[str]) -> list[str]:
     return short if len(set(short)) == len(short) else list(paths)
 
 
+def name_tracks(tracks: Sequence[str]) -> list[str]:
+    """Names of distinct tracks: of paths, as in MIREX's lists, those of the files; unchanged unless one is a path."""
+    return name_items(tracks) if any("/" in track or "\\" in track for track in tracks) else list(tracks)
+
+
 @dataclass(frozen=True, slots=True)
 class RenamedSource(DerivedSource):
     """A list whose items are renamed to the names of the other side."""

@@ -149,15 +149,15 @@ def option(
 
 def _declared(of: type) -> dict[str, Option]:
     types, declared = get_type_hints(of), dict[str, Option]()
-    for one in fields(of):
-        if "option" in one.metadata:
-            option, type_ = one.metadata["option"], types[one.name]
+    for column in fields(of):
+        if "option" in column.metadata:
+            option, type_ = column.metadata["option"], types[column.name]
             literal = [part for part in (type_, *get_args(type_)) if get_origin(part) is Literal]
-            declared[one.name] = replace(
+            declared[column.name] = replace(
                 option,
-                name=one.name,
+                name=column.name,
                 type=str | None if option.made_by else type_,
-                place=_TYPED.index(one.name) if one.name in _TYPED else len(_TYPED),
+                place=_TYPED.index(column.name) if column.name in _TYPED else len(_TYPED),
                 choices=get_args(literal[0]) if literal else (),
                 is_mapping=get_origin(type_) is tuple and get_origin(get_args(type_)[0]) is tuple,
             )
@@ -170,11 +170,11 @@ class _Signed:
     __slots__ = ()
 
     def __repr__(self) -> str:
-        values = [(one, getattr(self, one.name)) for one in fields(self) if one.init]  # type: ignore[arg-type]
+        values = [(item, getattr(self, item.name)) for item in fields(self) if item.init]  # type: ignore[arg-type]
         signed = [
-            f"{one.name}={value!r}"
-            for one, value in values
-            if "option" not in one.metadata or one.name in _KEYS or value != one.default
+            f"{item.name}={value!r}"
+            for item, value in values
+            if "option" not in item.metadata or item.name in _KEYS or value != item.default
         ]
         return f"{type(self).__name__}({', '.join(signed)})"
 
@@ -578,7 +578,7 @@ def _demand_known(names: Iterable[str], prefix: str = "") -> None:
         if bare in _BESIDE:
             raise AnnotationError(f"{name!r} is not a parameter of this function")
         if bare not in OPTIONS:
-            phrase = suggest(name, [f"{prefix}{one}" for one in OPTIONS] if prefix else [*OPTIONS, *_BESIDE])
+            phrase = suggest(name, [f"{prefix}{known}" for known in OPTIONS] if prefix else [*OPTIONS, *_BESIDE])
             phrase = phrase if phrase.endswith("?") else suggest(name, OPTIONS)
             raise AnnotationError(f"unknown option of reading {name!r}; {phrase}")
 
@@ -594,7 +594,7 @@ def split_sides(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, A
         prefix = next((f"{side}_" for side in SIDES if name.startswith(f"{side}_")), "")
         _demand_known([name], prefix)
         (own[prefix] if prefix else both)[name.removeprefix(prefix)] = value
-    reference, estimate = ({**both, **one} for one in own.values())
+    reference, estimate = ({**both, **side} for side in own.values())
     return reference, estimate
 
 
@@ -603,7 +603,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def describe_options(function: Function) -> Function:
     """Replace ``{options}`` in a docstring with the options of reading."""
-    entries = "\n".join(one.describe() for one in OPTIONS.values())
+    entries = "\n".join(declared.describe() for declared in OPTIONS.values())
     if function.__doc__ is not None:  # python -OO strips docstrings
         # From Python 3.13 on they have no indentation.
         function.__doc__ = re.sub(

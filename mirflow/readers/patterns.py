@@ -88,7 +88,7 @@ class MatchedFiles(Sequence[Match]):
         if isinstance(place, slice):
             return self.take(range(len(self))[place])
         values = tuple([column[place] for column in self.columns])
-        name = self._form % tuple([values[one] for one in self._order])
+        name = self._form % tuple([values[index] for index in self._order])
         return Match(self._folder + name, name, values, self.sizes[place], self.versions[place])
 
 
@@ -170,7 +170,7 @@ class Pattern:
                     found = None if is_hidden(entry.name) else regex.fullmatch(inner)
                     if found and is_folder(entry) == self.is_pack:
                         whole = {**bound, **found.groupdict()}
-                        matching.append((inner, ([whole[one] for one in self.names], _stat(entry))))
+                        matching.append((inner, ([whole[placeholder] for placeholder in self.names], _stat(entry))))
                     elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
                         folders.append(inner)
                     elif found is None and not is_hidden(entry.name):
@@ -184,12 +184,12 @@ class Pattern:
             if not last and is_folder(path):
                 yield from self._descend(base, inner, steps[1:], bound, otherwise)
             elif last and is_folder(path) == self.is_pack and os.path.lexists(path):
-                yield [bound[one] for one in self.names], _stat(path)
+                yield [bound[placeholder] for placeholder in self.names], _stat(path)
             elif name and not os.path.lexists(path):
                 others = [entry.name for entry in _entries(base, name)]
         else:
-            regex, values = _regex(step, bound), [bound.get(one, "") for one in self.names]
-            places = [self.names.index(one) for one in regex.groupindex]
+            regex, values = _regex(step, bound), [bound.get(placeholder, "") for placeholder in self.names]
+            places = [self.names.index(placeholder) for placeholder in regex.groupindex]
             entries = [entry for entry in _entries(base, name) if hidden or not is_hidden(entry.name)]
             # Sorted by their names and what follows them in a path.
             for entry in sorted(entries, key=lambda entry: entry.name if last else f"{entry.name}/"):
@@ -204,7 +204,7 @@ class Pattern:
                         values[place] = value
                     yield values, _stat(entry)
         if others:  # compiling a pattern that ignores the case takes a hundred times as long
-            regex = _regex(step.lower(), {one.lower(): value.lower() for one, value in bound.items()})
+            regex = _regex(step.lower(), {placeholder.lower(): value.lower() for placeholder, value in bound.items()})
             otherwise += [_join(name, other) for other in others if regex.fullmatch(other.lower())]
 
     def hint(self, root: str | Path) -> str:
@@ -229,14 +229,14 @@ def describe_otherwise(matches: Sequence[Match], pattern: str) -> str:
     names = matches.otherwise if isinstance(matches, MatchedFiles) else []
     if not names:
         return ""
-    one = len(names) == 1
-    count = "1 file differs" if one else f"{len(names)} files differ"
+    single = len(names) == 1
+    count = "1 file differs" if single else f"{len(names)} files differ"
     stem, dot, suffix = pattern.rpartition(".")
     cased = names[0].lower().endswith(f".{suffix.lower()}") and not names[0].endswith(suffix)
     way = f", or write {stem}.{{format}}" if dot and cased and stem.endswith("}") else ""
     return (
-        f"{count} from {pattern!r} in upper and lower case alone and {'is' if one else 'are'} not read, such as "
-        f"{names[0]!r}: rename {'it' if one else 'them'}{way}"
+        f"{count} from {pattern!r} in upper and lower case alone and {'is' if single else 'are'} not read, such as "
+        f"{names[0]!r}: rename {'it' if single else 'them'}{way}"
     )
 
 
@@ -400,7 +400,7 @@ def _try(client: Any, url: RemoteFile, pattern: Pattern, candidates: Candidates)
 
     first = ask(0)  # alone, so that a server that is down is waited for once
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [one for one in (first, *pool.map(ask, range(1, len(keys)))) if one is not None]
+        return [match for match in (first, *pool.map(ask, range(1, len(keys)))) if match is not None]
 
 
 def _match(url: RemoteFile, key: str, values: tuple[str, ...], meta: ObjectMeta) -> Match:

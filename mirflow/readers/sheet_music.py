@@ -138,13 +138,15 @@ class _Music21Part:
     @property
     def transposing(self) -> bool:
         """True if it is written for a transposing instrument, other than one that transposes by octaves."""
-        intervals = (one.transposition for one in self.part.recurse().getElementsByClass("Instrument"))
+        intervals = (instrument.transposition for instrument in self.part.recurse().getElementsByClass("Instrument"))
         return any(interval is not None and round(interval.semitones) % 12 != 0 for interval in intervals)
 
 
 def placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any]]:
     """Elements of classes of music21 with their offsets in the score or part, sorted by offset."""
-    found = [(float(one.getOffsetInHierarchy(score)), one) for one in score.recurse().getElementsByClass(classes)]
+    found = [
+        (float(element.getOffsetInHierarchy(score)), element) for element in score.recurse().getElementsByClass(classes)
+    ]
     return sorted(found, key=lambda one: one[0])
 
 
@@ -173,21 +175,21 @@ class _PartituraPart:
 
     def _placed(self, kind: Any) -> Iterator[tuple[float, Any]]:
         found = list(self.part.iter_all(kind))
-        return zip(self.quarters(np.array([one.start.t for one in found])).tolist(), found, strict=True)
+        return zip(self.quarters(np.array([element.start.t for element in found])).tolist(), found, strict=True)
 
     def notes(self) -> Iterator[ScoreNote]:
-        found = [one for one in self.part.notes_tied if not isinstance(one, self.elements.GraceNote)]
-        times = np.array([(one.start.t, one.start.t + one.duration_tied) for one in found]).reshape(-1, 2)
-        for one, (start, end) in zip(found, self.quarters(times).tolist(), strict=True):
-            yield ScoreNote(start, end - start, float(one.midi_pitch), f"{one.staff} {one.voice}")
+        found = [note for note in self.part.notes_tied if not isinstance(note, self.elements.GraceNote)]
+        times = np.array([(note.start.t, note.start.t + note.duration_tied) for note in found]).reshape(-1, 2)
+        for note, (start, end) in zip(found, self.quarters(times).tolist(), strict=True):
+            yield ScoreNote(start, end - start, float(note.midi_pitch), f"{note.staff} {note.voice}")
 
     def measures(self) -> Iterator[NotatedBar]:
         signatures = list(self.part.iter_all(self.elements.TimeSignature))
         bars = list(self.part.measures)
-        times = self.quarters(np.array([(one.start.t, one.end.t) for one in bars]).reshape(-1, 2))
+        times = self.quarters(np.array([(bar.start.t, bar.end.t) for bar in bars]).reshape(-1, 2))
         for bar, (start, end) in zip(bars, times.tolist(), strict=True):
-            inside = [one for one in signatures if bar.start.t <= one.start.t < bar.end.t][:1]
-            known = inside or [one for one in signatures if one.start.t < bar.start.t][-1:]
+            inside = [signature for signature in signatures if bar.start.t <= signature.start.t < bar.end.t][:1]
+            known = inside or [signature for signature in signatures if signature.start.t < bar.start.t][-1:]
             meter = (known[0].beats, known[0].beat_type) if known else (0, 0)
             yield NotatedBar(start, end - start, *meter)
 
@@ -207,7 +209,7 @@ class _PartituraPart:
 
     @property
     def transposing(self) -> bool:
-        return any((one.chromatic or 0) % 12 for one in self.part.iter_all(self.elements.Transposition))
+        return any((element.chromatic or 0) % 12 for element in self.part.iter_all(self.elements.Transposition))
 
 
 def tonic_of(fifths: int, mode: str) -> str:
@@ -431,8 +433,8 @@ def _unpacked(data: bytes, max_bytes: int, name: str | Path) -> bytes:
                     found = _ROOT_FILE.search(file.read(_LONGEST_CONTAINER).decode("utf-8", "replace"))
                 member = unescape(found[1]) if found is not None and unescape(found[1]) in names else None
             if member is None:
-                own = (one for one in names if not (one.startswith("META-INF") or is_hidden(one)))
-                scores = [one for one in own if one.lower().endswith("xml")]
+                own = (member for member in names if not (member.startswith("META-INF") or is_hidden(member)))
+                scores = [member for member in own if member.lower().endswith("xml")]
                 member = scores[0] if len(scores) == 1 else None
             if member is None:
                 raise UnreadableError("does not hold exactly one score, and does not declare its main score", path=name)
@@ -606,7 +608,7 @@ def _spans(score: ParsedScore, what: str, name: str | Path) -> list[tuple[float,
     spans = sorted(by_offset.items())
     if what == "chords":
         return spans
-    return [one for one, before in zip(spans, [None, *spans], strict=False) if before is None or before[1] != one[1]]
+    return [span for span, before in zip(spans, [None, *spans], strict=False) if before is None or before[1] != span[1]]
 
 
 def _label_of(symbol: Any) -> str:

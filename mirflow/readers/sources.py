@@ -359,13 +359,13 @@ def gather(
         raise AnnotationError(f"no file for the {kind.part} {absent[0]!r}; found: {', '.join(found)}")
     sources: list[tuple[Source, Mapping[str, str]]] = []
     level = replace(reading, kind="intervals", task="segment", levels=()) if kind.level else reading
-    for own, group in groups:
+    for values, group in groups:
         parts = declared or tuple(sorted(group))
         matched = map(group.get, parts)
         held = (
             match and FileSource(match.path, level, None, match.name, (match.size, match.version)) for match in matched
         )
-        sources.append((FilesSource(fill(pattern, own), reading, parts, tuple(held)), own))
+        sources.append((FilesSource(fill(pattern, values), reading, parts, tuple(held)), values))
     return sources
 
 
@@ -392,7 +392,7 @@ def source_at(
             raise AnnotationError(f"{path!r} needs the levels, from the coarsest to the finest: levels=[...]")
         paths = [path.replace("{level}", level) for level in reading.levels]
         level = replace(reading, kind="intervals", task="segment", levels=())
-        files = tuple(FileSource(one, level) for one in paths)
+        files = tuple(FileSource(file, level) for file in paths)
         return FilesSource(path, reading, reading.levels, files)
     pattern = Pattern(path.lstrip("/"))
     if pattern.names != ("source",):

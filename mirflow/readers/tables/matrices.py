@@ -33,7 +33,7 @@ from ..content import decode, digest_of, open_file, opened, read_bytes
 from ..delimited import finish, number_lines, split_line
 from ..downloads import local_path
 from ..layouts import find_columns, is_number
-from ..names import name_items
+from ..names import name_items, name_tracks
 from ..options import Reading
 from .table import (
     ARRAYS,
@@ -70,7 +70,7 @@ class ArrayTable(TrackTable):
     @property
     def held(self) -> int:
         """Estimated memory in bytes; mapped arrays do not count."""
-        return 500 * len(self.of_key) + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
+        return super().held + (0 if isinstance(self.values, np.memmap) else self.values.nbytes)
 
     def data(self, key: RowKey) -> bytes:
         """The bytes of a row."""
@@ -270,13 +270,12 @@ def open_tags(path: str, reading: Reading, name: str) -> TagMatrix:
         raise InvalidAnnotationError(message + "; save its transpose" * turned, path=name)
     demand_distinct(tags, "tags", of_tags)
     demand_distinct(tracks, "tracks", of_tracks)
-    plain = name_items(tracks) if any("/" in track or "\\" in track for track in tracks) else tracks
     return TagMatrix(
         name=name,
         reading=reading,
         tags=tags,
         values=array.values,
-        of_key={RowKey(track): index for index, track in enumerate(plain)},
+        of_key={RowKey(track): index for index, track in enumerate(name_tracks(tracks))},
         head=digest_of("\0".join([*tags, array.values.dtype.str]).encode()).encode(),
         remarks=array.unread(_TRACKS, _TAGS),
     )

@@ -32,7 +32,7 @@ from ..doubts import CONTENT, report_header, separates, unread_places
 from ..downloads import local_path
 from ..layouts import SEPARATING, TRACK_NAMES, demand_read, demand_units, heading
 from ..lyrics import as_declared
-from ..names import name_items
+from ..names import name_tracks
 from ..nested_columns import (
     Leaf,
     bytes_of_texts,
@@ -290,10 +290,9 @@ def open_parquet(path: str, reading: Reading, name: str) -> ParquetTable:
         texts = {column: [normal_form(_text(value)) for value in values] for column, values in held.items()}
         if "" in texts["track"]:
             raise InvalidAnnotationError("the row has no track", line=texts["track"].index("") + 1)
-        if any("/" in track or "\\" in track for track in texts["track"]):  # paths, which become names
-            distinct = list(dict.fromkeys(texts["track"]))
-            short = dict(zip(distinct, name_items(distinct), strict=True))
-            texts["track"] = [short[track] for track in texts["track"]]
+        distinct = list(dict.fromkeys(texts["track"]))
+        short = dict(zip(distinct, name_tracks(distinct), strict=True))
+        texts["track"] = [short[track] for track in texts["track"]]
         groups = group_by_key(zip(*texts.values(), strict=True))
         of_key = {RowKey(**dict(zip(texts, key, strict=True))): rows for key, rows in groups.items()}
         columns = {**keys, **chosen}

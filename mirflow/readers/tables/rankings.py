@@ -197,11 +197,6 @@ class GroupTable(TrackTable):
     digests: tuple[Mapping[int, str], Mapping[int, str]]
     """Digests of the names of `members` and `alike`."""
 
-    @property
-    def held(self) -> int:
-        """About how many bytes of memory it takes."""
-        return 500 * len(self.items)
-
     def data(self, key: RowKey) -> bytes:
         """The name of a query, and digests of its group and of the excluded items."""
         self.demand(key)

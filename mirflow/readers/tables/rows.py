@@ -38,7 +38,7 @@ from ..layouts import (
     is_header,
     is_number,
 )
-from ..names import name_items
+from ..names import name_tracks
 from ..options import COLUMNS, KEYS, SINGLE_ROWS, Reading
 from ..single_layout import find_single_row
 from .table import RowKey, TrackTable, demand_one_key
@@ -235,7 +235,5 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
 def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, list[tuple[int, str]]]:
     """Replace paths of tracks, as in MIREX's lists, with their names; unchanged unless a name is a path."""
     paths = list(dict.fromkeys(key.track for key in rows))
-    if not any("/" in path or "\\" in path for path in paths):
-        return rows
-    named = dict(zip(paths, name_items(paths), strict=True))
+    named = dict(zip(paths, name_tracks(paths), strict=True))
     return {key._replace(track=named[key.track]): lines for key, lines in rows.items()}

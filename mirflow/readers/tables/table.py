@@ -74,7 +74,7 @@ class TrackTable:
     @property
     def held(self) -> int:
         """About how many bytes of memory it takes."""
-        raise NotImplementedError
+        return 500 * len(self.of_key)
 
     def data(self, key: RowKey) -> bytes:
         """The bytes of one key."""
