@@ -46,7 +46,6 @@ Instrument = Literal["program", "family", "track"]
 Pedal = Literal["ignore", "extend"]
 ScoreLibrary = Literal["auto", "music21", "partitura"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
-SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
 Decimal = Literal[".", ","]
 Exclude = Literal["self", "none"]
@@ -104,15 +103,6 @@ class Option:
         if self.default != ():
             return value
         return tuple(value.items() if isinstance(value, Mapping) else value or ())
-
-    def describe(self) -> str:
-        """Its entry in a docstring."""
-        kind = str(getattr(self.type, "__name__", self.type)).replace("typing.", "")
-        if self.choices:
-            kind = "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}" + " or None" * (self.default is None)
-        elif get_origin(self.type) is tuple:
-            kind = "mapping of str to int or str" if self.is_mapping else "sequence of str"
-        return f"{self.name} : {kind.replace(' | ', ' or ')}\n    {self.words}"
 
 
 def option(
@@ -603,10 +593,21 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def describe_options(function: Function) -> Function:
     """Replace ``{options}`` in a docstring with the options of reading."""
-    entries = "\n".join(declared.describe() for declared in OPTIONS.values())
+    entries = ""
+    for option in OPTIONS.values():
+        kind = str(getattr(option.type, "__name__", option.type)).replace("typing.", "")
+        if option.choices:
+            listed = ", ".join(f'"{choice}"' for choice in option.choices)
+            kind = f"{{{listed}}}" + " or None" * (option.default is None)
+        elif get_origin(option.type) is tuple:
+            kind = "mapping of str to int or str" if option.is_mapping else "sequence of str"
+        entries += f"{option.name} : {kind.replace(' | ', ' or ')}\n    {option.words}\n"
     if function.__doc__ is not None:  # python -OO strips docstrings
         # From Python 3.13 on they have no indentation.
         function.__doc__ = re.sub(
-            r"^( *)\{options\}", lambda place: textwrap.indent(entries, place[1]), function.__doc__, flags=re.MULTILINE
+            r"^( *)\{options\}",
+            lambda place: textwrap.indent(entries.rstrip(), place[1]),
+            function.__doc__,
+            flags=re.MULTILINE,
         )
     return function
