@@ -50,9 +50,12 @@ LIGHT, DARK, PAPER = (
 def style_sheet(own: str) -> str:
     """The style of a page: the colours, the shared rules, and those of its own."""
     shared = files(__package__).joinpath("page", "assets", "shared.css").read_text(encoding="utf-8")
-    dark = f"@media (prefers-color-scheme: dark) {{ {_properties(DARK, 'light dark')} }}"
-    paper = f"@media print {{ {_properties(PAPER, 'light')} }}"
-    return "\n".join([_properties(LIGHT, "light dark"), dark, paper, shared.rstrip("\n"), own])
+    light, dark, paper = (
+        f":root {{ {' '.join(f'--{name}: {value};' for name, value in colours.items())} color-scheme: {scheme}; }}"
+        for colours, scheme in ((LIGHT, "light dark"), (DARK, "light dark"), (PAPER, "light"))
+    )
+    grounds = light, f"@media (prefers-color-scheme: dark) {{ {dark} }}", f"@media print {{ {paper} }}"
+    return "\n".join([*grounds, shared.rstrip("\n"), own])
 
 
 def small_page(title: str, main: str) -> str:
@@ -76,11 +79,6 @@ _SMALL = """body { padding: 4px 12px; } h2 { font-size: 1rem; margin: 10px 0 4px
 img { display: block; max-width: 100%; height: auto; background: #fff; border-radius: 6px; }
 figcaption { font-size: 0.9rem; color: var(--quiet); margin: 0 0 8px; max-width: 54em; }
 """
-
-
-def _properties(colours: Mapping[str, str], scheme: str) -> str:
-    named = " ".join(f"--{name}: {value};" for name, value in colours.items())
-    return f":root {{ {named} color-scheme: {scheme}; }}"
 
 
 # The palette of Okabe and Ito (2008).

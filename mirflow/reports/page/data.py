@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +148,7 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group
         about["classes"] = describe_classes(scores, variable, measure, parts, f"{name}/{index}", group)
         sizes = list(scores[variable].shape[2:])
         if len(sizes) not in LABELS or scores.sizes["system"] * int(np.prod(sizes)) > VALUES:
-            about["why"] = _too_many(sizes)
+            about["why"] = _TOO_MANY.format(" x ".join(map(str, sizes)))
         else:
             try:
                 table = aggregate_table(select_table(scores, variable, Query()))
@@ -165,7 +165,7 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group
                     value = value.take(labels, axis=axis)
                     dims.append([dim, [str(label) for label in table[dim].values[labels].tolist()]])
                 if max(value.shape[1:]) > LABELS[len(dims)]:
-                    about["why"] = _too_many(value.shape[1:])
+                    about["why"] = _TOO_MANY.format(" x ".join(map(str, value.shape[1:])))
                 else:
                     about |= {key: table.attrs[key] for key in ("aggregate", "missing")}
                     about |= {"dims": dims, "unit": table["value"].attrs["units"], "score": is_score}
@@ -174,8 +174,7 @@ def describe_extras(scores: xr.Dataset, parts: Parts, name: str = "extra", group
     return described
 
 
-def _too_many(sizes: Sequence[int]) -> str:
-    return f"It has {' x '.join(map(str, sizes))} values for each system, too many for this page."
+_TOO_MANY = "It has {} values for each system, too many for this page."
 
 
 INTERVALS = 20
@@ -306,17 +305,21 @@ def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
 
 # Flags of a cell; the bits from number _POLICIES on say whether it counts under the first, second, ... policy.
 _MISSING, _POLICIES = 1, 1
+_OF_CELLS = ("score", "weight", "flags")
 
 
 @dataclass(frozen=True)
-class _MetricNumbers:
+class MetricNumbers:
     """Scores of one metric, all of (systems, tracks, 1), and which of them count."""
 
     score: Float
     weight: Float
     missing: Bool
+    """Of those that can be: (systems, tracks)."""
     counted: Mapping[str, tuple[Float, Bool]]
     """All scores, and which of them count, by policy."""
+    usual: tuple[Float, Bool]
+    """Those of the usual policy: (systems, tracks)."""
 
 
 class EvaluationNumbers:
@@ -333,36 +336,34 @@ class EvaluationNumbers:
         if STORES in scores.attrs and (self.status == Status.not_computed).any():
             # The weights of scores that no store has are not known.
             self.policies = ["skip", "common"] if are_apart(scores.attrs, self.status) else ["common", "skip"]
-        self._bare: Bool | None = None
+        self._bare = bare_cells(self._scores, self.status, self.duration)
+        # Numerators over a weight of 0, (systems, tracks, 1), of the metrics that have some.
+        every = numerators_of(self._scores, range(scores.sizes["metric"]))
+        having = [] if every is None else np.flatnonzero((every > 0).any(axis=(0, 1))).tolist()
+        self._numerators = {at: every[..., at : at + 1] for at in having if every is not None}
         self._groups = len(groups) + 1
         self._alike: dict[int, list[tuple[int, Sequence[int]]]] = {}  # by size
         for number, tracks in enumerate([range(scores.sizes["track"]), *groups]):
             self._alike.setdefault(len(tracks), []).append((number, tracks))
-        self._newest: tuple[tuple[int, str], _MetricNumbers] | None = None
+        self._newest: tuple[tuple[int, str], MetricNumbers] | None = None
 
-    def _of(self, metric: int, kind: str = "") -> _MetricNumbers:
+    def of(self, metric: int, kind: str = "") -> MetricNumbers:
         """The numbers of a metric, for an aggregate; the last ones are kept: parts are asked for one by one."""
-        newest, wanted = self._newest, (metric, kind if metric in self._with_numerators else "")
+        newest, wanted = self._newest, (metric, kind if metric in self._numerators else "")
         if newest is None or newest[0] != wanted:
             score, weight = map(np.ascontiguousarray, numbers_of(self._scores, [metric]))
             if wanted[1]:
-                score, weight = with_surplus(score, weight, self._with_numerators[metric], [kind])
-            if self._bare is None:
-                self._bare = bare_cells(self._scores, self.status, self.duration)
+                score, weight = with_surplus(score, weight, self._numerators[metric], [kind])
             each = {
                 policy: count_scores(score, weight, self.status, policy, "keep", bare=self._bare)
                 for policy in self.policies
             }
             counted = {policy: (cells["score"], cells["_included"]) for policy, cells in each.items()}
-            newest = self._newest = wanted, _MetricNumbers(score, weight, each[self.policies[0]]["_missing"], counted)
+            usual = each[self.policies[0]]
+            first = usual["score"][..., 0], usual["_included"][..., 0]
+            numbers = MetricNumbers(score, weight, usual["_missing"][..., 0], counted, first)
+            newest = self._newest = wanted, numbers
         return newest[1]
-
-    @cached_property
-    def _with_numerators(self) -> Mapping[int, Float]:
-        """Numerators over a weight of 0, (systems, tracks, 1), of the metrics that have some."""
-        every = numerators_of(self._scores, range(len(names_of(self._scores, "metric"))))
-        found = [] if every is None else np.flatnonzero((every > 0).any(axis=(0, 1))).tolist()
-        return {metric: every[..., metric : metric + 1] for metric in found if every is not None}
 
     def put_scores(self, parts: Parts, name: str, metric: int, kinds: Sequence[str]) -> dict[str, Any]:
         """Put the scores of a metric, its weights, flags, and the aggregates that are not ratios of sums.
@@ -370,57 +371,39 @@ class EvaluationNumbers:
         `name`: what the names of the parts begin with.
         """
         statistics = [kind for kind in kinds if kind in STATISTICS]
-
-        def put(prefix: str, kind: str = "") -> dict[str, Any]:
-            return {
-                "score": parts.put(f"{prefix}/score", lambda: pack_floats(self._of(metric, kind).score)),
-                "weight": parts.put(f"{prefix}/weight", lambda: pack_floats(self._of(metric, kind).weight)),
-                "flags": parts.put(f"{prefix}/flags", lambda: self.flags(metric, kind).tobytes()),
-            }
-
         own = {kind: parts.put(f"{name}/{kind}", partial(self._statistic, metric, kind)) for kind in statistics}
         pooled = next((kind for kind in kinds if getattr(AGGREGATES[kind], "above", "") == "weight"), "")
-        surplus = {"pooled": put(f"{name}/pooled", pooled)} if pooled and metric in self._with_numerators else {}
-        return {**put(name), **surplus, "statistics": own}
+        put = [(f"{name}/pooled", pooled)] if pooled and metric in self._numerators else []
+        *surplus, plain = (
+            {what: parts.put(f"{prefix}/{what}", partial(self._pack, metric, kind, what)) for what in _OF_CELLS}
+            for prefix, kind in (*put, (name, ""))
+        )
+        return {**plain, **({"pooled": surplus[0]} if surplus else {}), "statistics": own}
 
-    def flags(self, metric: int, kind: str = "") -> Array:
-        """Flags of the cells (systems, tracks): missing, and under which policies they count."""
-        numbers = self._of(metric, kind)
+    def _pack(self, metric: int, kind: str, what: str) -> bytes:
+        """Scores, weights, or flags of the cells: missing, and under which policies they count."""
+        numbers = self.of(metric, kind)
+        if what != "flags":
+            return pack_floats(getattr(numbers, what))
         flags = _MISSING * numbers.missing
         for index, (_, included) in enumerate(numbers.counted.values()):
-            flags += included.astype(int) << (_POLICIES + index)
-        return flags[..., 0].astype(np.uint8)
-
-    def included(self, metric: int) -> tuple[Float, Bool]:
-        """Scores (systems, tracks) and which of them count under the usual policy."""
-        score, included = self._of(metric).counted[self.policies[0]]
-        return score[..., 0], included[..., 0]
-
-    def missing(self, metric: int) -> Bool:
-        """Which scores (systems, tracks) are missing, of those that can be."""
-        return self._of(metric).missing[..., 0]
-
-    def best_of_each(self, metric: int, kind: str, best: Array, tracks: Bool) -> float:
-        """An aggregate of the scores of one system of each track, `best`, over the tracks that are chosen."""
-        numbers = self._of(metric)
-        chosen = np.flatnonzero(tracks)
-        score, weight = (one[best[chosen], chosen, :][np.newaxis] for one in (numbers.score, numbers.weight))
-        return float(reduce(score, weight, self.duration[chosen], kind, np.ones(score.shape, dtype=bool))[0, 0])
+            flags = flags + (included[..., 0].astype(int) << (_POLICIES + index))
+        return flags.astype(np.uint8).tobytes()
 
     def pack_aggregates(self, metric: int, kinds: Sequence[str], policy: str) -> bytes:
         """Pack how many scores of each system count and are missing, and then each aggregate over all tracks."""
         values = []
         for kind in kinds:
-            numbers = self._of(metric, kind)
+            numbers = self.of(metric, kind)
             score, included = numbers.counted[policy]
             values.append(reduce(score, numbers.weight, self.duration, kind, included)[:, 0])
-        numbers = self._of(metric, names_of(self._scores, "standard_aggregate")[metric])
-        counts = [part[..., 0].sum(axis=1) for part in (numbers.counted[policy][1], numbers.missing)]
+        numbers = self.of(metric, names_of(self._scores, "standard_aggregate")[metric])
+        counts = numbers.counted[policy][1][..., 0].sum(axis=1), numbers.missing.sum(axis=1)
         return pack_floats(np.array([*counts, *values], dtype=np.float64))
 
     def _statistic(self, metric: int, kind: str) -> bytes:
         """Pack an aggregate of all groups by each policy that is not a ratio of sums, which the page cannot compute."""
-        counted = zip(*self._of(metric).counted.values(), strict=True)
+        counted = zip(*self.of(metric).counted.values(), strict=True)
         score, included = (np.concatenate([one[..., 0] for one in parts]) for parts in counted)
         found = np.empty((self._groups, len(score)))
         # The systems of all policies, and the groups of one size, at once: there may be many.
@@ -487,7 +470,7 @@ def describe_evaluation(
         allowed = [policy for policy in numbers.policies if policy != "zero" or described["sign"] >= 0]
         described |= {"name": metric, "policies": allowed if shown.by_track else allowed[:1]}
         if index in main and not described["unit"]:
-            score, included = numbers.included(index)
+            score, included = numbers.of(index).usual
             described["decimals"] = settled_decimals(np.where(included, score, np.nan))
         kinds, part = described["aggregates"], f"{number}/{index}"
         if shown.by_track:
@@ -514,7 +497,7 @@ def describe_evaluation(
             if (short := short_names(names_of(scores, kind))) != names_of(scores, kind)
         },
         "trackCount": scores.sizes["track"],
-        "lacking": int(numbers.missing(main[0]).sum()) if main else 0,
+        "lacking": int(numbers.of(main[0]).missing.sum()) if main else 0,
         "trackCoords": coords,
         "groupings": [[by, [own[0] for own in grouping]] for by, grouping in groupings.items()],
         "metrics": metrics,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...analysis.aggregation import reduce
 from ...analysis.query_options import say_level
 from ...errors import counted
 from ...metrics.aggregates import RATIOS
@@ -62,7 +63,7 @@ class FirstScreen:
         if "standings" not in found:
             return dict(found)
         # The system without which most tracks more would count is named, if they are many.
-        missing, lacking = self._numbers.missing(metric), ""
+        missing, lacking = self._numbers.of(metric).missing, ""
         count = missing.sum(axis=0)
         gains = (missing & (count == 1)).sum(axis=1)
         worst = int(gains.argmax())
@@ -185,7 +186,16 @@ class FirstScreen:
             chart = {"viewBox": f"0 0 {_WIDE} 16", "preserveAspectRatio": "none", "aria-hidden": "true"}
             whole = kind["amount"] >= 100 or float(kind["amount"]).is_integer()
             amount = f"{kind['amount']:,.{0 if whole else 1}f}"
-            place = self._place(found["tracks"], kind)
+            # The largest place, as the address says it; nothing where the page lists none.
+            place, sizes = {}, kind.get("count", kind.get("length", []))
+            if sizes:
+                at = max(range(len(sizes)), key=sizes.__getitem__)
+                track = found["tracks"][sum(kind["track"][: at + 1])]
+                place = {"track": track, "from": "errors", "error": kind["name"], "place": "1"}
+            if sizes and "start" in kind:
+                start, length = kind["start"][at] / 10, kind["length"][at] / 10
+                seen = f"{max(0, start - _AROUND):g}-{start + length + _AROUND:g}"
+                place |= {"time": f"{start:g}", "seen": seen}
             link = self._link(metric, **place, wrong=system, ear=system) if place else ""
             about = {"kind": "link", "href": link} if link else {}
             shown = words if short.count(words) == 1 else kind["name"]
@@ -199,19 +209,6 @@ class FirstScreen:
             node("h2", title if few == many else f"{title} on {extent}", title=f"On {extent}"),
             node("div", *rows, kind="costs"),
         ]
-
-    def _place(self, tracks: Sequence[str], kind: Mapping[str, Any]) -> dict[str, str]:
-        """The largest place of a kind of errors, as the address says it; nothing where the page lists none."""
-        sizes = kind.get("count", kind.get("length", []))
-        if not sizes:
-            return {}
-        at = max(range(len(sizes)), key=sizes.__getitem__)
-        track = tracks[sum(kind["track"][: at + 1])]
-        place = {"track": track, "from": "errors", "error": kind["name"], "place": "1"}
-        if "start" in kind:
-            start, length = kind["start"][at] / 10, kind["length"][at] / 10
-            place |= {"time": f"{start:g}", "seen": f"{max(0, start - _AROUND):g}-{start + length + _AROUND:g}"}
-        return place
 
     def _listen(self, metric: int, standings: Standings, pair: _Pair | None = None, said: str = "") -> list[Node]:
         """The track with a timeline on which the best two differ most, or else the worst; a script adds its lanes.
@@ -270,7 +267,8 @@ class _Pair:
     ) -> _Pair:
         first = standings.rows[0].system
         systems, names = (scores[name].values.tolist() for name in ("system", "track"))
-        value, included = numbers.included(metric)
+        found = numbers.of(metric)
+        value, included = found.usual
         rows = [systems.index(one) for one in (first, second)]
         tracks = np.flatnonzero(included[rows].all(axis=0))
         own = value[rows][:, tracks]
@@ -280,8 +278,13 @@ class _Pair:
         order = np.argsort(-gains, kind="stable")
         every = np.asarray(included.all(axis=0))
         kind = str(scores["standard_aggregate"].values[metric])
-        best = np.argmax(standings.sign * np.where(every, value, 0.0), axis=0)
-        oracle = numbers.best_of_each(metric, kind, best, every) if kind in RATIOS and every.any() else math.nan
+        oracle = math.nan
+        if kind in RATIOS and every.any():
+            chosen = np.flatnonzero(every)
+            best = np.argmax(standings.sign * np.where(every, value, 0.0), axis=0)[chosen]
+            score, weight = (one[best, chosen, :][np.newaxis] for one in (found.score, found.weight))
+            duration, counted_cells = numbers.duration[chosen], np.ones(score.shape, dtype=bool)
+            oracle = float(reduce(score, weight, duration, kind, counted_cells)[0, 0])
         return cls(first, second, [names[at] for at in tracks[order].tolist()], gains[order], oracle)
 
     def chart(self) -> Node:
