@@ -238,8 +238,8 @@ def _split_stored(
 ) -> xr.Dataset:
     """Score the files of a stored evaluation again, for the losses."""
     files = origin.files(name)
-    if files is None:
-        raise QueryError(origin.reason(name) or f"{name}: its annotations are not known")
+    if isinstance(files, str):
+        raise QueryError(files or f"{name}: its annotations are not known")
     plan, attrs = files.plan, nested_attrs(ds.attrs)
     systems, tracks = names_of(ds, "system"), names_of(ds, "track")
     lost = [*(one for one in systems if one not in plan.systems), *(one for one in tracks if one not in plan.tracks)]

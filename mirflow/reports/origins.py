@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -115,12 +115,12 @@ AnnotationFolder = str | Path | StoredPipeline | None
 """Present folder of a store's annotations, its pipeline, or None: the folder of the run."""
 
 
+@dataclass(eq=False, repr=False)
 class Shelf:
     """Annotations by source, each read once, and the errors of those that cannot be read."""
 
-    def __init__(self) -> None:
-        self._read: dict[Source, tuple[Annotation | str, str]] = {}
-        self._contents: dict[Source, str] = {}
+    _read: dict[Source, tuple[Annotation | str, str]] = field(default_factory=dict)
+    _contents: dict[Source, str] = field(default_factory=dict)
 
     def read(self, source: Source) -> Annotation | str:
         """Give the annotation, or why there is none."""
@@ -192,18 +192,13 @@ class Origin:
     """Its evaluations, as it holds them."""
     pipeline: StoredPipeline
 
-    def files(self, evaluation: str) -> Files | None:
-        """Give the existing files of an evaluation."""
-        plans, _ = self.pipeline.files
-        if evaluation not in plans or evaluation not in self.boards:
-            return None
-        return Files(self.boards[evaluation], plans[evaluation], self.name, self.prefix)
-
-    def reason(self, evaluation: str) -> str:
-        """Say why the files of an evaluation are missing; empty if they exist."""
+    def files(self, evaluation: str) -> Files | str:
+        """Give the existing files of an evaluation, or say why there are none; empty if the store has no such one."""
         plans, lost = self.pipeline.files
-        if evaluation not in self.boards or evaluation in plans:
+        if evaluation not in self.boards:
             return ""
+        if evaluation in plans:
+            return Files(self.boards[evaluation], plans[evaluation], self.name, self.prefix)
         reason = lost or "The pipeline no longer has this evaluation."
         return f"{self.name}: {reason}" if self.name else reason
 
@@ -217,11 +212,11 @@ def evaluations_with_files(
         raise UnknownNameError("group", group, boards)
     found, reasons = [], []
     for name in boards if group is None else [group]:
-        files = [one for one in (origin.files(name) for origin in origins) if one is not None]
-        if files:
+        every = [origin.files(name) for origin in origins]
+        if files := [one for one in every if not isinstance(one, str)]:
             found.append((name, boards[name], files))
         else:
-            reasons += [f"{name}: {origin.reason(name)}" for origin in origins if origin.reason(name)]
+            reasons += [f"{name}: {reason}" for reason in every if reason]
     return found, reasons
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import mul
 
 from .standings import ALIKE, MINUS, Node, Standings, node
 
@@ -48,17 +50,21 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
     'Systembeatkeyoak0.900best0.500=(-0.100)elm0.700-0.2000.600best'
     """
     cells = {(own.name, row.system): row for own in evaluations for row in own.standings.rows}
+    # The best value of several, by evaluation; NaN without one.
+    best_of: dict[str, float] = {}
     wins: dict[str, int] = {}
     for own in evaluations:
+        values, sign = [row.value for row in own.standings.rows if not math.isnan(row.value)], own.standings.sign
+        best_of[own.name] = max(values, key=partial(mul, sign)) if values[1:] and sign else math.nan
         for row in own.standings.rows:
-            wins[row.system] = wins.get(row.system, 0) + (row.value == _best_of(own.standings))
+            wins[row.system] = wins.get(row.system, 0) + (row.value == best_of[own.name])
     systems = sorted(wins, key=lambda name: -wins[name])
     if len(evaluations) < 2 or all(sum((own.name, name) in cells for own in evaluations) < 2 for name in systems):
         return []
     # The class of each cell with a value, and its difference to the best one: NaN without one.
     shades: dict[tuple[str, str], tuple[str, float]] = {}
     for own in evaluations:
-        known, best = [row for row in own.standings.rows if not math.isnan(row.value)], _best_of(own.standings)
+        known, best = [row for row in own.standings.rows if not math.isnan(row.value)], best_of[own.name]
         leader = next((row for row in known if row.value == best), None)
         gaps = [math.nan if leader is None else row.value - leader.value for row in known]
         widest = max((abs(gap) for gap in gaps if math.isfinite(gap)), default=0.0)
@@ -74,7 +80,7 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
         if row is None or math.isnan(row.value):
             return node("td", "", kind="number")
         board, (kind, gap) = own.standings, shades[own.name, system]
-        best = row.value == _best_of(board)
+        best = row.value == best_of[own.name]
         number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not board.unit else {}
         value = node("data", board.show(row.value), kind="strong" if best else "", **number)
         alike = [node("span", "=", kind="mark", title="not told apart from the best")] if row.relation == ALIKE else []
@@ -104,12 +110,6 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
         "caption", "Bold is best. Small numbers are the gap to it; hatched gaps could be chance.", kind="note"
     )
     return [node("table", caption, node("thead", head), node("tbody", *body), kind="scorecard")]
-
-
-def _best_of(board: Standings) -> float:
-    """The best value of several; NaN without one."""
-    known = [row.value for row in board.rows if not math.isnan(row.value)]
-    return max(known, key=lambda value: board.sign * value) if known[1:] and board.sign else math.nan
 
 
 def _head(own: ScoredEvaluation, scope: str, **facts: str) -> Node:

@@ -20,7 +20,7 @@ from ...ragged import Float
 from ..drawing import BLUE, ORANGE, RED, SKY
 from ..results import column_of, values_of
 from ..tables import aggregate_in_words
-from .canvas import Frame, Width, figure, label, sheet
+from .canvas import Frame, Sheet, Width, figure, label, sheet
 from .track_scores import (
     FigureOptions,
     Stored,
@@ -199,25 +199,8 @@ def histogram(
         if not high > low:
             low, high = low - 0.5, high + 0.5
         edges = np.linspace(low, high, bins + 1)
-        panels = [page.ax]
-        if frame.ax is None:
-            grid = page.figure.add_gridspec(rows, columns)
-            page.ax.set_subplotspec(grid[0, 0])
-            panels += [page.figure.add_subplot(grid[divmod(place, columns)]) for place in range(1, len(order))]
-        known = [values[np.isfinite(values)] for values in score]
-        for ax, row in zip(panels, order, strict=True):
-            before = systems.index(pairs[systems[row]]) if pairs else None
-            ax.hist(known[row], edges.tolist(), color=SKY, alpha=0.7, edgecolor=BLUE, linewidth=0.4)
-            if before is not None:
-                ax.hist(known[before], edges.tolist(), histtype="step", color=ORANGE, linewidth=1.2)
-            ax.set_xlim(edges[0], edges[-1])
-            ax.grid(axis="y")
-            _mark(ax, result, row, before)
-            ax.set_title(label(systems[row]), fontsize=7.5, loc="left", pad=2)
-        highest = max(ax.get_ylim()[1] for ax in panels)
-        for place, ax in enumerate(panels):
-            ax.set_ylim(0, highest)
-            ax.tick_params(labelbottom=place + columns >= len(order), labelleft=place % columns == 0)
+        before = {row: systems.index(pairs[systems[row]]) for row in order if pairs}
+        panels = _draw_panels(page, result, score, order, before, edges.tolist(), columns)
         title, kind = label(axis_name(result), 60), aggregate_in_words(column_of(result, "aggregate")[0])
         if len(panels) > 1:  # the axes have one name for all panels
             page.figure.supxlabel(title, fontsize=7.5)
@@ -234,24 +217,44 @@ def histogram(
     return page.ax
 
 
-def _mark(ax: Axes, result: xr.Dataset, row: int, before: int | None) -> None:
-    """Mark the aggregates on the axis, and write them in the corner where most panels are empty."""
-    value = values_of(result)[:, 0, 0]
-    shown = []
+def _draw_panels(
+    page: Sheet,
+    result: xr.Dataset,
+    score: Float,
+    order: list[int],
+    before: Mapping[int, int],
+    edges: list[float],
+    columns: int,
+) -> list[Axes]:
+    """A panel for each system: bars, perhaps an outline of the one before, and marks of both aggregates."""
+    panels, systems, value = [page.ax], names_of(result, "system"), values_of(result)[:, 0, 0]
+    if page.frame.ax is None:
+        grid = page.figure.add_gridspec(-(-len(order) // columns), columns)
+        page.ax.set_subplotspec(grid[0, 0])
+        panels += [page.figure.add_subplot(grid[divmod(place, columns)]) for place in range(1, len(order))]
+    known = [values[np.isfinite(values)] for values in score]
     look: dict[str, Any] = {"markersize": 4, "markeredgecolor": "white", "markeredgewidth": 0.5, "clip_on": False}
-    for place, colour in ((before, ORANGE), (row, RED)):
-        if place is not None and np.isfinite(value[place]):
-            ax.plot(value[place], 0, "D", color=colour, zorder=5, **look)
-            shown.append(numeral(result, float(value[place])))
-    left = np.isfinite(value[row]) and value[row] > float(np.mean(ax.get_xlim()))
-    corner: dict[str, Any] = {
-        "transform": ax.transAxes,
-        "ha": "left" if left else "right",
-        "va": "top",
-        "fontsize": 6.5,
-        "color": "#444444",
-    }
-    ax.text(0.03 if left else 0.97, 0.95, " from ".join(reversed(shown)), **corner)
+    for ax, row in zip(panels, order, strict=True):
+        ax.hist(known[row], edges, color=SKY, alpha=0.7, edgecolor=BLUE, linewidth=0.4)
+        if row in before:
+            ax.hist(known[before[row]], edges, histtype="step", color=ORANGE, linewidth=1.2)
+        ax.set_xlim(edges[0], edges[-1])
+        ax.grid(axis="y")
+        # The aggregates on the axis, and as numbers in the corner where most panels are empty.
+        shown = []
+        for place, colour in ((before.get(row), ORANGE), (row, RED)):
+            if place is not None and np.isfinite(value[place]):
+                ax.plot(value[place], 0, "D", color=colour, zorder=5, **look)
+                shown.append(numeral(result, float(value[place])))
+        left = np.isfinite(value[row]) and value[row] > float(np.mean(ax.get_xlim()))
+        corner: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "fontsize": 6.5, "color": "#444444"}
+        ax.text(0.03 if left else 0.97, 0.95, " from ".join(reversed(shown)), ha="left" if left else "right", **corner)
+        ax.set_title(label(systems[row]), fontsize=7.5, loc="left", pad=2)
+    highest = max(ax.get_ylim()[1] for ax in panels)
+    for place, ax in enumerate(panels):
+        ax.set_ylim(0, highest)
+        ax.tick_params(labelbottom=place + columns >= len(order), labelleft=place % columns == 0)
+    return panels
 
 
 Several = Mapping[str, Judgements]

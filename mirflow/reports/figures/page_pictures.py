@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import html
 import math
-from collections.abc import Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,8 +16,8 @@ from urllib.parse import quote
 from ...errors import FigureError, UnknownNameError
 from ..drawing import BLUE, GREY, PALE, small_page
 from ..origins import AnnotationFolder
-from ..standings import ALIKE, LEADER, WORSE, Standing, Standings, ticks
-from .canvas import HEADS, Frame, Sheet, figure_of, label, off_screen, sheet, write_figure
+from ..standings import ALIKE, LEADER, WORSE, Standings, ticks
+from .canvas import HEADS, Frame, figure_of, label, off_screen, sheet, write_figure
 from .timeline import has_time_axis, timeline
 
 if TYPE_CHECKING:
@@ -76,14 +75,37 @@ def draw_standings(standings: Standings, title: str, about: str = "", form: Pict
     """
     if not has_chart(standings):
         return None
-    rows = [row for row in standings.rows if math.isfinite(row.value)]
-    cut = [f"the best {_MOST} of {len(rows)} systems"] if len(rows) > _MOST else []
+    every = [row for row in standings.rows if math.isfinite(row.value)]
+    rows, gapped = every[:_MOST], any(not math.isnan(row.gap_low) for row in standings.rows)
+    leader = next((row.value for row in standings.rows if row.relation == LEADER), 0.0)
+    cut = [f"the best {_MOST} of {len(every)} systems"] if len(every) > _MOST else []
+    bounded = gapped or any(math.isfinite(row.low) for row in rows)
+    value = f"value [{standings.unit}]" if standings.unit else "value"
+    whose = " of the difference to the leader" if gapped else ""
     try:
         with off_screen():
-            with sheet(Frame(width="page"), 0.4 + _ROW * len(rows[:_MOST])) as page:
-                _draw_rows(page, standings, rows[:_MOST])
+            with sheet(Frame(width="page"), 0.4 + _ROW * len(rows)) as page:
+                ax = page.ax
+                if gapped:
+                    ax.axvline(leader, color=PALE, linewidth=1.3, zorder=0)
+                beside: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points"}
+                for at, row in enumerate(rows):
+                    colour = GREY if row.relation == WORSE else BLUE
+                    low, high = (leader + row.gap_low, leader + row.gap_high) if gapped else (row.low, row.high)
+                    if math.isfinite(low) and math.isfinite(high):
+                        ax.hlines(at, low, high, color=colour, linewidth=1.3)
+                    face = "white" if row.relation == ALIKE else colour
+                    ax.plot(row.value, at, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
+                    text = f"{standings.show(row.value)}  {row.relation}"
+                    ax.annotate(text, (1, at), xytext=(5, 0), va="center", fontsize=7, **beside)
+                page.name_rows([label(row.system, 32) for row in rows], size=7)
+                ax.spines["left"].set_visible(False)
+                low, high = ax.get_xlim()
+                ax.set_xticks(ticks(low, high, 4))
+                ax.set_xlim(low, high)
+                ax.set_xlabel(f"{value} and {100 * standings.level:g}\u00a0% interval{whose}" if bounded else value)
                 page.head(label(title, 90), "; ".join([*filter(None, [about]), standings.sentence(), *cut]))
-            return _written(page.ax, form)
+            return _written(ax, form)
     except FigureError:
         return None
 
@@ -109,32 +131,6 @@ def embed(ax: Axes) -> str:
         f"<figure><h2>{html.escape(title)}</h2><figcaption>{about}</figcaption>"
         f'<img src="data:image/{picture}" width="{width}" alt="{words}"></figure>',
     )
-
-
-def _draw_rows(page: Sheet, standings: Standings, rows: Sequence[Standing]) -> None:
-    ax = page.ax
-    gapped = any(not math.isnan(row.gap_low) for row in standings.rows)
-    leader = next((row.value for row in standings.rows if row.relation == LEADER), 0.0)
-    if gapped:
-        ax.axvline(leader, color=PALE, linewidth=1.3, zorder=0)
-    for at, row in enumerate(rows):
-        colour = GREY if row.relation == WORSE else BLUE
-        low, high = (leader + row.gap_low, leader + row.gap_high) if gapped else (row.low, row.high)
-        if math.isfinite(low) and math.isfinite(high):
-            ax.hlines(at, low, high, color=colour, linewidth=1.3)
-        face = "white" if row.relation == ALIKE else colour
-        ax.plot(row.value, at, "o", color=colour, markerfacecolor=face, markersize=5, zorder=3)
-        beside: dict[str, Any] = {"xycoords": ax.get_yaxis_transform(), "textcoords": "offset points", "fontsize": 7}
-        ax.annotate(f"{standings.show(row.value)}  {row.relation}", (1, at), xytext=(5, 0), va="center", **beside)
-    page.name_rows([label(row.system, 32) for row in rows], size=7)
-    ax.spines["left"].set_visible(False)
-    low, high = ax.get_xlim()
-    ax.set_xticks(ticks(low, high, 4))
-    ax.set_xlim(low, high)
-    bounded = gapped or any(math.isfinite(row.low) for row in rows)
-    value = f"value [{standings.unit}]" if standings.unit else "value"
-    whose = " of the difference to the leader" if gapped else ""
-    ax.set_xlabel(f"{value} and {100 * standings.level:g}\u00a0% interval{whose}" if bounded else value)
 
 
 def _written(ax: Axes, form: PictureForm) -> bytes:

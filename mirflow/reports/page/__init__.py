@@ -34,7 +34,7 @@ from .contents import (
     read_subject,
 )
 from .data import Shown
-from .embed import CompressedParts, compress, pack_json, to_json
+from .embed import CompressedParts, compress, pack_json
 from .first_screen import first_html
 from .timelines import (
     BYTES,
@@ -147,7 +147,7 @@ def write_page(
         contents, blocks, notes = _describe(subject, wanted, shown, guarded, reported)
         about = f"{contents['called']}, where {where}" if where else contents["called"]
         tab, first = html.escape(title or f"{subject.title} ({about})"), first_html(contents)
-        data = assemble(tab, to_json(contents), list(blocks.texts), links, *first).encode("utf-8")
+        data = assemble(tab, pack_json(contents).decode(), list(blocks.texts), links, *first).encode("utf-8")
         write_output(Path(output), data)
     return PageReport(Path(output), len(data), frozenset(name for name, _ in contents["timelines"]), notes)
 

@@ -7,6 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise, repeat
 from typing import Any, Protocol
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...errors import shorten
-from ...ragged import Bool, Column, Float, offsets_of
+from ...ragged import Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.general_midi import PEDALS, STAFF, pedal_of, staff_row
 from ...theory.keys import MODES, UNNAMED, parse_key
@@ -27,13 +28,13 @@ from ..origins import LONGEST
 LEVEL = 6
 
 
-def to_json(value: Any) -> str:
-    r"""Write JSON that no tag can be hidden in: nothing in it ends a script or starts a comment.
+def pack_json(value: Any) -> bytes:
+    r"""A value as the page reads it: JSON in which no tag can be hidden, as nothing ends a script or starts a comment.
 
     Examples
     --------
-    >>> to_json(["</script>", float("nan")])
-    '["\\u003c/script\\u003e",null]'
+    >>> pack_json(["</script>", float("nan")])
+    b'["\\u003c/script\\u003e",null]'
     """
     try:
         text = msgspec.json.encode(value, enc_hook=_plain).decode()
@@ -41,7 +42,7 @@ def to_json(value: Any) -> str:
         text = json.dumps(_plain(value), separators=(",", ":"))
     if not text.isascii():
         text = re.sub(r"[^\x00-\x7f]+", lambda characters: json.dumps(characters[0])[1:-1], text)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").encode()
 
 
 def _plain(value: Any) -> Any:
@@ -53,11 +54,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-def pack_json(value: Any) -> bytes:
-    """A value as the page reads it: JSON."""
-    return to_json(value).encode()
 
 
 def pack_floats(values: npt.NDArray[np.float64]) -> bytes:
@@ -82,6 +78,7 @@ class Parts(Protocol):
         """Add a part by its unique name and return its key in the page."""
 
 
+@dataclass
 class CompressedParts:
     """The parts of a page in one file, compressed; equal ones are one.
 
@@ -93,9 +90,8 @@ class CompressedParts:
     [0, 1, 0]
     """
 
-    def __init__(self) -> None:
-        self.texts: dict[str, int] = {}
-        """Numbers of the compressed parts, in their order."""
+    texts: dict[str, int] = field(default_factory=dict)
+    """Numbers of the compressed parts, in their order."""
 
     def put(self, name: str, make: Callable[[], bytes]) -> int:
         """Take a part, made at once; the number of its block."""
@@ -117,6 +113,7 @@ _FAMILIES = {"chord": "chord", "key": "key", "local_key": "key"}
 """What the labels of a task are, where they have pitches."""
 
 
+@dataclass
 class PageLabels:
     """Labels by number: ``[text]``, or for chords and keys ``[text, root, semitones above it as bits, bass]``.
 
@@ -129,13 +126,13 @@ class PageLabels:
     [['C', 0, 145, 0], ['N', -1, 0, -1], ['verse']]
     """
 
-    def __init__(self) -> None:
-        self._places: dict[tuple[str, str], int] = {}
+    _places: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def codes(self, labels: Sequence[str], task: str) -> list[int]:
         """Numbers of labels, which belong to a task."""
         family = _FAMILIES.get(task, "")
-        return [self._places.setdefault((family, label), len(self._places)) for label in labels]
+        places = {label: self._places.setdefault((family, label), len(self._places)) for label in dict.fromkeys(labels)}
+        return [places[label] for label in labels]
 
     def entries(self) -> list[Entry]:
         """All labels in the order of their numbers."""
@@ -225,7 +222,15 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
             found |= {"s": _steps(start), "n": (_milli(end) - _milli(start)).tolist()}
         else:
             found["t"] = _steps(columns["time" if "time" in columns else "onset"][kept])
-        _add_pitches(found, annotation, kept)
+        if kind == "patterns":
+            found["p"] = np.rint(columns["pitch"][kept] * 100).astype(np.int64).tolist()
+        elif kind == "notes":
+            found["p"] = _cents(columns["pitch"][kept])
+        elif kind == "series":
+            pitches = columns["frequency"][kept]
+            if "voicing" in columns:
+                pitches = np.where(columns["voicing"][kept] > 0, np.abs(pitches), -np.abs(pitches))
+            found["p"] = _cents(pitches)
         if annotation.inner_counts:
             # Of nested kinds some innermost items may have been left out.
             through = np.concatenate([[0], np.cumsum(kept)])
@@ -251,19 +256,6 @@ def _milli(values: Float) -> Column:
 def _steps(values: Float) -> list[int]:
     steps: list[int] = np.diff(_milli(values), prepend=0).tolist()
     return steps
-
-
-def _add_pitches(found: Encoded, annotation: Annotation, kept: Bool) -> None:
-    columns = annotation.columns
-    if annotation.kind == "patterns":
-        found["p"] = np.rint(columns["pitch"][kept] * 100).astype(np.int64).tolist()
-    elif annotation.kind == "notes":
-        found["p"] = _cents(columns["pitch"][kept])
-    elif annotation.kind == "series":
-        pitches = columns["frequency"][kept]
-        if "voicing" in columns:
-            pitches = np.where(columns["voicing"][kept] > 0, np.abs(pitches), -np.abs(pitches))
-        found["p"] = _cents(pitches)
 
 
 def _cents(frequency: Float) -> list[int]:

@@ -122,7 +122,9 @@ class ErrorLists:
                 right = np.where(_are_right(track, owner, start, alike, systems), amount[:, None], 0.0)
             if systems:
                 right[np.arange(len(owner)), owner] = 0.0
-            code = np.array([self.codes.setdefault(kind, len(self.codes)) for kind in kinds])
+            for kind in dict.fromkeys(kinds):
+                self.codes.setdefault(kind, len(self.codes))
+            code = np.array([self.codes[kind] for kind in kinds])
             # Places of the same system, kind and track that follow each other are one.
             places = np.column_stack([owner, code, track, start, end, amount, right])
             places = places[np.lexsort(places[:, [3, 2, 1, 0]].T)]
@@ -316,15 +318,19 @@ class ErrorFinder:
             names = [_name_pair(task, *pair) for pair in zip(*(side.tolist() for side in sides), strict=True)]
         else:
             names = [_PLAIN.get(word, word) for word in verdict[wrong].tolist()]
+        bounds = offsets_of(np.array([len(one["start"]) for one in evidence]))
         overlap = np.append(start[1:] < end[:-1] - 1e-9, False)
-        bounds = offsets_of(np.array([len(one["start"]) for one in evidence])).tolist()
-        through = offsets_of(wrong.astype(np.int64))[bounds].tolist()
-        for (first, last), (low, high) in zip(pairwise(bounds), pairwise(through), strict=True):
-            at, good = first + np.flatnonzero(wrong[first:last]), first + np.flatnonzero(right[first:last])
-            judged = float(length[first:last][either[first:last]].sum())
+        overlap[bounds[1:] - 1] = False
+        # Of each estimate what is wrong, right, and judged at all, from the same of all of them.
+        spans = [
+            pairwise(offsets_of(mask.astype(np.int64))[bounds].tolist()) for mask in (wrong, right, either, overlap)
+        ]
+        errors, goods, lengths = (start[wrong], end[wrong], length[wrong]), (start[right], end[right]), length[either]
+        for (bad, bad_end), (good, good_end), (first, last), (overlapping, overlaps_end) in zip(*spans, strict=True):
             # Several pitches at once are not stretches of which one is right.
-            rights = None if overlap[first : last - 1].any() else (start[good], end[good])
-            yield Errors(names[low:high], start[at], end[at], length[at], judged, "s", rights)
+            rights = None if overlapping < overlaps_end else (goods[0][good:good_end], goods[1][good:good_end])
+            judged = float(lengths[first:last].sum())
+            yield Errors(names[bad:bad_end], *(column[bad:bad_end] for column in errors), judged, "s", rights)
 
     def _of_marks(
         self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation, unit: str

@@ -21,7 +21,7 @@ from ...store.generations import write_atomically
 from .assembly import assemble
 from .contents import describe_page, draw_first_screens, read_subject
 from .data import ALL
-from .embed import CompressedParts, encode_evidence, pack_json, to_json
+from .embed import CompressedParts, encode_evidence, pack_json
 from .timelines import Explainer, Timelines, Track
 
 _LANE, _REST, _TALLEST = 66, 310, 800
@@ -130,7 +130,7 @@ def timeline(
     places = [(track, parts.put(track, partial(pack_json, own.described())))]
     vocabulary = parts.put("vocabulary", partial(pack_json, drawn.vocabulary.entries()))
     contents |= {"timelines": places, "vocabulary": vocabulary, "verdicts": list(drawn.verdicts)}
-    page = assemble(html.escape(track), to_json(contents), list(parts.texts), start="single")
+    page = assemble(html.escape(track), pack_json(contents).decode(), list(parts.texts), start="single")
     judged = next(iter(explainer.rules), names_of(scores, "metric")[0])
     values = scores["score"].sel(track=track, metric=judged)
     own = values.sel(system=list(named)).values.tolist()

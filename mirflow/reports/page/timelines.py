@@ -336,12 +336,13 @@ class EvaluationOrigin:
 
 def find_evaluation_files(name: str, origins: Sequence[Origin]) -> EvaluationOrigin:
     """Find the annotations of an evaluation that can be drawn."""
-    files = [made for made in (one.files(name) for one in origins) if made is not None]
+    every = [origin.files(name) for origin in origins]
+    files = [one for one in every if not isinstance(one, str)]
     if files and kind_of(files[0].plan.task).name == "audio":
         return EvaluationOrigin([], [], "Recordings are not drawn.")
-    gone = [origin for origin in origins if origin.reason(name)]
-    lost = [f"{one.prefix}{own}" for one in gone for own in names_of(one.boards[name], "system")]
-    return EvaluationOrigin(files, lost, " ".join(one.reason(name) for one in gone))
+    gone = [(origin, one) for origin, one in zip(origins, every, strict=True) if isinstance(one, str) and one]
+    lost = [f"{origin.prefix}{own}" for origin, _ in gone for own in names_of(origin.boards[name], "system")]
+    return EvaluationOrigin(files, lost, " ".join(reason for _, reason in gone))
 
 
 def add_evaluation(

@@ -22,7 +22,7 @@ from mirflow.reports.page.embed import (
     encode,
     encode_evidence,
     pack_floats,
-    to_json,
+    pack_json,
 )
 from mirflow.reports.page.first_screen import FirstScreen
 from tests.groups import make_group, random_group
@@ -261,9 +261,9 @@ def test_equal_blocks_are_stored_once():
 
 
 def test_json_cannot_end_a_script():
-    text = to_json(
+    text = pack_json(
         {"a": ["</script><script>alert(2)<!--", "<!--", "]]>", "\u2028"], "b": np.float64("nan"), "__proto__": 1}
-    )
+    ).decode()
     assert not re.search(r"[<>&\u2028]", text)
     assert '"b":null' in text
 
