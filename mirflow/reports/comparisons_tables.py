@@ -581,9 +581,8 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
     verdict = f"{sum(same)} of {counted(len(same), 'metric')} {'agrees' if len(same) == 1 else 'agree'}"
     verdict += f" in {cells:,} cell{'s' * (cells != 1)}"
     below = (verdict, *_difference_notes(ds, shown=bool(rows)), *notes)
-    if not rows:
-        return Table((), (), _difference_title(ds), below)
-    return Table((*heads, *lacking), rows, _difference_title(ds), below, keys=1)
+    title = "a: {a}; b: {b}".format_map(ds.attrs)
+    return Table((*heads, *lacking), rows, title, below, keys=1) if rows else Table((), (), title, below)
 
 
 def difference_long_table(ds: xr.Dataset) -> Table:
@@ -625,11 +624,8 @@ def worst_table(ds: xr.Dataset, most: int, *, long: bool = False) -> Table:
     columns = ("metric", "system", "track", "score_a", "score_b", "difference")
     if long:
         return Table(("a", "b", *columns), tuple(rows))
-    return Table(columns, tuple(rows), f"{_difference_title(ds)}; the cells that differ most", keys=3)
-
-
-def _difference_title(ds: xr.Dataset) -> str:
-    return f"a: {ds.attrs['a']}; b: {ds.attrs['b']}"
+    title = "a: {a}; b: {b}; the cells that differ most".format_map(ds.attrs)
+    return Table(columns, tuple(rows), title, keys=3)
 
 
 def _difference_notes(ds: xr.Dataset, shown: bool) -> Iterator[str]:

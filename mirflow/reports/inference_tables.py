@@ -242,15 +242,11 @@ def agreement_table(ds: xr.Dataset) -> Table:
     between, attrs = str(ds["tau"].dims[0]), ds.attrs
     names, ranked = ds[between].values.tolist(), BETWEEN[between]
     ends = [ds[name].values for name in ("low", "high") if name in ds]
-
-    def shown(row: int, column: int, value: float) -> str:
+    shown = np.empty(ds["tau"].shape, dtype=object)
+    for (row, column), value in np.ndenumerate(ds["tau"].values):
         interval = [float(end[row, column]) for end in ends] if row != column else []
-        return f"{show_value(value, False)} {show_interval(interval, False, value)}".strip()
-
-    rows = tuple(
-        (name, *(shown(row, column, value) for column, value in enumerate(ds["tau"].values[row].tolist())))
-        for row, name in enumerate(names)
-    )
+        shown[row, column] = f"{show_value(value, False)} {show_interval(interval, False, value)}".strip()
+    rows = tuple((name, *shown[row]) for row, name in enumerate(names))
     pairs = np.triu_indices(len(names), 1)
     numbers = ds["n"].values[pairs]
     counts = sorted({int(numbers.min()), int(numbers.max())}) if numbers.size else []

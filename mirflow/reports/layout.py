@@ -179,7 +179,7 @@ def readable_tables(
         table = (fewest_blocks(ways, width) if ways else None) or _lay_out(ds, cells, None)
     title = title_of(attrs)
     if has_dims:
-        title += f"; {attrs['metric']}{_in_brackets(unit)}"
+        title += f"; {attrs['metric']}{f' [{unit}]' if unit else ''}"
     below = (*_notes(ds, percent), *table.notes, *notes)
     caption = partial(caption_of, ds, percent)
     assert table.signing is not None
@@ -351,10 +351,6 @@ def title_of(attrs: Mapping[str, Any]) -> str:
     return ": ".join(filter(None, (attrs.get("group", ""), ", ".join(filter(None, parts)))))
 
 
-def _in_brackets(unit: str) -> str:
-    return f" [{unit}]" if unit else ""
-
-
 def runs_note(ds: Results) -> str:
     """Note on a value over the runs of a system, and on their number."""
     shown = "mean ± standard deviation" if ds["n_tracks"].dims[:1] != (RUN,) else "statistics"
@@ -508,7 +504,7 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
         if full_width(table) <= width:
             break
     made = ", ".join(map(" ".join, zip(axes.groupings, group_labels(axes.groups[group]), strict=True)))
-    unit = "" if percent else _in_brackets(ds["value"].attrs.get("units", ""))
+    unit = "" if percent else ds["value"].attrs.get("units", "")
     whose = f"system {names_of(ds, 'system')[system]}" + (f", {made}" if made else "")
     kind = attrs["aggregate"]
     n, lost = (int(values_of(ds, name)[system, group, 0]) for name in ("n", "n_missing"))
@@ -522,7 +518,7 @@ def _matrix(ds: Results, system: int, group: int, width: int, percent: bool) -> 
         notes.append(f"in percent of the sum of each row ({' / '.join(dims[:-1])})")
     return replace(
         table,
-        title=f"{title_of(attrs)}, {attrs['metric']}{unit}, {whose}",
+        title=f"{title_of(attrs)}, {attrs['metric']}{f' [{unit}]' if unit else ''}, {whose}",
         notes=tuple(notes),
         caption=partial(matrix_caption, ds, system, group, made, percent),
     )

@@ -26,13 +26,8 @@ WIDTH = 24
 """Characters of a chart on a terminal."""
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A value with the ends of its interval."""
-
-    value: float
-    low: float
-    high: float
+Bounded = tuple[float, float, float]
+"""A value with the ends of its interval."""
 
 
 def bounded_values(texts: Sequence[str]) -> list[Bounded | None]:
@@ -41,12 +36,12 @@ def bounded_values(texts: Sequence[str]) -> list[Bounded | None]:
     Examples
     --------
     >>> bounded_values(["0.8 [0.7, 0.9]", "0.5 [-]", "0.6* [0.5, 0.7]"])
-    [Bounded(value=0.8, low=0.7, high=0.9), None, Bounded(value=0.6, low=0.5, high=0.7)]
+    [(0.8, 0.7, 0.9), None, (0.6, 0.5, 0.7)]
     >>> bounded_values(["0.8", "0.7"])
     []
     """
-    matches = map(_SHOWN.fullmatch, texts)
-    found = [Bounded(*map(float, match.groups())) if match else None for match in matches]
+    matches = [_SHOWN.fullmatch(text) for text in texts]
+    found = [(float(match[1]), float(match[2]), float(match[3])) if match else None for match in matches]
     return found if len(found) - found.count(None) > 1 else []
 
 
@@ -55,19 +50,19 @@ def text_charts(values: Sequence[Bounded | None]) -> list[str]:
 
     Examples
     --------
-    >>> print(*text_charts([Bounded(0.8, 0.7, 0.9), None, Bounded(0.5, 0.5, 0.7)]), sep="\\n")
+    >>> print(*text_charts([(0.8, 0.7, 0.9), None, (0.5, 0.5, 0.7)]), sep="\\n")
                ├─────●─────┤
     <BLANKLINE>
     ●──────────┤
     """
-    known = [one for one in values if one is not None]
-    low, high = min(one.low for one in known), max(one.high for one in known)
+    _, lows, highs = zip(*(one for one in values if one is not None), strict=True)
+    low, high = min(lows), max(highs)
     step = (high - low) / (WIDTH - 1) or math.inf
     charts = []
     for one in values:
         line = [" "] * WIDTH
         if one is not None:
-            left, dot, right = (round((end - low) / step) for end in (one.low, one.value, one.high))
+            dot, left, right = (round((end - low) / step) for end in one)
             line[left : right + 1] = "─" * (right + 1 - left)
             line[left], line[right] = "├", "┤"
             line[min(max(dot, 0), WIDTH - 1)] = "●"
@@ -303,7 +298,7 @@ class Standings:
 
 def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
     """Charts of values and intervals on one scale, as of the standings; None where there is no interval."""
-    rows = [Standing("", one.value, one.low, one.high, "") for one in values if one is not None]
+    rows = [Standing("", *one, "") for one in values if one is not None]
     scale = _Scale.of(Standings(rows, "", 0, math.nan, 0, 0))
     charts = map(scale.chart, rows)
     return [None if one is None else next(charts) for one in values]
@@ -383,7 +378,12 @@ class _Scale:
     def of(cls, standings: Standings) -> _Scale:
         gapped = any(not math.isnan(row.gap_low) for row in standings.rows)
         leader = next((row.value for row in standings.rows if row.relation == LEADER), None) if gapped else None
-        drawn = [(row.value, *_drawn_ends(row, leader)) for row in standings.rows]
+        drawn = [
+            (row.value, row.low, row.high)
+            if leader is None
+            else (row.value, leader + row.gap_low, leader + row.gap_high)
+            for row in standings.rows
+        ]
         ends = [end for row in drawn for end in row if math.isfinite(end)]
         low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
         room, inside = (high - low) * _ROOM or abs(high) * 0.1 or 1.0, low >= 0 and high <= 1
@@ -415,7 +415,10 @@ class _Scale:
         lines = [("rail", tick, tick, 0, _ROW) for tick in ticks(self.low, self.high, 5)]
         if self.leader is not None:
             lines.append(("best", self.leader, self.leader, 0, _ROW))
-        low, high = _drawn_ends(row, self.leader)
+        # The interval of the value, or of the difference to the leader, from the leader on.
+        low, high = row.low, row.high
+        if self.leader is not None:
+            low, high = self.leader + row.gap_low, self.leader + row.gap_high
         if not math.isnan(low):
             lines.append(("whisker", low, high, _ROW // 2, _ROW // 2))
         parts = [
@@ -425,11 +428,6 @@ class _Scale:
         if not math.isnan(row.value):
             parts.append(node("circle", cx=self.place(row.value), cy=str(_ROW // 2), r="5"))
         return node("svg", *parts, width="100%", height=str(_ROW), **{"aria-hidden": "true"})
-
-
-def _drawn_ends(row: Standing, leader: float | None) -> tuple[float, float]:
-    """The ends of a line: of the interval of the value, or of the difference to the leader, from the leader on."""
-    return (row.low, row.high) if leader is None else (leader + row.gap_low, leader + row.gap_high)
 
 
 Node = tuple[str, dict[str, str], list[Any]]

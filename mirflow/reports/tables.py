@@ -492,11 +492,13 @@ def to_json(table: Table) -> str:
 
     JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again.
     """
-
-    def plain(entry: Entry) -> Entry:
-        return str(entry) if isinstance(entry, float) and math.isinf(entry) else bare_entry(entry)
-
-    rows = [dict(zip(table.columns, map(plain, row), strict=True)) for row in table.rows]
+    rows = [
+        {
+            name: str(entry) if isinstance(entry, float) and math.isinf(entry) else bare_entry(entry)
+            for name, entry in zip(table.columns, row, strict=True)
+        }
+        for row in table.rows
+    ]
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

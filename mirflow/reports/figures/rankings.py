@@ -89,9 +89,10 @@ def critical_difference(
     rows = (len(shown.systems) + 1) // 2
     bars = _BAR * len(ends)
     width = "page" if max(map(len, shown.systems)) > _LONG else "column"
-    with sheet(frame_of(options, width), _room_above(shown) + 0.12 + bars + _NAME_ROW * rows + 0.06) as page:
-        _draw_axis(page, shown, levels, bars)
-        passing = any(not _is_run(members, shown.order) for members, _ in levels)
+    # Above the axis stand its numbers and its title, and the critical difference of ranks.
+    above = 0.5 if np.isfinite(shown.difference) else 0.34
+    with sheet(frame_of(options, width), above + 0.12 + bars + _NAME_ROW * rows + 0.06) as page:
+        passing = _draw_axis(page, shown, levels, bars, above)
         dots = "; dots show which systems a bar joins where it passes by others" if passing else ""
         page.head(shown.title, shown.about + dots, signer_of(ds, query, group=group))
     return page.ax
@@ -169,8 +170,9 @@ def _groups(ds: xr.Dataset, order: list[int]) -> list[list[int]]:
     return [members for members in groups if len(members) > 1]
 
 
-def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars: float) -> None:
-    ax, place, order = page.ax, shown.place, shown.order
+def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars: float, above: float) -> bool:
+    """Draw the axis, the bars and the names; return whether a bar passes by systems that are not in its set."""
+    ax, place, order, passing = page.ax, shown.place, shown.order, False
     low, high, ranks = float(place[order].min()), float(place[order].max()), np.isfinite(shown.difference)
     # The numbers on the axis, and its ends: of ranks whole ones, of figures steps of 1, 2 or 5.
     if ranks:
@@ -206,7 +208,9 @@ def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], 
         at = 0.1 + _BAR * level
         ends = [place[members].min() - reach, place[members].max() + reach]
         ax.plot(ends, [at, at], color="black", linewidth=2.2, solid_capstyle="butt")
-        if not _is_run(members, order):  # the bar passes by systems that are not in its set: dots say who is
+        ranked = [order.index(member) for member in members]
+        if max(ranked) - min(ranked) != len(members) - 1:  # dots say which of the systems below the bar are in its set
+            passing = True
             ax.plot(place[members], [at] * len(members), "o", color="black", markersize=3.2)
     half = (len(order) + 1) // 2
     small = 7 if len(order) <= 20 else 6
@@ -224,18 +228,9 @@ def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], 
         both = f"{text}  {number} " if left else f" {number}  {text}"
         ax.text(edge, at, both, ha="right" if left else "left", va="center", fontsize=small)
     ax.set_xlim(left_edge, right_edge)
-    ax.set_ylim(0.12 + bars + _NAME_ROW * half, -_room_above(shown))
+    ax.set_ylim(0.12 + bars + _NAME_ROW * half, -above)
     ax.set_axis_off()
-
-
-def _room_above(shown: _Shown) -> float:
-    """Inches above the axis: for its numbers and its title, and for the critical difference of ranks."""
-    return 0.5 if np.isfinite(shown.difference) else 0.34
-
-
-def _is_run(members: list[int], order: list[int]) -> bool:
-    places = sorted(order.index(member) for member in members)
-    return places[-1] - places[0] == len(places) - 1
+    return passing
 
 
 def _bars(ds: xr.Dataset) -> str:

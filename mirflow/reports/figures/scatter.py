@@ -214,8 +214,8 @@ def covariate(
     with sheet(frame, frame.inches * 0.75 + 0.13 * (len(best) + 1) // 2) as page:
         for place, look in zip(best, looks(len(best)), strict=True):
             own, ends = finite[place], [float(found[end].values[place, 0]) for end in ("low", "high")]
-            words = f"{label(systems[place])}: r {_two_digits(r[place])}"
-            words += "" if np.isnan(ends).any() else f" [{', '.join(map(_two_digits, ends))}]"
+            words = f"{label(systems[place])}: r {'-' if np.isnan(r[place]) else f'{r[place]:z.2f}'}"
+            words += "" if np.isnan(ends).any() else f" [{', '.join(f'{end:z.2f}' for end in ends)}]"
             _points(page, values[place, own], score[place, own], words, look.color, look.marker, int(finite.sum()))
         page.ax.set_ylim(_limits(column_of(result, "unit")[0], score[finite], score[finite]))
         page.ax.grid()
@@ -256,10 +256,6 @@ def _name_farthest(page: Sheet, x: Float, y: Float, tracks: list[str], tie: floa
             name.remove()
         else:
             covered.append(box)
-
-
-def _two_digits(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:z.2f}"
 
 
 def _opaque_legend(

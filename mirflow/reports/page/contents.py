@@ -69,12 +69,6 @@ class Subject:
     notes: tuple[str, ...] = ()
     """Parts that were left out."""
 
-    @property
-    def called(self) -> str:
-        """The name in the pipeline file, where there is one of one store, or else the name."""
-        found = self.origins[0].pipeline.document.data if len(self.origins) == 1 else None
-        return str(found.get("name") or self.name) if isinstance(found, dict) else self.name
-
 
 def read_subject(
     store: ScoresLike,
@@ -159,10 +153,13 @@ def describe_page(
     pipelines = [(text if shown.folders else without_folders(text)) if shown.by_track else "" for text in texts]
     names = [origin.name for origin in subject.origins]
     card = _scorecard(subject, evaluations, parts)
+    # The name in the pipeline file, where there is one of one store.
+    document = subject.origins[0].pipeline.document.data if shown.by_track and len(subject.origins) == 1 else None
+    called = str(document.get("name") or subject.name) if isinstance(document, dict) else subject.name
     return {
         "title": subject.title,
         "name": subject.name,
-        "called": subject.called if shown.by_track else subject.name,
+        "called": called,
         "where": subject.where,
         "mirflow": version("mirflow"),
         "citation": to_bibtex("mirflow", version=version("mirflow")),

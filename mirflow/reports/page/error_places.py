@@ -325,12 +325,13 @@ class ErrorFinder:
         spans = [
             pairwise(offsets_of(mask.astype(np.int64))[bounds].tolist()) for mask in (wrong, right, either, overlap)
         ]
-        errors, goods, lengths = (start[wrong], end[wrong], length[wrong]), (start[right], end[right]), length[either]
-        for (bad, bad_end), (good, good_end), (first, last), (overlapping, overlaps_end) in zip(*spans, strict=True):
+        bad_start, bad_end, bad_length = start[wrong], end[wrong], length[wrong]
+        right_start, right_end, judged = start[right], end[right], length[either]
+        for bad, good, every, at_once in zip(*([slice(*ends) for ends in span] for span in spans), strict=True):
             # Several pitches at once are not stretches of which one is right.
-            rights = None if overlapping < overlaps_end else (goods[0][good:good_end], goods[1][good:good_end])
-            judged = float(lengths[first:last].sum())
-            yield Errors(names[bad:bad_end], *(column[bad:bad_end] for column in errors), judged, "s", rights)
+            rights = None if at_once.start < at_once.stop else (right_start[good], right_end[good])
+            amount = float(judged[every].sum())
+            yield Errors(names[bad], bad_start[bad], bad_end[bad], bad_length[bad], amount, "s", rights)
 
     def _of_marks(
         self, columns: Mapping[str, Column], reference: Annotation, estimate: Annotation, unit: str

@@ -236,7 +236,7 @@ class LivePage:
             f"{number}/{metric}/values" for number, one in enumerate(contents["evaluations"]) for metric in one["main"]
         }
         ahead = {
-            self._parts.address(name): base64.b64encode(zlib.compress(self._parts.makers[name](), LEVEL)).decode()
+            self._parts.prefix + name: base64.b64encode(zlib.compress(self._parts.makers[name](), LEVEL)).decode()
             for name in sorted(first)
         }
         return pack_json({**contents, "ahead": ahead, "tracks": "tracks/"})
@@ -293,10 +293,7 @@ class _Addresses:
 
     def put(self, name: str, make: Callable[[], bytes]) -> str:
         self.makers[name] = make
-        return self.address(name)
-
-    def address(self, name: str) -> str:
-        return f"{self.prefix}{name}"
+        return self.prefix + name
 
 
 class _Recent:
