@@ -57,26 +57,23 @@ class StoredPipeline:
     text: str
     original: str
     """Folder of the annotations when they were scored."""
-    source: str = ""
-    """Folder of the store's generation; empty: none is known."""
     root: str | Path | None = None
     """Present folder of the annotations; None: the original one."""
-    trusted_by_caller: bool = False
-    """Whether the caller itself wrote the pipeline, as a campaign does."""
+    trusted: bool = False
+    """Whether it is followed as in the run: a run of this user wrote it here, or the caller itself."""
     lacking: str = "The store does not say which pipeline made it."
     """What to say without a text."""
 
     @classmethod
     def of(cls, ds: xr.Dataset, root: str | Path | None = None, trusted: bool = False) -> StoredPipeline:
-        """The pipeline of one evaluation of a store, from its attributes ``pipeline``, the text, and ``root``."""
-        text, original = (str(ds.attrs.get(name) or "") for name in ("pipeline", "root"))
-        return cls(text, original, str(ds.encoding.get("source") or ""), root, trusted)
+        """The pipeline of one evaluation of a store, from its attributes ``pipeline``, the text, and ``root``.
 
-    @cached_property
-    def trusted(self) -> bool:
-        """Whether it is followed as in the run."""
-        own = bool(self.source) and is_own_run(Path(self.source).parent, self.text, self.original)
-        return self.trusted_by_caller or own
+        `trusted`: whether the caller itself wrote the pipeline, as a campaign does.
+        """
+        text, original = (str(ds.attrs.get(name) or "") for name in ("pipeline", "root"))
+        source = str(ds.encoding.get("source") or "")  # folder of the store's generation
+        own = bool(source) and is_own_run(Path(source).parent, text, original)
+        return cls(text, original, root, trusted or own)
 
     @cached_property
     def document(self) -> Document:

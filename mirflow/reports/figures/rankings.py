@@ -117,6 +117,27 @@ class _Shown:
     title: str
     about: str
 
+    @classmethod
+    def of(
+        cls,
+        ds: xr.Dataset,
+        place: Float,
+        order: list[int],
+        difference: float,
+        reverse: bool,
+        decimals: int,
+        title: str,
+        about: str,
+    ) -> _Shown:
+        """Systems by their places on the axis, with what the letters of a comparison say of them."""
+        letters = [re.findall(r"\(\d+\)|.", text) for text in ds["letters"].values[:, 0].tolist()]
+        every = dict.fromkeys(letter for system in order for letter in letters[system])
+        groups = [[system for system in order if letter in letters[system]] for letter in every]
+        note = letters_note(ds, 0).replace("systems that share a letter", "bars join systems that")
+        note = note.replace("no letters", "no bars")
+        groups, about = [members for members in groups if len(members) > 1], f"{about}. {note[:1].upper()}{note[1:]}"
+        return cls(ds["system"].values.tolist(), place, order, groups, difference, reverse, decimals, title, about)
+
 
 def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
     ds = friedman(ds, query, unit=unit, level=level, group=group)
@@ -126,16 +147,15 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
     order = np.argsort(mean, kind="stable").tolist()
     title = f"Mean ranks by {label(title_in(ds), 60)}"
     critical = ds["critical_difference"].item()
-    systems = ds["system"].values.tolist()
     n, p = ds["n"].item(), ds["p"].item()
     units = counted(n, "track") if unit == "track" else f"{n} values of {unit}"
     chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
     test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
-    if len(systems) == 2:
+    if len(order) == 2:
         test = f"Exact sign test: {chance}"
     kind = "" if unit == "track" else f" ({aggregate_in_words(ds['aggregate'].item())} within them)"
-    about = f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}. {_bars(ds)}"
-    return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, about)
+    about = f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}"
+    return _Shown.of(ds, mean, order, critical, False, 2, title, about)
 
 
 def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
@@ -155,19 +175,11 @@ def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str)
         raise FigureError(f"nothing to compare: {why}")
     decimals = int(np.clip(3 - np.floor(np.log10(max(np.ptp(value[order]), 1e-9))), 2, 4)) - 1
     title = f"{label(title_in(ds), 60)}, {aggregate_in_words(ds['aggregate'].item())}"
-    systems = ds["system"].values.tolist()
     kind = aggregate_in_words(ds["aggregate"].item())
     share = f"{kind} over the tracks" if unit == "track" else f"{kind} within each {unit}"
     notes = [share, MISSING[ds.attrs["missing"]], *infinite(value, "infinite value")]
-    about = f"{origin_in_words(ds.attrs)}; {'; '.join(notes)}. {_bars(ds)}"
-    return _Shown(systems, value, order, _groups(ds, order), np.nan, higher, decimals, title, about)
-
-
-def _groups(ds: xr.Dataset, order: list[int]) -> list[list[int]]:
-    letters = [re.findall(r"\(\d+\)|.", text) for text in ds["letters"].values[:, 0].tolist()]
-    every = dict.fromkeys(letter for place in order for letter in letters[place])
-    groups = [[place for place in order if letter in letters[place]] for letter in every]
-    return [members for members in groups if len(members) > 1]
+    about = f"{origin_in_words(ds.attrs)}; {'; '.join(notes)}"
+    return _Shown.of(ds, value, order, np.nan, higher, decimals, title, about)
 
 
 def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars: float, above: float) -> bool:
@@ -231,12 +243,6 @@ def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], 
     ax.set_ylim(0.12 + bars + _NAME_ROW * half, -above)
     ax.set_axis_off()
     return passing
-
-
-def _bars(ds: xr.Dataset) -> str:
-    note = letters_note(ds, 0).replace("systems that share a letter", "bars join systems that")
-    note = note.replace("no letters", "no bars")
-    return f"{note[:1].upper()}{note[1:]}"
 
 
 _RANK_ROW = 0.17

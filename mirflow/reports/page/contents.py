@@ -23,22 +23,14 @@ from ...errors import MirflowError, QueryError, UnknownNameError
 from ...metrics.base import has_task
 from ...metrics.measures import to_bibtex
 from ...pipeline.document import without_folders
+from ...store.format import told_patches
 from ..captions import metric_title, task_title
 from ..doubted_references import Disagreements, describe_disagreements
 from ..origins import Origin, Roots, page_title, read_origins, store_names
 from ..scorecard import ScoredEvaluation, scorecard
 from ..standings import DECIMALS, Node
 from .assembly import report_link
-from .data import (
-    ALL,
-    Shown,
-    describe_evaluation,
-    describe_inference,
-    describe_stores,
-    describe_words,
-    inferred_metrics,
-    main_metrics,
-)
+from .data import ALL, Shown, describe_evaluation, describe_inference, describe_words, inferred_metrics, main_metrics
 from .embed import Parts, compress, pack_json
 from .error_places import ErrorLists
 from .first_screen import FirstScreen
@@ -138,7 +130,19 @@ def describe_page(
     for number, ((name, ds), timeline) in enumerate(zip(boards.items(), timelines, strict=True)):
         made = describe_evaluation(name, ds, first[name], parts, shown, number)
         form = kind_of(made["task"]).drawn_as if has_task(made["task"]) else ""
-        stores = describe_stores(name, subject.origins)
+        # The stores that hold it: sizes, dates, versions, and patches of the references.
+        stores = [
+            {
+                "store": place,
+                "systems": own.sizes["system"],
+                "tracks": own.sizes["track"],
+                "versions": dict(own.attrs.get("versions", {})),
+                "created": str(own.attrs.get("created", "")),
+                "patches": told_patches(own.attrs),
+            }
+            for place, own in enumerate(origin.boards.get(name) for origin in subject.origins)
+            if own is not None
+        ]
         made |= {"stores": stores, "timeline": {**timeline, "form": form}}
         made["inference"] = inference[name] if inference else _inference(ds, made, parts, shown, number)
         evaluations.append(made)

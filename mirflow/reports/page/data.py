@@ -51,11 +51,10 @@ from ...metrics.aggregates import (
 from ...metrics.measures import DESCRIBED, SIGN_OF, Measure
 from ...ragged import Bool, Float
 from ...store.cells import CellRemark, Status
-from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions, told_patches
+from ...store.format import REFERENCES_DIFFER, WARNINGS, list_cautions
 from ..captions import NO_INTERVAL, few_notes, letters_note, task_title
 from ..drawing import BAD, BLUE, GOOD, GREEN, HALF, ORANGE, PURPLE, RED, SKY, YELLOW, short_names
 from ..inference_tables import show_ranks
-from ..origins import Origin
 from ..standings import rank_result, settled_decimals
 from ..tables import aggregate_in_words
 from .embed import Parts, pack_floats, pack_json
@@ -531,18 +530,6 @@ def describe_words() -> dict[str, Any]:
         "signs": {"good": GOOD, "bad": HALF + BAD},
         "colours": COLOURS,
     }
-
-
-def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]]:
-    """Describe the stores that hold an evaluation: number, size, date, versions, and patches of the references."""
-    described = []
-    for number, origin in enumerate(origins):
-        ds = origin.boards.get(name)
-        if ds is not None:
-            scored = {"versions": dict(ds.attrs.get("versions", {})), "created": str(ds.attrs.get("created", ""))}
-            scored |= {"patches": told_patches(ds.attrs)}
-            described.append({"store": number, "systems": ds.sizes["system"], "tracks": ds.sizes["track"], **scored})
-    return described
 
 
 def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
