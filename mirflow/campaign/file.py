@@ -9,7 +9,7 @@ import datetime as dt
 import hashlib
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
@@ -469,8 +469,37 @@ def _load(path: str | Path) -> tuple[Campaign, Document]:
     document = read_document(path)
     campaign, problems = validate(document, Campaign, "campaign")
     import_plugins(document, Path(absolute(str(path))).parent, problems)
+    troubles, names = list[Trouble](), set[str]()
+    for position, evaluation in enumerate(campaign.evaluations if campaign is not None else ()):
+        place = "evaluations", position
+        estimates = evaluation.estimates.path
+        if evaluation.name in names:
+            why = f"duplicate name {evaluation.name!r}: choose a name for each evaluation"
+            troubles.append(((*place, "name"), why))
+        names.add(evaluation.name)
+        if evaluation.systems is not None:
+            troubles.append(((*place, "systems"), "not allowed here: the systems are the submissions"))
+        doubts = {
+            "relative to a submission, which is the {system}: leave out {system}": "system" in Pattern(estimates).names,
+            "must be inside the submission": Path(estimates).is_absolute() or ".." in Path(estimates).parts,
+            "packs cannot be submitted; use files": estimates.endswith(".zarr"),
+        }
+        troubles += [((*place, "estimates"), f"{estimates!r}: {why}") for why, applies in doubts.items() if applies]
+        try:
+            if kind_of(evaluation.task).name == "audio":
+                why = f"{evaluation.task}: estimates are audio, which cannot be submitted"
+                troubles.append(((*place, "task"), why))
+        except UnknownNameError as error:
+            troubles.append(((*place, "task"), str(error)))
     if campaign is not None:
-        problems += [document.problem(place, why) for place, why in _unfit(campaign)]
+        for index, judged in enumerate(campaign.grading):
+            if judged.name in {other.name for other in campaign.grading[:index]}:
+                why = f"duplicate name {judged.name!r}: choose a name for each round"
+                troubles.append((("grading", index, "name"), why))
+        if campaign.audio is not None and "track" not in Pattern(campaign.audio.pattern).names:
+            why = f"invalid pattern {campaign.audio.pattern!r}: expected {{track}} in place of the name of a track"
+            troubles.append((("audio", "pattern"), why))
+    problems += [document.problem(place, why) for place, why in troubles]
     if campaign is None or problems:
         raise PipelineError(problems, path)
     campaign._values = document.data
@@ -490,38 +519,6 @@ def demand_unedited(path: str | Path, digest: str) -> None:
     if campaign_digest(path) != digest:
         why = "was edited since the worker started: restart server and worker to apply the changes, or restore the file"
         raise PipelineError([Problem("", why)], path)
-
-
-def _unfit(campaign: Campaign) -> Iterator[Trouble]:
-    names: set[str] = set()
-    for position, evaluation in enumerate(campaign.evaluations):
-        place = "evaluations", position
-        estimates = evaluation.estimates.path
-        if evaluation.name in names:
-            yield (*place, "name"), f"duplicate name {evaluation.name!r}: choose a name for each evaluation"
-        names.add(evaluation.name)
-        if evaluation.systems is not None:
-            yield (*place, "systems"), "not allowed here: the systems are the submissions"
-        if "system" in Pattern(estimates).names:
-            why = f"{estimates!r}: relative to a submission, which is the {{system}}: leave out {{system}}"
-            yield (*place, "estimates"), why
-        if Path(estimates).is_absolute() or ".." in Path(estimates).parts:
-            yield (*place, "estimates"), f"{estimates!r}: must be inside the submission"
-        if estimates.endswith(".zarr"):
-            yield (*place, "estimates"), f"{estimates!r}: packs cannot be submitted; use files"
-        try:
-            audio = kind_of(evaluation.task).name == "audio"
-        except UnknownNameError as error:
-            yield (*place, "task"), str(error)
-        else:
-            if audio:
-                yield (*place, "task"), f"{evaluation.task}: estimates are audio, which cannot be submitted"
-    for index, judged in enumerate(campaign.grading):
-        if judged.name in {other.name for other in campaign.grading[:index]}:
-            yield ("grading", index, "name"), f"duplicate name {judged.name!r}: choose a name for each round"
-    if campaign.audio is not None and "track" not in Pattern(campaign.audio.pattern).names:
-        why = f"invalid pattern {campaign.audio.pattern!r}: expected {{track}} in place of the name of a track"
-        yield ("audio", "pattern"), why
 
 
 def make_round(given: Mapping[str, Any]) -> GradingRound:
@@ -546,11 +543,6 @@ def plugin_addresses(path: str | Path, campaign: Campaign) -> list[str]:
 def split_root(path: str | Path, campaign: Campaign, split: str) -> Path:
     """Return the folder of a split, which the paths of evaluations are relative to; it may not exist on this host."""
     return Path(absolute(str(path))).parent / campaign.root / campaign.splits[split].root
-
-
-def state_folder(path: str | Path, campaign: Campaign) -> Path:
-    """Return the folder of accounts, submissions and stores."""
-    return Path(absolute(str(path))).parent / campaign.folder
 
 
 def with_estimates(evaluation: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -653,7 +645,7 @@ def check_campaign(
             named = name_some([*map(repr, both)], most=3)
             why = f"has {len(both)} tracks in common with the split {other}: {named}; use each track in one split"
             problems.append(document.problem(("splits", split), why))
-    folder = state_folder(path, campaign)
+    folder = beside / campaign.folder
     nearest = next(place for place in (folder, *folder.parents) if place.exists())
     if not nearest.is_dir() or not os.access(nearest, os.W_OK):
         problems.append(document.problem(("folder",), f"cannot write to {str(folder)!r}"))

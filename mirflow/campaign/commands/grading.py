@@ -6,6 +6,7 @@ Others report the agreement and the workload of graders, and plan how many queri
 from __future__ import annotations
 
 import math
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -72,12 +73,6 @@ def _choice(name: str, choices: tuple[str, ...], help: str) -> Callable[[Decorat
     return default_option(name, default=choices[0], type=click.Choice(choices), help=help)
 
 
-def _new_seed() -> int:
-    import secrets
-
-    return secrets.randbits(31)
-
-
 @grading_command.command("draw", cls=Command, short_help="Draw queries from a collection.")
 @click.argument("pieces", type=_FILE)
 @click.option("--output", "-o", type=_OUT, required=True, help="Table of the queries to write.")
@@ -106,7 +101,7 @@ def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, 
     _refuse_existing(output, force=force)
     if (number is None) == (each is None) or (each is None) != (by is None):
         raise click.UsageError("give --number, or --each with --by")
-    seed = _new_seed() if options["seed"] is None else options["seed"]
+    seed = secrets.randbits(31) if options["seed"] is None else options["seed"]
     collection = read_pieces(pieces, options["piece"])
     left_out = {name for path in options["leave_out"] for name in read_names(path)} & set(collection.names)
     drawn = draw(collection, number, each=each, by=by, seed=seed, where=where, exclude=left_out)
@@ -141,8 +136,6 @@ def pool_command(
     LISTS are files for the task retrieval: "runs/{system}.csv", "{system}/{track}.txt", distance matrices. The query
     itself and candidates excluded by --same or --leave-out are skipped, and the next ones move up.
     """
-    import secrets
-
     from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
     from ..grading.query_draw import read_names, read_pieces, read_queries
 
@@ -216,7 +209,7 @@ def assign_command(pool: Path, output: Path, graders: str, seed: int | None, for
         names = [f"grader{number:0{len(graders)}}" for number in range(1, int(graders) + 1)]
     else:
         names = read_names(graders)
-    seed = _new_seed() if seed is None else seed
+    seed = secrets.randbits(31) if seed is None else seed
     by, repeats, minutes = options["by"], options["repeats"], options["minutes"]
     plan = assign(read_pairs(pool), names, options["per_pair"], by=by, repeats=repeats, seed=seed)
     write_plan(plan, output, minutes)

@@ -328,7 +328,7 @@ def submit_command(url: str, path: Path, wait: bool, style: str | None, output: 
         echo(f"{chosen}: {submission['words']}{reason}", err=True)
         click.get_current_context().exit(FAILED)
     people = style in FOR_PEOPLE
-    tables = [_scores(submission, people), _comparisons(submission, people)]
+    tables = _tables(submission, people)
     emit([table for table in tables if table.rows] if people else tables[:1], style, output)
 
 
@@ -338,7 +338,8 @@ def _where(progress: Mapping[str, Any]) -> str:
     return f"{progress['words']}{done}{before}"
 
 
-def _scores(submission: Mapping[str, Any], people: bool) -> Table:
+def _tables(submission: Mapping[str, Any], people: bool) -> list[Table]:
+    """Tables of the scores and of the comparisons with other systems."""
     from ...reports.tables import Table
 
     columns: tuple[str, ...] = ("split", "evaluation", "metric", "score", "low", "high", "tracks", "note")
@@ -351,21 +352,15 @@ def _scores(submission: Mapping[str, Any], people: bool) -> Table:
             rows.append((*what, "no better than your best" if score["kept_back"] else ""))
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], [row[:-1] for row in rows]
-    return Table(columns, tuple(rows), title=clean_text(str(submission["name"])))
-
-
-def _comparisons(submission: Mapping[str, Any], people: bool) -> Table:
-    from ...reports.tables import Table
-
-    columns = ("split", "evaluation", "metric", "against", "outcome", "difference", "p")
-    rows: list[tuple[Entry, ...]] = []
+    tables = [Table(columns, tuple(rows), title=clean_text(str(submission["name"])))]
+    columns, rows = ("split", "evaluation", "metric", "against", "outcome", "difference", "p"), []
     for result in submission["results"]:
         for pair in result["comparisons"]:
             against = f"{'your' if pair['relation'] == 'own' else 'the leader,'} {pair['other']}"
             what = (pair["evaluation"], pair["metric"], against, pair["outcome"])
             difference = _shown(pair["difference"], result["comparison_decimals"] if people else None)
             rows.append((result["split"], *what, difference, _shown(pair["p"])))
-    return Table(columns, tuple(rows), title="comparisons")
+    return [*tables, Table(columns, tuple(rows), title="comparisons")]
 
 
 def _shown(value: float | None, decimals: int | None = None) -> Entry:

@@ -115,7 +115,8 @@ class Archive:
     def overview(self) -> Table:
         """Table 1: task sets, people, countries and runs by year, and their growth from the first to the last year."""
         of_year = [[entry for entry in self.entries if entry.year == year] for year in self.years]
-        numbers: list[tuple[str, list[int | None]]] = [("Task sets", [*map(_parts, of_year)])]
+        sets: list[int | None] = [len({(entry.task, entry.part) for entry in entries}) for entries in of_year]
+        numbers: list[tuple[str, list[int | None]]] = [("Task sets", sets)]
         for name, words in (("individuals", "Individuals"), ("countries", "Countries")):
             if any(name in counted_of for counted_of in self.counts.values()):
                 numbers.append((words, [self.counts.get(year, {}).get(name) for year in self.years]))
@@ -134,7 +135,7 @@ class Archive:
         """Table of runs by category and year; empty if no task has a category."""
         category = {
             task: next((entry.category for entry in entries if entry.category), "")
-            for task, entries in self._by_task().items()
+            for (task,), entries in self.grouped("task").items()
         }
         names = sorted({*category.values()} - {""}, key=str.casefold)
         rows: list[tuple[Entry, ...]] = []
@@ -153,11 +154,12 @@ class Archive:
     def runs(self) -> Table:
         """Table 2: runs by task and year, and their share of all; a star for each part beyond the first."""
         rows: list[tuple[Entry, ...]] = []
-        for task, entries in self._by_task().items():
+        for (task,), entries in self.grouped("task").items():
             cells: list[Entry] = []
             for year in self.years:
                 of_year = [entry for entry in entries if entry.year == year]
-                cells.append(f"{_runs(of_year)}{'*' * (_parts(of_year) - 1)}" if of_year else None)
+                further = len({entry.part for entry in of_year}) - 1
+                cells.append(f"{_runs(of_year)}{'*' * further}" if of_year else None)
             name = next((entry.name for entry in entries if entry.name), "")
             rows.append((task, name, *cells, self._share(entries)))
         stars = ("*: of two parts, **: of three, ...",) if any("*" in str(cell) for row in rows for cell in row) else ()
@@ -175,7 +177,9 @@ class Archive:
     def scored(self) -> Table:
         """Table of the best values that stores have: how sure they are, and how they differ from the year before."""
         rows: list[tuple[Entry, ...]] = []
-        for best in (entry for entries in self.by_metric().values() for entry in entries if entry.n is not None):
+        for best in (
+            entry for entries in self.grouped("part", "metric").values() for entry in entries if entry.n is not None
+        ):
             interval = None if best.low is None else f"[{show_number(best.low)}, {show_number(best.high)}]"
             rows.append((best.part, best.year, best.system, best.shown, interval, best.n, best.change or None))
         level = say_level(DEFAULT_LEVEL)
@@ -187,7 +191,7 @@ class Archive:
     def bests(self) -> list[tuple[str, str, list[YearOfTask | None]]]:
         """Rows of the best values by year with their origin: part, metric, and an entry or None per year."""
         rows = []
-        for (part, metric), entries in self.by_metric().items():
+        for (part, metric), entries in self.grouped("part", "metric").items():
             best = {entry.year: entry for entry in entries if entry.best is not None}
             rows.append((part, metric, [best.get(year) for year in self.years]))
         return rows
@@ -236,22 +240,12 @@ class Archive:
         tables = [table for table in every if table.rows]
         return Tabulation(self.entries, lambda width: tables, lambda: [Table(names, rows)])
 
-    def _by_task(self) -> dict[str, list[YearOfTask]]:
-        tasks: dict[str, list[YearOfTask]] = {}
-        for entry in sorted(self.entries, key=lambda entry: entry.task.casefold()):
-            tasks.setdefault(entry.task, []).append(entry)
-        return tasks
-
-    def by_metric(self) -> dict[tuple[str, str], list[YearOfTask]]:
-        """The entries of each part of a task and metric."""
-        parts: dict[tuple[str, str], list[YearOfTask]] = {}
-        for entry in sorted(self.entries, key=lambda entry: entry.part.casefold()):
-            parts.setdefault((entry.part, entry.metric), []).append(entry)
-        return parts
-
-
-def _parts(entries: Iterable[YearOfTask]) -> int:
-    return len({(entry.task, entry.part) for entry in entries})
+    def grouped(self, *names: str) -> dict[tuple[str, ...], list[YearOfTask]]:
+        """Group the entries by some of their values, in the order of the first one."""
+        groups: dict[tuple[str, ...], list[YearOfTask]] = {}
+        for entry in sorted(self.entries, key=lambda entry: str(getattr(entry, names[0])).casefold()):
+            groups.setdefault(tuple(getattr(entry, name) for name in names), []).append(entry)
+        return groups
 
 
 def _runs(entries: Iterable[YearOfTask]) -> int:
@@ -319,8 +313,7 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
     entries: list[YearOfTask] = []
     counts: dict[int, dict[str, int]] = {}
     boards: dict[Path, Leaderboard] = {}
-    rows = _rows_of_yaml(path) if path.suffix.lower() in (".yaml", ".yml") else _rows_of_csv(path)
-    for place, row in rows:
+    for place, row in _rows_of(path):
         for name in row:
             if name not in COLUMNS:
                 raise QueryError(f"{place}: unknown column {name!r}; {suggest(name, COLUMNS)}")
@@ -357,7 +350,7 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
         raise QueryError(f"{path}: no row with a store or a task")
     archive = Archive(join_years(entries).entries, {year: people for year, people in counts.items() if people})
     changes: dict[int, str] = {}
-    for of_metric in archive.by_metric().values():
+    for of_metric in archive.grouped("part", "metric").values():
         stored = [entry for entry in of_metric if entry.source is not None and entry.system]
         changes |= {id(after): _change(before, after) for before, after in pairwise(stored)}
     return replace(archive, entries=[replace(entry, change=changes.get(id(entry), "")) for entry in archive.entries])
@@ -417,15 +410,28 @@ def _whole(place: str, name: str, text: str) -> int:
     return int(text)
 
 
-def _rows_of_csv(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
+def _rows_of(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
+    """Yield the rows of a table of years, each with its place for messages."""
+    if path.suffix.lower() in (".yaml", ".yml"):
+        document = read_document(path)
+        if document.problems:
+            raise QueryError(f"{path}: {document.problems[0]}")
+        rows: Any = document.data
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise QueryError(f"{path}: expected a list of rows such as - {{year: 2008, store: 2008.zarr}}")
+        for number, row in enumerate(rows):
+            line = document.lines.get((number,))
+            place = f"{path}:{line}" if line is not None else f"{path}: row {number + 1}"
+            yield place, {str(name): "" if value is None else str(value) for name, value in row.items()}
+        return
     try:
         data, size = read_within(path, _MAX_BYTES)
         if size > _MAX_BYTES:
             raise QueryError(f"{path}: is larger than {_MAX_BYTES // 2**20} MB: not a table of years")
         reader = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
         header: list[str] = []
-        for row in reader:
-            texts = [text.strip() for text in row]
+        for fields in reader:
+            texts = [text.strip() for text in fields]
             if not any(texts):
                 continue
             if not header:
@@ -441,16 +447,3 @@ def _rows_of_csv(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
         raise QueryError(f"{path}: not UTF-8 (byte {error.start})") from None
     except csv.Error as error:
         raise QueryError(f"cannot read {path}: {error}") from None
-
-
-def _rows_of_yaml(path: Path) -> Iterable[tuple[str, dict[str, str]]]:
-    document = read_document(path)
-    if document.problems:
-        raise QueryError(f"{path}: {document.problems[0]}")
-    data: Any = document.data
-    if not isinstance(data, list) or not all(isinstance(row, dict) for row in data):
-        raise QueryError(f"{path}: expected a list of rows such as - {{year: 2008, store: 2008.zarr}}")
-    for number, row in enumerate(data):
-        line = document.lines.get((number,))
-        place = f"{path}:{line}" if line is not None else f"{path}: row {number + 1}"
-        yield place, {str(name): "" if value is None else str(value) for name, value in row.items()}

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,7 +29,7 @@ from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
 from ...store.read import read_scores
 from . import page_contents
-from .archive import has_years, join_years, read_archive, years_of
+from .archive import Archive, has_years, join_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import SearchIndex, WorthListening, entries_of, front, news_of, worth_listening
 from .page_contents import StoreContents
@@ -74,13 +74,16 @@ class SiteReport:
         return str(self.path)
 
 
+@dataclass
 class Folder:
-    """A folder to be filled with files, each written once."""
+    """The folder of a site, to be filled with files, each written once."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.pages, self.size = path, 0, 0
-        self._made: set[str] = set()
-        self.twins: dict[str, frozenset[str]] = {}
+    path: Path
+    site: Pages  # the templates
+    twins: dict[str, frozenset[str]]  # names that differ from another one only in case, see `pages.Twins`
+    pages: int = 0  # number of HTML files so far
+    size: int = 0  # bytes of all files so far
+    _made: set[str] = field(default_factory=set)
 
     def file_of(self, page: str, /, **parts: str) -> str:
         """Return the file of a page; names differ by more than case."""
@@ -104,6 +107,10 @@ class Folder:
             where = f"{self.path.parent}: the file system does not distinguish names that differ in case"
             raise QueryError(f"{where}: {name}; write the site to another disk, or rename one") from None
         self.count(name, len(data))
+
+    def render(self, template: str, file: str, **context: Any) -> None:
+        """Write a page from a template, with links relative to it."""
+        self.write(file, self.site.at(file).render(template, **context))
 
     def count(self, name: str, size: int) -> None:
         """Count a written file."""
@@ -151,59 +158,69 @@ def write_site(
     recover(folder)
     remove_left(folder, "new")
     record = read_record(folder)
-    new = Folder(folder.with_name(f".{folder.name}.{os.getpid()}.new"))
-    roots = root_of_each(root, len(named))
+    new = folder.with_name(f".{folder.name}.{os.getpid()}.new")
+    annotations = root_of_each(root, len(named))
     own_names = {os.path.realpath(path): name for name, path in named.items()}
     years = None if archive is None else read_archive(archive, own_names)
     try:
-        new.path.mkdir(parents=True)
+        new.mkdir(parents=True)
         has_archive = years is not None or any(has_years(path) for path in named.values())
         navigation = [("front", "Results"), *([("archive", "Archive")] if has_archive else [])]
-        new.twins[""] = twins(named)
-        home = url if not url or url.endswith("/") else f"{url}/"
-        pages = Pages(DiskLinks("index.html", new.twins), title, navigation=navigation, note=note, home=home)
-        settings: dict[str, Any] = {"level": level, "timelines": timelines, "references": references}
-        written: list[StoreContents] = []
-        listening: list[WorthListening] = []
-        index = SearchIndex()
-        notes: list[str] = []
+        alike, home = {"": twins(named)}, url if not url or url.endswith("/") else f"{url}/"
+        pages = Pages(DiskLinks("index.html", alike), title, navigation=navigation, note=note, home=home)
+        site = Folder(new, pages, alike)
+        terms = {"level": level, "timelines": timelines, "references": references, "only_aggregates": only_aggregates}
         with progress or Progress() as shown:
-            for number, ((name, path), annotations) in enumerate(zip(named.items(), roots, strict=True), start=1):
-                shown.about = f"{name} ({number} of {len(named)}): " if len(named) > 1 else ""
-                store = new, pages, name, path, annotations, shown
-                contents, left_out = _write_store(*store, **settings, only_aggregates=only_aggregates)
-                listening += worth_listening(contents)
-                index.add(entries_of(contents, DiskLinks(new.file_of("search"), new.twins)))
-                # Written stores need not stay in memory.
-                written.append(replace(contents, datasets={}))
-                notes += left_out
-            shown.about = ""
-            shown.stage("writing the front page")
-            changes, new_record = _next_record(folder, record, written, title, url)
-            write_front(new, pages, written, new_record, listening)
-            new.write(new.file_of("search"), index.script())
-            everything = new.file_of("all")
-            new.write(everything, pages.at(everything).render("all.html", stores=written))
-            rooted = replace(pages, links=DiskLinks(MISSING, new.twins, root=urlsplit(home).path or "/"), home="")
-            words: dict[str, Any] = {"heading": "Page not found", "text": "This site has no page at this address."}
-            new.write(MISSING, rooted.render("error.html", **words, guess=None, missing=True))
-            if has_archive:
-                years = years or join_years([entry for store in written for entry in years_of(store.name, store.board)])
-                present = {(store.name, evaluation) for store in written for evaluation in store.ranked}
-                file = new.file_of("archive")
-                new.write(file, pages.at(file).render("archive.html", page=years, present=present, here="archive"))
-                new.write(new.file_of("archive_json"), years.tabulation().to_json())
-        put_in_place(new.path, folder)
+            changes, notes = _write_pages(site, folder, record, named, annotations, years, shown, **terms)
+        put_in_place(new, folder)
     except OSError as error:
         raise MirflowError(f"{error.filename or folder}: cannot write: {error.strerror}") from error
     finally:
-        remove(new.path)
-    return SiteReport(Path(output), new.pages, new.size, changes if record else [], tuple(notes))
+        remove(new)
+    return SiteReport(Path(output), site.pages, site.size, changes if record else [], tuple(notes))
+
+
+def _write_pages(
+    site: Folder,
+    before: Path,
+    record: SiteRecord | None,
+    named: Mapping[str, str | Path],
+    annotations: Sequence[str | Path | None],
+    years: Archive | None,
+    progress: Progress,
+    **terms: Any,
+) -> tuple[list[Change], list[str]]:
+    """Write all files of a site; returns the changes since the one in the folder `before`, and notes."""
+    stores, listening, notes = list[StoreContents](), list[WorthListening](), list[str]()
+    index = SearchIndex()
+    for number, ((name, path), root) in enumerate(zip(named.items(), annotations, strict=True), start=1):
+        progress.about = f"{name} ({number} of {len(named)}): " if len(named) > 1 else ""
+        contents, left_out = _write_store(site, name, path, root, progress, **terms)
+        listening += worth_listening(contents)
+        index.add(entries_of(contents, DiskLinks(site.file_of("search"), site.twins)))
+        # Written stores need not stay in memory.
+        stores.append(replace(contents, datasets={}))
+        notes += left_out
+    progress.about = ""
+    progress.stage("writing the front page")
+    changes, record = _next_record(site.site, before, record, stores)
+    write_front(site, stores, record, listening)
+    site.write(site.file_of("search"), index.script())
+    site.render("all.html", site.file_of("all"), stores=stores)
+    links = DiskLinks(MISSING, site.twins, root=urlsplit(site.site.home).path or "/")
+    words: dict[str, Any] = {"heading": "Page not found", "text": "This site has no page at this address."}
+    rooted = replace(site.site, links=links, home="")
+    site.write(MISSING, rooted.render("error.html", **words, guess=None, missing=True))
+    if any(page == "archive" for page, _ in site.site.navigation):
+        years = years or join_years([entry for store in stores for entry in years_of(store.name, store.board)])
+        present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
+        site.render("archive.html", site.file_of("archive"), page=years, present=present, here="archive")
+        site.write(site.file_of("archive_json"), years.tabulation().to_json())
+    return changes, notes
 
 
 def _write_store(
-    folder: Folder,
-    pages: Pages,
+    site: Folder,
     name: str,
     path: str | Path,
     root: str | Path | None,
@@ -217,14 +234,14 @@ def _write_store(
     progress.stage("reading the scores")
     scores = read_scores(path)
     contents = page_contents.store(name, scores, level=level, **shown)
-    file = folder.file_of("store", store=name)
-    url = DiskLinks(file, folder.twins).url
+    file = site.file_of("store", store=name)
+    url = DiskLinks(file, site.twins).url
     links = [("Results", url("front"))]
     if len(contents.ranked) <= LINKED:
         links += [(key, url("evaluation", store=name, evaluation=key)) for key in contents.ranked]
     settings: dict[str, Any] = {"timelines": timelines, "root": root, "links": links, "progress": progress}
-    report = write_page(path, folder.place(file), **settings, **shown)
-    folder.count(file, report.size)
+    report = write_page(path, site.place(file), **settings, **shown)
+    site.count(file, report.size)
     notes = [] if timelines == "none" else [f"{name}: {note}" for note in report.notes]
     contents = replace(contents, timelines=report.timelines)
     progress.stage("writing the tables")
@@ -247,15 +264,13 @@ def _write_store(
         seconds = None if worst is None else find_worst(ds, evaluation, track.track, worst, pipeline)
         return draw_track(ds, evaluation, track.track, root=pipeline), seconds
 
-    write_store_pages(folder, pages, contents, draw, progress)
+    write_store_pages(site, contents, draw, progress)
     left = sorted(scores.keys() - contents.ranked.keys())
     notes += [f"{name}: {key}: only in the report, without a metric with one number per track" for key in left]
     return contents, notes
 
 
-def write_store_pages(
-    folder: Folder, pages: Pages, contents: StoreContents, draw: Callable[..., Drawn], progress: Progress
-) -> None:
+def write_store_pages(site: Folder, contents: StoreContents, draw: Callable[..., Drawn], progress: Progress) -> None:
     """Write the tables of a store: evaluations, systems and tracks, as pages and as JSON.
 
     `draw`: takes an evaluation and the contents of the page of a track; returns the picture of the track, and the
@@ -268,71 +283,64 @@ def write_store_pages(
         alike |= twins(system.name for system in ranked.systems)
         if key in contents.datasets:
             alike |= twins(names_of(contents.datasets[key], "track"))
-    folder.twins[name] = frozenset(alike)
-    folder.write(folder.file_of("store_json", store=name), to_json(contents.board))
-
-    def write(template: str, file: str, page: object, **context: Any) -> None:
-        folder.write(file, pages.at(file).render(template, page=page, **context))
-
-    def write_picture(page: str, data: bytes | None, **parts: str) -> bool:
-        if data is not None:
-            folder.write(folder.file_of(page, **parts), data)
-        return data is not None
+    site.twins[name] = frozenset(alike)
+    site.write(site.file_of("store_json", store=name), to_json(contents.board))
 
     progress.start(sum(ranked.tracks for ranked in contents.board.evaluations) if contents.by_track else 0)
     for ranked in contents.board.evaluations:
         parts = {"store": name, "evaluation": ranked.name}
-        folder.write(folder.file_of("evaluation_json", **parts), to_json(contents.board_of(ranked.name)))
+        site.write(site.file_of("evaluation_json", **parts), to_json(contents.board_of(ranked.name)))
         page = page_contents.evaluation(contents, ranked.name)
         # A picture that only previews of links show needs the full address of the site.
-        preview = draw_standings(page.standings, page.heading) if pages.home else None
-        shown = write_picture("standings_picture", preview, **parts)
-        write("evaluation.html", folder.file_of("evaluation", **parts), page, has_picture=shown)
+        preview = draw_standings(page.standings, page.heading) if site.site.home else None
+        if preview is not None:
+            site.write(site.file_of("standings_picture", **parts), preview)
+        file = site.file_of("evaluation", **parts)
+        site.render("evaluation.html", file, page=page, has_picture=preview is not None)
         for system in ranked.systems:
             profile = page_contents.system(contents, ranked.name, system.name)
-            write("system.html", folder.file_of("system", **parts, system=system.name), profile)
+            site.render("system.html", site.file_of("system", **parts, system=system.name), page=profile)
         if page.has_tracks:
-            write("tracks.html", folder.file_of("tracks", **parts), page_contents.tracks(contents, ranked.name))
+            listed = page_contents.tracks(contents, ranked.name)
+            site.render("tracks.html", site.file_of("tracks", **parts), page=listed)
             for track in page_contents.each_track(contents, page):
                 of_track = {**parts, "track": track.track}
                 picture, seconds = draw(ranked.name, track)
-                drawn = write_picture("track_picture", picture, **of_track)
-                write("track.html", folder.file_of("track", **of_track), track, has_picture=drawn, seconds=seconds)
+                if picture is not None:
+                    site.write(site.file_of("track_picture", **of_track), picture)
+                shown: dict[str, Any] = {"has_picture": picture is not None, "seconds": seconds}
+                site.render("track.html", site.file_of("track", **of_track), page=track, **shown)
                 progress.advance(1)
 
 
 def write_front(
-    folder: Folder,
-    pages: Pages,
-    stores: Sequence[StoreContents],
-    record: SiteRecord,
-    listening: Sequence[WorthListening] = (),
+    site: Folder, stores: Sequence[StoreContents], record: SiteRecord, listening: Sequence[WorthListening] = ()
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
     page = front(stores, news_of(record.changes, stores)[:NEWS], listening=listening)
-    text = pages.at("index.html").render("front.html", page=page, here="front", grading=())
-    folder.write(folder.file_of("front"), text)
+    text = site.site.at("index.html").render("front.html", page=page, here="front", grading=())
+    site.write(site.file_of("front"), text)
     # All pages share its head; the other assets belong to pages of a server.
     for name in asset_names():
         if asset_name(name) in text:
-            folder.write(f"static/{asset_name(name)}", read_asset(name))
-    base = pages.home
+            site.write(f"static/{asset_name(name)}", read_asset(name))
+    base = site.site.home
     present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
 
     def address(change: Change) -> str:
         parts = {"store": change.store, "evaluation": change.evaluation}
         exists = (change.store, change.evaluation) in present
-        return base + (folder.file_of("evaluation", **parts) if exists else folder.file_of("front"))
+        return base + (site.file_of("evaluation", **parts) if exists else site.file_of("front"))
 
-    ends = {"home": base or folder.file_of("front"), "own": base + folder.file_of("feed")}
-    folder.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
-    folder.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+    ends = {"home": base or site.file_of("front"), "own": base + site.file_of("feed")}
+    site.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
+    site.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 
 def _next_record(
-    folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents], title: str, url: str
+    site: Pages, folder: Path, record: SiteRecord | None, stores: Sequence[StoreContents]
 ) -> tuple[list[Change], SiteRecord]:
-    authority = authority_of(url)
+    authority = authority_of(site.home)
     before, names = dict[str, Leaderboard](), record.stores if record else ()
     for name in names:
         with suppress(OSError, msgspec.DecodeError):  # what cannot be read is as if it were new
@@ -343,7 +351,7 @@ def _next_record(
     updated = max((store.created for store in stores), default="") or LONG_AGO
     identifier = record.id if record else f"tag:{authority},{updated[:10]}:mirflow-site"
     stored = [store.name for store in stores]
-    return changes, SiteRecord("mirflow-site", 1, version("mirflow"), title, identifier, updated, stored, history)
+    return changes, SiteRecord("mirflow-site", 1, version("mirflow"), site.title, identifier, updated, stored, history)
 
 
 def read_record(folder: Path) -> SiteRecord | None:

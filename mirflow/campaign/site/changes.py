@@ -118,7 +118,7 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
     if gone:
         words.append(f"{counted(len(gone), 'system')} gone")
         details += [f"gone: {name}" for name in gone]
-    led, leads = _leaders(before), _leaders(after)
+    led, leads = ([system.name for system in side.systems if system.rank == 1] for side in (before, after))
     if led != leads:
         words.append("another leader")
         details.append(f"leads: {', '.join(leads) or 'none'}; before: {', '.join(led) or 'none'}")
@@ -149,10 +149,6 @@ def _differences(before: RankedEvaluation | None, after: RankedEvaluation | None
 def at_most(lines: list[str]) -> list[str]:
     """Return the first lines, and the number of further ones."""
     return lines if len(lines) <= LONGEST else [*lines[:LONGEST], f"and {len(lines) - LONGEST} more"]
-
-
-def _leaders(evaluation: RankedEvaluation) -> list[str]:
-    return [system.name for system in evaluation.systems if system.rank == 1]
 
 
 def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:

@@ -109,23 +109,8 @@ class FrontPage:
     evaluations: list[EvaluationPage]  # all evaluations, grouped by store
     news: Sequence[NewsItem]  # news, newest first
     listening: list[WorthListening]
-    splits: Collection[str] = ()  # stores that are splits of one campaign, in which a name is one submission
-
-    @property
-    def _named(self) -> set[tuple[str, str]]:
-        stores = {page.store.name for page in self.evaluations}
-        places = {name: "" if name in self.splits else name for name in stores}
-        return {(row.system.name, places[page.store.name]) for page in self.evaluations for row in page.rows}
-
-    @property
-    def systems(self) -> int:
-        """Number of systems, counted separately for each store, but once for all splits of a campaign."""
-        return len(self._named)
-
-    @property
-    def namesakes(self) -> list[str]:
-        """Names of systems in several stores that may be different systems."""
-        return sorted(name for name, stores in Counter(name for name, _ in self._named).items() if stores > 1)
+    systems: int  # number of systems, counted separately for each store, but once for all splits of a campaign
+    namesakes: list[str]  # names of systems in several stores that may be different systems
 
     def store(self, name: str) -> StoreContents:
         """Return a store by name."""
@@ -190,7 +175,12 @@ def front(
         key = (worth.store, *(track.name for track in worth.suspects), "", *(track.name for track in worth.disputed))
         first = joined.get(key)
         joined[key] = worth if first is None else replace(first, same=[*first.same, worth.evaluation])
-    return FrontPage([*stores], pages, news, [*joined.values()], splits)
+    # A name in several splits of a campaign is one submission.
+    named = {
+        (row.system.name, "" if page.store.name in splits else page.store.name) for page in pages for row in page.rows
+    }
+    namesakes = sorted(name for name, many in Counter(name for name, _ in named).items() if many > 1)
+    return FrontPage([*stores], pages, news, [*joined.values()], len(named), namesakes)
 
 
 # Most names of a kind; an index of so many takes about 1 MB.

@@ -78,19 +78,6 @@ def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, Simple
     return gaps
 
 
-def years_beside(store: str, board: Leaderboard, ranked: RankedEvaluation, system: str) -> SimpleNamespace | None:
-    """Return the best of each year by the headline metric, with a system on the same scale; None without two years."""
-    entries = [entry for entry in years_of(store, board) if entry.evaluation == ranked.name]
-    line = next(iter(join_years(entries).lines()), None)
-    shown = next(other for other in ranked.systems if other.name == system)
-    value, text = shown.scores[ranked.headline].value, str(shown.metadata.get(YEAR, ""))
-    if line is None or not isinstance(value, float) or not text:
-        return None
-    year = int(float(text))
-    x, y = line.scale.place(year, value)
-    return SimpleNamespace(line=line, year=year, x=x, y=y)
-
-
 MAIN = 7  # most metrics in the table of an evaluation
 LEADERS = 12  # most systems of an evaluation on the front page, besides the viewer's own
 WORST = 20  # most tracks on the page of a system
@@ -219,11 +206,6 @@ class TrackScores:
     def places(self) -> dict[str, int]:
         """Positions of the tracks by name."""
         return {name: index for index, name in enumerate(self.tracks)}
-
-    @cached_property
-    def rows(self) -> dict[str, int]:
-        """Positions of the systems by name."""
-        return {name: index for index, name in enumerate(self.systems)}
 
     def order(self, values: Float) -> list[int]:
         """Sort tracks by a value of the headline metric, worst first and missing values last."""
@@ -367,7 +349,7 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
     problems: list[CellProblem] = []
     if name in contents.datasets:
         scores = contents.scores(name)
-        of_tracks = scores.score[scores.rows[system], :, scores.headline]
+        of_tracks = scores.score[scores.systems.index(system), :, scores.headline]
         worst = [index for index in scores.order(of_tracks) if not np.isnan(of_tracks[index])][:WORST]
         tracks = [list_track(scores, index, of_tracks) for index in worst]
         # Messages may quote a reference.
@@ -384,7 +366,15 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
     gaps = [gaps[system] for gaps in map(contents.gaps, dict.fromkeys([name, *contents.ranked])) if system in gaps]
     about = {"store": contents, "evaluation": ranked, "task": task_title(ranked.task), "system": by_name[system]}
     listed = {"facts": facts, "metrics": metrics, "tracks": tracks, "problems": problems, "gaps": gaps}
-    return SimpleNamespace(**about, **listed, years=years_beside(contents.name, contents.board, ranked, system))
+    # The best of each year by the headline metric, with the system on the same scale.
+    entries = [entry for entry in years_of(contents.name, contents.board) if entry.evaluation == name]
+    line, text = next(iter(join_years(entries).lines()), None), str(by_name[system].metadata.get(YEAR, ""))
+    value, years = by_name[system].scores[ranked.headline].value, None
+    if line is not None and isinstance(value, float) and text:
+        year = int(float(text))
+        x, y = line.scale.place(year, value)
+        years = SimpleNamespace(line=line, year=year, x=x, y=y)
+    return SimpleNamespace(**about, **listed, years=years)
 
 
 def _known(value: Any) -> float | None:
