@@ -101,12 +101,12 @@ def start_command(
         if campaign is not None and campaign.evaluations and not no_worker:
             from ..server.service import open_service
             from ..server.submissions.confinement import Confinement
-            from ..server.submissions.worker import AttachedWorkers, demand_confinement
+            from ..server.submissions.worker import attached_workers, demand_confinement
 
             if campaign.limits.confinement == "required":
                 with Confinement(modules=()) as confinement:
                     demand_confinement(open_service(paths), confinement)
-            stack.enter_context(AttachedWorkers(paths[0], workers))
+            stack.enter_context(attached_workers(paths[0], workers))
         port = listening[0].getsockname()[1]
         public = "" if campaign is None else campaign.url
         echo(base_url or public or local_address(host, port), err=True)

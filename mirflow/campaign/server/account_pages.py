@@ -22,10 +22,10 @@ from starlette.routing import BaseRoute
 from . import accounts as logins
 from .accounts import LIFETIMES, AccountError, AuditError
 from .database import Token, User
-from .security import GuardedRoute, cookie_name, cookie_path
+from .security import GuardedRoute, cookie_name
 from .service import Service
 from .submissions.entries import quotas
-from .submissions.notifications import announce, change_mail, forget_mail
+from .submissions.notifications import announce, change_mail
 from .submissions.submission_tables import OPEN, Submission, SubmissionFinding
 from .viewer_pages import PRIVATE, error_answer, page, served, wants_json, whole_number
 
@@ -79,7 +79,7 @@ def log_in_by_link(request: Request) -> Response:
         httponly=True,
         secure=service.secure,
         samesite="lax",
-        path=cookie_path(service),
+        path=f"{service.prefix}/",  # other programs on the same host do not receive it
     )
     return answer
 
@@ -105,8 +105,8 @@ def delete(request: Request) -> Response:
 
 def _leave(service: Service) -> Response:
     answer = RedirectResponse(service.links.url("front"), 303)
-    name, path = cookie_name(service), cookie_path(service)
-    answer.delete_cookie(name, path, httponly=True, secure=service.secure, samesite="lax")
+    path = f"{service.prefix}/"
+    answer.delete_cookie(cookie_name(service), path, httponly=True, secure=service.secure, samesite="lax")
     return answer
 
 
@@ -181,12 +181,12 @@ def accounts(request: Request) -> Response:
         sent = {user: number for user, number in counted}  # noqa: C416 - mypy does not see rows as pairs
         listed = []
         for user in session.scalars(select(User).order_by(User.name)):
-            left = quotas(session, campaign, user.id, service.clock()) if user.role in submit else ()
+            left = quotas(session, campaign, user.id, service.clock()) if user.role in submit else {}
             revoked = "" if user.revoked is None else user.revoked.date().isoformat()
             row: dict[str, Any] = {"name": user.name, "role": user.role, "lab": user.lab}
             row |= {"created": user.created.date().isoformat(), "revoked": revoked}
             row |= {"mail": bool(user.mail), "submissions": sent.get(user.id, 0)}
-            listed.append({**row, "used": {quota.split: quota.used for quota in left}})
+            listed.append({**row, "used": {name: quota.used for name, quota in left.items()}})
     splits = {name: {"quota": split.quota, "per": split.per} for name, split in campaign.splits.items()}
     if wants_json(request):
         return JSONResponse({"splits": splits, "accounts": listed}, headers=PRIVATE)
@@ -214,8 +214,7 @@ def delete_account(service: Service, session: Session, user: User, actor: str = 
     `actor`: name for the audit log; empty: the owner of the account.
     """
     now, name = service.clock(), user.name
-    user.mail = ""
-    forget_mail(session, user.id)
+    change_mail(session, user, "")
     sent = session.scalars(select(Submission).where(Submission.user_id == user.id)).all()
     for submission in sent:
         unseen = submission.state in OPEN or (submission.state == "scored" and submission.visibility == "private")

@@ -12,7 +12,7 @@ import json
 import os
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Literal
@@ -109,7 +109,10 @@ def issue(session: Session, user: User, kind: Kind, now: dt.datetime, lifetime: 
 
 
 def find_viewer(session: Session, secret: str, kind: Kind, now: dt.datetime) -> Viewer | None:
-    """Find the viewer with a secret; None if it is unknown, expired or revoked."""
+    """Find the viewer with a secret, or for a proxy with a name; None if it is unknown, expired or revoked."""
+    if kind == "proxy":
+        user = session.scalar(select(User).where(User.name == secret, User.revoked.is_(None)))
+        return None if user is None else Viewer(user.id, user.name, user.role, 0, team_of(user))  # type: ignore[arg-type]
     token = session.scalar(select(Token).where(Token.digest == digest(secret), Token.kind == kind))
     if token is None or token.revoked is not None or token.user.revoked is not None:
         return None
@@ -127,12 +130,6 @@ def is_current(session: Session, viewer: Viewer, now: dt.datetime) -> bool:
     if not viewer.token:
         return True
     return token is not None and token.revoked is None and (token.expires is None or token.expires > now)
-
-
-def find_named(session: Session, name: str) -> Viewer | None:
-    """Find the viewer with a name given by a proxy; None if there is no such account."""
-    user = session.scalar(select(User).where(User.name == name, User.revoked.is_(None)))
-    return None if user is None else Viewer(user.id, user.name, user.role, 0, team_of(user))  # type: ignore[arg-type]
 
 
 def mark_used(session: Session, viewer: Viewer, now: dt.datetime) -> None:
@@ -217,6 +214,7 @@ def _parse(text: str | bytes) -> dict[str, str | int]:
     return line if isinstance(line, dict) else {}
 
 
+@dataclass(eq=False)
 class AuditLog:
     """A file of JSON lines with time, actor, action and object.
 
@@ -224,12 +222,13 @@ class AuditLog:
     processes may share a log and a crash loses no line. A line truncated by a crash is skipped when reading.
     """
 
-    def __init__(self, path: Path, clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC)) -> None:
-        self.path, self._clock, self._lock = path, clock, Lock()
+    path: Path
+    clock: Callable[[], dt.datetime] = lambda: dt.datetime.now(dt.UTC)
+    _lock: Lock = field(default_factory=Lock)
 
     def record(self, actor: str, action: str, **details: str | int | None) -> None:
         """Append a line; details must not contain secrets."""
-        line: dict[str, str | int] = {"time": self._clock().isoformat(), "actor": actor, "action": action}
+        line: dict[str, str | int] = {"time": self.clock().isoformat(), "actor": actor, "action": action}
         for name, value in details.items():
             if value is not None:
                 line[name] = value if isinstance(value, int) else shorten(value, LONGEST)

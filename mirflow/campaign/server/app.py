@@ -14,8 +14,9 @@ import shutil
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ from .account_pages import forget_addresses_daily
 from .accounts import AccountError
 from .cache import Front
 from .graders import grader_pages
-from .graders.rounds import rounds_of
+from .graders.rounds import Rounds
 from .limits import Network
 from .security import LATER, GuardedRoute, Security, shown_path
 from .service import HOST, PORT, Service, noting_address, open_service, roots_by_store
@@ -73,14 +74,11 @@ class NameConvertor(Convertor[str]):
         """Decode a path segment."""
         return unquote(value)
 
-    def to_string(self, value: str) -> str:
-        """Encode a name as a path segment."""
-        return quote(value, safe="")
-
 
 register_url_convertor("name", NameConvertor())
 
 
+@dataclass(eq=False)
 class NamesInPaths:
     """Middleware that distinguishes slashes within names from those between segments.
 
@@ -89,8 +87,7 @@ class NamesInPaths:
     ``/tracks/pop%2Fx%20y/`` becomes ``/tracks/pop%2Fx y/``.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with its path decoded."""
@@ -102,26 +99,25 @@ class NamesInPaths:
         await self.app(scope, receive, send)
 
 
+@dataclass(eq=False)
 class BelowRoot:
-    """Middleware that strips the path prefix added by a proxy or a mounting application.
+    """Middleware that strips the path prefix added by a proxy or a mounting application."""
 
-    `root`: returns the path of the server's address, such as ``/mirflow``; empty without one.
-    """
-
-    def __init__(self, app: ASGIApp, root: Callable[[], str]) -> None:
-        self.app, self._root = app, root
+    app: ASGIApp
+    service: Service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; redirect the prefix without its final slash."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        for root in dict.fromkeys((scope.get("root_path", "").rstrip("/"), self._root())):
+        prefix = self.service.prefix
+        for root in dict.fromkeys((scope.get("root_path", "").rstrip("/"), prefix)):
             if not root or not scope["path"].startswith(root):
                 continue
             rest, raw = scope["path"][len(root) :], scope.get("raw_path")
             if not rest and scope["method"] in ("GET", "HEAD"):
-                await RedirectResponse(f"{self._root()}/", 308)(scope, receive, send)
+                await RedirectResponse(f"{prefix}/", 308)(scope, receive, send)
                 return
             if rest.startswith("/"):
                 # The prefix consists of unreserved characters only, so it is never encoded.
@@ -146,7 +142,7 @@ def create_app(service: Service) -> Starlette:
         middleware=[
             Middleware(NamesInPaths),
             Middleware(Security, service=service, count=monitoring.count),
-            Middleware(BelowRoot, root=lambda: service.prefix),
+            Middleware(BelowRoot, service=service),
             Middleware(Front, answers=service.answers),
         ],
         exception_handlers={
@@ -162,7 +158,9 @@ def create_app(service: Service) -> Starlette:
 
 
 def _routes(service: Service) -> list[BaseRoute]:
-    rounds = rounds_of(service)
+    campaign = service.campaign
+    graded = campaign is not None and service.database is not None and (campaign.grading or campaign.planning)
+    rounds = Rounds(service) if graded else None
     views = Views(service, rounds)
     return [
         GuardedRoute("asset", asset, role=None),
@@ -410,10 +408,6 @@ class Monitoring(Collector):
             fine = all(part["ok"] for part in parts.values())
             self._health = began, (fine, {"ok": fine, **parts})
             return self._health[1]
-
-    def describe(self) -> list[Metric]:
-        """Return nothing, so that the database is only read on request."""
-        return []
 
     def collect(self) -> Iterator[Metric]:
         """Yield metrics of queue, worker and disk."""

@@ -59,6 +59,7 @@ class Snapshot:
     token: str  # identifies the generation, even if the store was removed and created again: ``12-9f3c01ab``
     quotes: bool = True  # whether messages and warnings may quote references; otherwise they are replaced
     _making: defaultdict[str, RLock] = field(default_factory=lambda: defaultdict(RLock), repr=False)
+    _made: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def boards(self) -> dict[str, xr.Dataset]:
@@ -93,10 +94,6 @@ class Snapshot:
                 self._made[what] = make()
             value: T = self._made[what]
             return value
-
-    @cached_property
-    def _made(self) -> dict[str, Any]:
-        return {}
 
     def is_gone(self) -> bool:
         """True if later runs have removed the generation."""
@@ -188,7 +185,8 @@ class Stores:
 
     def _forget(self, snapshot: Snapshot) -> None:
         del self._read[snapshot]
-        for name in ("boards", "tree", "_made"):
+        snapshot._made.clear()
+        for name in ("boards", "tree"):
             snapshot.__dict__.pop(name, None)
 
     def ask(self, name: str, question: Callable[[Snapshot], T]) -> T:
@@ -373,11 +371,12 @@ class Answers:
         return kept
 
 
+@dataclass(eq=False)
 class Front:
     """Middleware that answers anonymous requests from the cache before routing."""
 
-    def __init__(self, app: ASGIApp, answers: Answers) -> None:
-        self.app, self.answers = app, answers
+    app: ASGIApp
+    answers: Answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request from the cache, or pass it on."""
@@ -460,7 +459,7 @@ class Pictures:
                 return None
             self._sizes.move_to_end(key)
         try:
-            return self._path(key).read_bytes()
+            return (self._folder / f"{key}.png").read_bytes()
         except OSError:  # just removed
             return None
 
@@ -485,16 +484,13 @@ class Pictures:
         data = make()
         if data is not None:
             with suppress(OSError):  # a full disk is no reason to refuse a picture
-                self._path(key).write_bytes(data)
+                (self._folder / f"{key}.png").write_bytes(data)
                 with self._lock:
                     self._sizes[key] = len(data)
                     while sum(self._sizes.values()) > self._most_bytes and len(self._sizes) > 1:
                         old, _ = self._sizes.popitem(last=False)
-                        self._path(old).unlink(missing_ok=True)
+                        (self._folder / f"{old}.png").unlink(missing_ok=True)
         return data
-
-    def _path(self, key: str) -> Path:
-        return self._folder / f"{key}.png"
 
 
 _ELEMENT = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*")+')

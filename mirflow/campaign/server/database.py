@@ -266,10 +266,7 @@ class Database:
         self.engine.dispose()
 
 
-def _scripts() -> ScriptDirectory:
-    return ScriptDirectory(REVISIONS, version_locations=[REVISIONS])
-
-
+_scripts = partial(ScriptDirectory, REVISIONS, version_locations=[REVISIONS])
 _migration = partial(MigrationContext.configure, opts={"version_table": "version"})
 
 

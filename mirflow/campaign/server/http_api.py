@@ -185,18 +185,6 @@ class SeenStores:
     viewer: Viewer | None  # who asks
     tokens: Mapping[str, str] | None  # cache key of the viewer's permissions, by store; None for anonymous viewers
 
-    @classmethod
-    def now(cls, views: Views, viewer: Viewer, names: Sequence[str]) -> SeenStores:
-        """Return the parts of some stores that a viewer sees now, or of all stores if no name is given."""
-        tokens = {}
-        for name in names or views.names(viewer):
-            try:
-                tokens[name] = views.token(name, viewer)
-            except StoreError:
-                if names:
-                    raise
-        return cls(views, viewer, tokens)
-
     def ask(self, name: str, question: Callable[[Snapshot], Any]) -> Any:
         """Apply a function to the visible part of a store."""
 
@@ -210,7 +198,7 @@ class SeenStores:
 
 def _stores(service: Service, seen: SeenStores, asked: Mapping[str, Any]) -> Any:
     stores = []
-    for name in seen.views.names(None) if seen.tokens is None else seen.tokens:
+    for name in service.shelf if seen.tokens is None else seen.tokens:
         try:
             stores.append(seen.ask(name, partial(_store, service)))
         except StoreError:
@@ -421,12 +409,10 @@ _PROBLEM_SCHEMA = {
 def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
     found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
-    unknown = _problem(404, f"unknown address; see {BASE}/openapi.json")
-
-    def nowhere(request: Request) -> Response:
-        return Response(unknown.body, unknown.status, media_type=unknown.media_type)
-
-    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", nowhere, role=None), zarr_route(service)]
+    unknown = _refuse(ApiError(404, f"unknown address; see {BASE}/openapi.json"))
+    answer = lambda _: Response(unknown.body, unknown.status, media_type=unknown.media_type)  # noqa: E731
+    nowhere = GuardedRoute(f"{BASE}/{{rest:path}}", answer, role=None)
+    return [*found, nowhere, zarr_route(service)]
 
 
 def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:
@@ -458,8 +444,8 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
             for _ in range(TRIALS):
                 seen, view = SeenStores(views, None, None), ""
                 if viewer is not None:
-                    seen = await run_in_threadpool(SeenStores.now, views, viewer, named)
-                    view = msgspec.json.encode(sorted((seen.tokens or {}).items())).decode()
+                    tokens = await run_in_threadpool(views.tokens, viewer, named)
+                    seen, view = SeenStores(views, viewer, tokens), msgspec.json.encode(sorted(tokens.items())).decode()
                 with suppress(ChangedError):
                     return await service.answers.answer(
                         request,
@@ -469,9 +455,9 @@ def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute
                         chosen=bool(operation.parameters),
                         view=view,
                     )
-            refusal = _problem(503, "the stores are changing too often at the moment: retry the request")
+            raise ApiError(503, "the stores are changing too often at the moment: retry the request")
         except MirflowError as error:
-            refusal = _content_of(error)
+            refusal = _refuse(error)
         return Response(refusal.body, refusal.status, media_type=refusal.media_type)
 
     endpoint.__name__ = operation.name
@@ -525,10 +511,10 @@ def _answer(
     except ChangedError:
         raise
     except MirflowError as error:
-        return _content_of(error)
+        return _refuse(error)
 
 
-def _content_of(error: MirflowError) -> Content:
+def _refuse(error: MirflowError) -> Content:
     """Make an error response; only messages about names and queries are shown."""
     if isinstance(error, ApiError):
         status, text = error.status, str(error)
@@ -540,10 +526,6 @@ def _content_of(error: MirflowError) -> Content:
         status, text = 404, "the store cannot be read at the moment"
     else:
         status, text = 400, "the request cannot be answered"
-    return _problem(status, text)
-
-
-def _problem(status: int, text: str) -> Content:
     problem = {"title": _TITLES.get(status, "Refused"), "status": status, "detail": text[:2_000]}
     return Content(msgspec.json.encode(problem), "application/problem+json", status=status)
 
@@ -571,25 +553,27 @@ class GoneError(StoreError):
     """The generation was removed by later runs."""
 
 
+@dataclass(eq=False)
 class ZarrFiles:
     """The values of stores by key, for plain Zarr clients."""
 
-    def __init__(self, stores: Stores) -> None:
-        self._stores = stores
-        self._documents: OrderedDict[tuple[Snapshot, bool, str], bytes] = OrderedDict()
-        self._lock = Lock()
+    stores: Stores
+    _documents: OrderedDict[tuple[Snapshot, bool, str], bytes] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
 
     def find(self, name: str, key: str, token: str | None = None) -> tuple[Snapshot, bytes | Path] | None:
         """Find the value of a key. `key`: such as ``chord/score/c/0/0/0``; invalid keys have no value. `token`: token
         of a generation; None: the current one, or the previous one for a client with its metadata. Returns: metadata as
         bytes, chunks as files; None without a value.
         """
-        snapshot = self._stores.current(name)
+        from ...store.zarr_io import is_lost
+
+        current = snapshot = self.stores.current(name)
         if token is not None and token != snapshot.token:
             if not _TOKEN.fullmatch(token):
                 return None
             try:
-                snapshot = self._stores.pinned(name, token)
+                current = snapshot = self.stores.pinned(name, token)
             except StoreError as error:
                 raise GoneError(str(error)) from None
         parts = key.split("/")
@@ -598,12 +582,7 @@ class ZarrFiles:
         if key == _METADATA or key.endswith(f"/{_METADATA}"):
             document = self._document(snapshot, key, pinned=token is not None)
             return None if document is None else (snapshot, document)
-        return self._chunk(snapshot, key, pinned=token is not None)
-
-    def _chunk(self, current: Snapshot, key: str, *, pinned: bool) -> tuple[Snapshot, Path] | None:
-        from ...store.zarr_io import is_lost
-
-        for tag, pattern in enumerate(_NAMED[:1] if pinned else _NAMED):
+        for tag, pattern in enumerate(_NAMED if token is None else _NAMED[:1]):
             named = pattern.fullmatch(key)
             array = current.nodes.get(named["array"], {}) if named is not None else {}
             if named is None or array.get("node_type") != "array":
@@ -611,9 +590,8 @@ class ZarrFiles:
             place = [int(index) for index in re.findall(r"\d+", named["place"])]
             if len(place) != len(array["shape"]):
                 return None
-            snapshot = current
-            if not pinned and tag != current.number % len(_ENCODINGS):
-                before = self._stores.generation(current, current.number - 1)
+            if token is None and tag != current.number % len(_ENCODINGS):
+                before = self.stores.generation(current, current.number - 1)
                 if before is None or tag != before.number % len(_ENCODINGS):
                     raise GoneError(f"{current.name} was published anew while it was being read: open it again")
                 snapshot = before

@@ -7,6 +7,7 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from math import ceil
 from threading import Lock
 from types import MappingProxyType
@@ -36,24 +37,26 @@ RATES: Rates = MappingProxyType(
 )
 
 
+@dataclass(eq=False)
 class RateLimits:
-    """Token buckets of accounts and addresses. `clock`: monotonic seconds."""
+    """Token buckets of accounts and addresses."""
 
-    def __init__(self, rates: Rates = RATES, clock: Callable[[], float] = time.monotonic, kept: int = KEPT) -> None:
-        self.rates, self._clock, self._kept = rates, clock, kept
-        self._left: OrderedDict[tuple[str, str], tuple[float, float]] = OrderedDict()
-        self._lock = Lock()
+    rates: Rates = field(default_factory=lambda: RATES)
+    clock: Callable[[], float] = time.monotonic  # monotonic seconds
+    kept: int = KEPT
+    _left: OrderedDict[tuple[str, str], tuple[float, float]] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
 
     def take(self, rate: str, who: str, cost: float = 1.0) -> None:
         """Take one request from the bucket of an account or an address."""
-        (burst, per_second), now, key = self.rates[rate], self._clock(), (rate, who)
+        (burst, per_second), now, key = self.rates[rate], self.clock(), (rate, who)
         with self._lock:
             left, seen = self._left.get(key, (burst, now))
             left = min(burst, left + (now - seen) * per_second)
             wait = 0.0 if left >= cost else (cost - left) / per_second
             self._left[key] = left if wait else left - cost, now
             self._left.move_to_end(key)
-            if len(self._left) > self._kept:
+            if len(self._left) > self.kept:
                 self._left.popitem(last=False)
         if wait > 0:
             raise HTTPException(429, "Too many requests. Wait a moment.", {"Retry-After": str(ceil(wait))})

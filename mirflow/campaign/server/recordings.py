@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import hmac
 import time
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -51,23 +51,19 @@ class ServedRecording:
         return self.role is None or (viewer is not None and viewer.may(self.role))
 
 
+@dataclass(eq=False)
 class Recordings:
-    """The recordings of a campaign's tracks.
+    """The recordings of a campaign's tracks."""
 
-    `root`: folder that the campaign's paths are relative to.
-    `private`: the server's state folder, from which nothing is served: it contains uploads.
-    `withheld`: splits whose tracks are not shown.
-    """
-
-    def __init__(
-        self, campaign: Campaign | None, root: Path, secret: bytes, private: Path | None, withheld: Collection[str] = ()
-    ) -> None:
-        self._campaign, self._root, self._secret, self._private = campaign, root, secret, private
-        self._clock = time.monotonic
-        self._withheld = frozenset(withheld)
-        self._listed: dict[str, ServedRecording] = {}
-        self._looked = -LOOK_AGAIN
-        self._lock = Lock()
+    campaign: Campaign | None
+    root: Path  # folder that the campaign's paths are relative to
+    secret: bytes = field(repr=False)
+    private: Path | None  # the server's state folder, from which nothing is served: it contains uploads
+    withheld: Collection[str] = ()  # splits whose tracks are not shown
+    clock: Callable[[], float] = time.monotonic
+    _listed: dict[str, ServedRecording] = field(default_factory=dict)
+    _looked: float = -LOOK_AGAIN
+    _lock: Lock = field(default_factory=Lock)
 
     def of_track(self, split: str, track: str, viewer: Viewer | None) -> str | None:
         """Return the id of a track's recording; None if the viewer may not listen to any."""
@@ -77,26 +73,26 @@ class Recordings:
 
     def find(self, id: str) -> ServedRecording | None:
         """Find a recording by id; the folders are searched from time to time."""
-        audio = None if self._campaign is None else self._campaign.audio
+        audio = None if self.campaign is None else self.campaign.audio
         with self._lock:
-            if id in self._listed or self._campaign is None or audio is None:
+            if id in self._listed or self.campaign is None or audio is None:
                 return self._listed.get(id)
-            if self._clock() - self._looked < LOOK_AGAIN:
+            if self.clock() - self._looked < LOOK_AGAIN:
                 return None
             listed, pattern = dict[str, ServedRecording](), Pattern(audio.pattern)
-            private = None if self._private is None else self._private.resolve()
-            for name, split in self._campaign.splits.items() if "track" in pattern.names else ():
-                for match in pattern.find(self._root / split.root) if name not in self._withheld else ():
+            private = None if self.private is None else self.private.resolve()
+            for name, split in self.campaign.splits.items() if "track" in pattern.names else ():
+                for match in pattern.find(self.root / split.root) if name not in self.withheld else ():
                     path, track = Path(match.path), match.values[pattern.names.index("track")]
                     is_private = private is not None and private in path.resolve().parents
                     if path.suffix.lower() in TYPES and not is_private:
                         listed[self._id(name, track)] = ServedRecording(path, _WHO[audio.who])
-            self._listed, self._looked = listed, self._clock()
+            self._listed, self._looked = listed, self.clock()
             return self._listed.get(id)
 
     def _id(self, split: str, track: str) -> str:
         text = "\0".join(("audio", "track", split, track))
-        return hmac.new(self._secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
+        return hmac.new(self.secret, text.encode("utf-8", "surrogateescape"), sha256).hexdigest()[:32]
 
 
 def find_recording(root: Path, pattern: str, piece: str) -> Path:

@@ -265,7 +265,9 @@ def changes_of(service: Service) -> list[Change]:
     changes: list[Change] = []
     for name in service.shelf:
         try:
-            changes += service.shelf.ask(name, partial(_changes, service))
+            changes += service.shelf.ask(
+                name, lambda snapshot: snapshot.once("changes", partial(_changes, service, snapshot))
+            )
         except (QueryError, StoreError):
             continue  # no systems yet, or just removed
     return sorted(changes, key=lambda change: change.time, reverse=True)
@@ -277,25 +279,22 @@ def _changes(service: Service, snapshot: Snapshot) -> list[Change]:
     If the previous generation was removed, its changes are unknown.
     """
 
-    def find() -> list[Change]:
-        name, earlier = snapshot.name, service.shelf.generation(snapshot, snapshot.number - 1)
-        states = [state_of(name, snapshot.boards)]
-        if not states[0]:
-            return []
-        if earlier is not None:
-            try:
-                states.append(state_of(name, earlier.boards))
-            except StoreError:
-                earlier = None  # just removed by a later run
-        if (earlier or snapshot).number <= 1:
-            states.append({})
-        changes = [change for after, before in pairwise(states) for change in find_changes(before, after)]
-        changes += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
-        # Identifiers begin with the host name of this server.
-        tag, by_id = f"tag:{authority_of(service.base_url)},", {change.id: change for change in changes}
-        return [msgspec.structs.replace(row, id=tag + row.id.partition(",")[2]) for row in by_id.values()]
-
-    return snapshot.once("changes", find)
+    name, earlier = snapshot.name, service.shelf.generation(snapshot, snapshot.number - 1)
+    states = [state_of(name, snapshot.boards)]
+    if not states[0]:
+        return []
+    if earlier is not None:
+        try:
+            states.append(state_of(name, earlier.boards))
+        except StoreError:
+            earlier = None  # just removed by a later run
+    if (earlier or snapshot).number <= 1:
+        states.append({})
+    changes = [change for after, before in pairwise(states) for change in find_changes(before, after)]
+    changes += msgspec.convert(snapshot.nodes[""].get("attributes", {}).get(CHANGES, []), list[Change])
+    # Identifiers begin with the host name of this server.
+    tag, by_id = f"tag:{authority_of(service.base_url)},", {change.id: change for change in changes}
+    return [msgspec.structs.replace(row, id=tag + row.id.partition(",")[2]) for row in by_id.values()]
 
 
 def report_of(service: Service, snapshot: Snapshot) -> live.LivePage:

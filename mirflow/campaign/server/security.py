@@ -10,6 +10,7 @@ import re
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -25,7 +26,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..site.pages import ADDRESSES
-from .accounts import Kind, Role, Viewer, find_named, find_viewer, mark_used
+from .accounts import Kind, Role, Viewer, find_viewer, mark_used
 from .limits import SMALL, BoundedBody, bucket_of, lies_in, read_address
 from .service import Service
 from .viewer_pages import error_answer
@@ -72,7 +73,7 @@ class GuardedRoute(Route):
 
     `page`: name of a page among :data:`.pages.ADDRESSES`, or the path of an address that no page links.
     `endpoint`: takes a request and returns a response; plain functions run in a thread. The fields of a small form are
-      in ``request.state.form``.
+      in ``request.state.form``, and its bytes or those of another small body in ``request.state.body``.
     `role`: required role; None: public.
     `form`: whether the CSRF token may be a field of a small form. If not, the endpoint reads the body and passes the
       token in it to `check_forgery` before anything else.
@@ -121,9 +122,10 @@ class GuardedRoute(Route):
             request.app.state.service.rates.take(rate, who_asks(request))
         request.state.form = {}
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if changes and self.form and kind == "application/x-www-form-urlencoded":
-            await request.body()  # cached by the request, so endpoints can read it again
-            request.state.form = await request.form(max_fields=FIELDS)
+        if changes and self.form:
+            request.state.body = await request.body()
+            if kind == "application/x-www-form-urlencoded":
+                request.state.form = await request.form(max_fields=FIELDS)
         if changes and viewer is not None and not request.state.bearer and self.form:
             check_forgery(request, str(request.state.form.get("csrf", "")))
         if any(isinstance(value, int) and value > _LARGEST for value in request.path_params.values()):
@@ -162,20 +164,14 @@ def cookie_name(service: Service) -> str:
     return "__Secure-mirflow" if service.prefix else "__Host-mirflow"
 
 
-def cookie_path(service: Service) -> str:
-    """Return the path of the session cookie, which other programs on the same host do not receive."""
-    return f"{service.prefix}/"
-
-
+@dataclass(eq=False)
 class Security:
-    """Middleware around all routes: checks hosts, origins and sessions; adds headers; hides details of errors.
+    """Middleware around all routes: checks hosts, origins and sessions; adds headers; hides details of errors."""
 
-    `count`: takes the status of each response; None without a response.
-    """
-
-    def __init__(self, app: ASGIApp, service: Service, count: Callable[[int | None], object]) -> None:
-        self.app, self._count, self.service = app, count, service
-        self._used: OrderedDict[int, float] = OrderedDict()
+    app: ASGIApp
+    service: Service
+    count: Callable[[int | None], object]  # takes the status of each response; None without a response
+    _used: OrderedDict[int, float] = field(default_factory=OrderedDict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -187,9 +183,16 @@ class Security:
         answer = _GuardedAnswer(state, send)
         began = time.monotonic()
         received = Headers(scope=scope)
-        if self.service.secure and received.get("host", "").lower() == _netloc(self.service.base_url):
+        host, origin, refused = received.get("host", "").lower(), received.get("origin"), None
+        if self.service.secure and host == _netloc(self.service.base_url):
             scope["scheme"] = "https"  # for redirects; the proxy terminates TLS
-        refused = self._refuse(received, scope["method"])
+        if not self._is_ours(host) or len(received.getlist("host")) > 1:
+            text = "Unknown host: set the address of this server by the option --base-url of mirflow serve.\n"
+            refused = PlainTextResponse(text, 421)
+        elif scope["method"] not in SAFE:
+            foreign = origin is not None and not self._is_ours(_netloc(origin))
+            if foreign or received.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+                refused = PlainTextResponse("Cross-site request refused.\n", 403)
         try:
             if refused is not None:
                 await refused(scope, receive, answer)
@@ -211,25 +214,12 @@ class Security:
                 headers = {**LATER, **({} if scope["method"] in SAFE else {"Connection": "close"})}
             await _answer_error(scope, 503 if reason else 500, text, headers)(scope, receive, answer)
         finally:
-            self._count(answer.status)
+            self.count(answer.status)
             if _ACCESS.isEnabledFor(logging.INFO):
                 viewer, spent = state["viewer"], 1000 * (time.monotonic() - began)
                 who = f"user {viewer.user}" if viewer else "-"
                 shown = (state["address"], who, scope["method"], shown_path(scope), answer.status, spent)
                 _ACCESS.info("%s %s %s %s %s %.0f ms", *shown)
-
-    def _refuse(self, headers: Headers, method: str) -> Response | None:
-        host = headers.get("host", "").lower()
-        if not self._is_ours(host) or len(headers.getlist("host")) > 1:
-            text = "Unknown host: set the address of this server by the option --base-url of mirflow serve.\n"
-            return PlainTextResponse(text, 421)
-        if method in SAFE:
-            return None
-        origin = headers.get("origin")
-        foreign = origin is not None and not self._is_ours(_netloc(origin))
-        if foreign or headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
-            return PlainTextResponse("Cross-site request refused.\n", 403)
-        return None
 
     def _is_ours(self, host: str) -> bool:
         """True for a host name of this server, as opposed to a foreign name that resolves to its address."""
@@ -263,21 +253,22 @@ class Security:
         peer, header = str(scope["client"][0]) if scope.get("client") else "", self.service.user_header
         # The header is ignored if it comes from anyone but a proxy.
         named = headers.get(header, "") if header and lies_in(peer, self.service.proxies) else ""
+        kind: Kind = "session"
         if scheme.lower() == "bearer":
-            state["bearer"] = True
-            state["viewer"] = await run_in_threadpool(self._viewer, secret.strip(), "token")
+            kind, secret, state["bearer"] = "token", secret.strip(), True
         elif named:
-            state["viewer"] = await run_in_threadpool(self._viewer, named, "proxy")
-            state["csrf"] = csrf_token(self.service, f"proxy {named}")
+            kind, secret, state["csrf"] = "proxy", named, csrf_token(self.service, f"proxy {named}")
         elif secret := Request(scope).cookies.get(cookie_name(self.service), ""):
-            state["viewer"] = await run_in_threadpool(self._viewer, secret, "session")
             state["csrf"] = csrf_token(self.service, secret)
+        else:
+            return
+        state["viewer"] = await run_in_threadpool(self._viewer, secret, kind)
 
     def _viewer(self, secret: str, kind: Kind) -> Viewer | None:
         now = self.service.clock()
         _, database = self.service.demand_campaign()
         with database.read() as session:
-            viewer = find_named(session, secret) if kind == "proxy" else find_viewer(session, secret, kind, now)
+            viewer = find_viewer(session, secret, kind, now)
         if viewer is not None and viewer.token:
             last = self._used.get(viewer.token)
             if last is None or now.timestamp() - last > _USED_SECONDS:
@@ -311,12 +302,13 @@ def _answer_error(scope: Scope, status: int, text: str, headers: Mapping[str, st
         return PlainTextResponse(f"{text}\n", status, dict(headers))
 
 
+@dataclass(eq=False)
 class _GuardedAnswer:
     """Sends a response with the default headers."""
 
-    def __init__(self, state: dict[str, Any], send: Send) -> None:
-        self._state, self._send = state, send
-        self.status: int | None = None
+    state: dict[str, Any]
+    send: Send
+    status: int | None = None
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -324,10 +316,10 @@ class _GuardedAnswer:
             headers = list(message.get("headers", ()))
             named = {name.lower() for name, _ in headers}
             headers += [raw_header for raw_header in _RAW_HEADERS if raw_header[0] not in named]
-            if self._state["viewer"] is not None and b"cache-control" not in named:
+            if self.state["viewer"] is not None and b"cache-control" not in named:
                 headers.append((b"cache-control", b"private, no-store"))
             message = {**message, "headers": headers}
-        await self._send(message)
+        await self.send(message)
 
 
 def _netloc(address: str) -> str:

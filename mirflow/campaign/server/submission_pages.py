@@ -7,7 +7,6 @@ import json
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, get_args
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -33,7 +32,7 @@ from .security import GuardedRoute, check_forgery, who_asks
 from .service import Service
 from .submissions import entries
 from .submissions.checking import asked_files
-from .submissions.entries import SubmissionError
+from .submissions.entries import SplitResult, SubmissionError
 from .submissions.notifications import announce, undelivered
 from .submissions.releases import NO_BETTER, decimals_of, first_difference, is_final, show_score, track_changes
 from .submissions.submission_tables import OPEN, Submission, SubmissionProgress, Trouble
@@ -137,7 +136,7 @@ def form(request: Request, status: int = 200, trouble: str = "", given: Mapping[
         left, now = entries.quotas(session, campaign, viewer.user, service.clock()), service.clock()
     limits, files = campaign.limits, asked_files(service.state_folder, campaign)
     splits = []
-    for quota in left:
+    for quota in left.values():
         split, (opens, closes) = campaign.splits[quota.split], campaign.window(quota.split)
         embargo = None if split.embargo is None or split.embargo <= now else split.embargo
         moments = {"opens": opens, "closes": closes, "embargo": embargo}
@@ -409,7 +408,7 @@ def _status(session: Session, submission: Submission) -> dict[str, Any]:
 
 
 def _describe(
-    service: Service, session: Session, submission: Submission, results: list[SimpleNamespace], viewer: Viewer | None
+    service: Service, session: Session, submission: Submission, results: list[SplitResult], viewer: Viewer | None
 ) -> dict[str, Any]:
     campaign, _ = service.demand_campaign()
     until = campaign.embargo(submission.split_names, service.clock())
@@ -477,7 +476,7 @@ def _steps(shown: Mapping[str, Any], size: str) -> list[dict[str, Any]]:
 
 
 def _changes(
-    service: Service, submission: Submission, result: SimpleNamespace, viewer: Viewer | None
+    service: Service, submission: Submission, result: SplitResult, viewer: Viewer | None
 ) -> list[tuple[str, dict[str, Any]]]:
     """List changes by track against the account's earlier submission, for splits with public references."""
     earlier = [row for row in result.verdicts if row.relation == "own" and entries.may_see(row.other, viewer)]

@@ -104,7 +104,8 @@ class Views:
         self._grading = rounds
         campaign = service.campaign
         self.splits = dict(campaign.splits) if campaign is not None and service.database is not None else {}
-        opened = [name for name, split in self.splits.items() if not split.hidden]
+        self.hidden = [name for name, split in self.splits.items() if split.hidden]
+        opened = [name for name in self.splits if name not in self.hidden]
         self._full = service.limited_stores({name: service.folder_of("stores") / f"{name}.zarr" for name in opened})
         # The times at which the pages of a campaign change by themselves.
         times = [] if campaign is None or not self.splits else [campaign.opens, campaign.closes]
@@ -116,21 +117,21 @@ class Views:
         self._seen: OrderedDict[tuple[str, ...], str] = OrderedDict()
         self._lock = Lock()
 
-    @property
-    def hidden(self) -> list[str]:
-        """Names of the hidden splits."""
-        return [name for name, split in self.splits.items() if split.hidden]
-
-    def names(self, viewer: Viewer | None) -> list[str]:
-        """Return the stores of which the viewer may see a part, without hidden splits."""
-        public = [*self._service.shelf]
-        return public if viewer is None else [*dict.fromkeys([*public, *self._full])]
-
-    def token(self, name: str, viewer: Viewer | None) -> str:
-        """Return a token for the viewer's current view of a store and its generation."""
-        if viewer is None or name not in self._full:
-            return self._service.shelf.current(name).token
-        return self._view(self._full.current(name), viewer).token
+    def tokens(self, viewer: Viewer, names: Sequence[str]) -> dict[str, str]:
+        """Return tokens for the viewer's current views of some stores and their generations; without names, of all
+        stores of which the viewer sees a part, except for hidden splits.
+        """
+        tokens = {}
+        for name in names or dict.fromkeys([*self._service.shelf, *self._full]):
+            try:
+                if name in self._full:
+                    tokens[name] = self._view(self._full.current(name), viewer).token
+                else:
+                    tokens[name] = self._service.shelf.current(name).token
+            except StoreError:
+                if names:
+                    raise
+        return tokens
 
     def ask(self, name: str, viewer: Viewer | None, question: Callable[[Snapshot], T]) -> T:
         """Apply a function to the viewer's current view of a store."""

@@ -44,40 +44,6 @@ _TITLES, _ARTISTS = ("title", "name"), ("artist", "composer")  # coordinates of 
 FACTS = ("title", "name", "authors", "team", "affiliation", "year", "description", "paper", "code", "license", RUNTIME)
 
 
-def gaps_of(ranked: RankedEvaluation, ds: xr.Dataset | None) -> dict[str, SimpleNamespace]:
-    """Compare each system of an evaluation with the leader, and the leader with the second, by the headline metric.
-
-    `ds`: scores of the evaluation; None, if only aggregates may be shown: without intervals.
-    Returns: for each system its ``rank`` of so many ``systems``; the ``leader``, or the next one if it leads (empty
-      without ranks); the ``difference`` of its ``value`` to that one's, with ``low`` and ``high`` over paired tracks;
-      and the ``verdict`` in words (empty where that was not tested).
-    """
-    rows = {row.system: row for row in standings_of(ranked).rows}
-    headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
-    placed = [system.name for system in ranked.systems if system.rank is not None]
-    # The intervals of differences over paired tracks, and the place of each system in them.
-    bounds, index = np.full((2, 0, 0), np.nan), dict[str, int]()
-    if ds is not None and ranked.level is not None and len(ranked.systems) > 1:
-        with suppress(QueryError):
-            compared = compare(ds, Query(metric=ranked.headline, exact=True), level=ranked.level)
-            bounds = np.stack([compared[end].values[..., 0] for end in ("low", "high")])
-            index = {name: number for number, name in enumerate(names_of(compared, "system"))}
-    gaps = {}
-    for system in ranked.systems:
-        name, others = system.name, [other for other in placed if other != system.name]
-        other = others[0] if others and system.rank is not None else ""
-        ends = [rows[name].value - rows[other].value if other else math.nan, math.nan, math.nan]
-        if index and other:
-            ends[1:] = bounds[:, index[name], index[other]].tolist()
-        # Where this system leads, the verdict on the second is that on the two.
-        verdict = rows[other if system.rank == 1 and other else name].relation
-        gap, low, high = (end if math.isfinite(end) else None for end in ends)
-        beside = {"leader": other, "difference": gap, "low": low, "high": high, "verdict": verdict}
-        standing = {"rank": system.rank, "systems": len(ranked.systems), "value": system.scores[headline.name].value}
-        gaps[name] = SimpleNamespace(evaluation=ranked.name, metric=headline, **standing, **beside)
-    return gaps
-
-
 MAIN = 7  # most metrics in the table of an evaluation
 LEADERS = 12  # most systems of an evaluation on the front page, besides the viewer's own
 WORST = 20  # most tracks on the page of a system
@@ -119,10 +85,41 @@ class StoreContents:
         return max((time for time in times if isinstance(time, str)), default="")
 
     def gaps(self, name: str) -> dict[str, SimpleNamespace]:
-        """Return the systems of an evaluation beside its leader, by name."""
-        if name not in self._gaps:
-            self._gaps[name] = gaps_of(self.evaluation(name), self.datasets.get(name))
-        return self._gaps[name]
+        """Compare each system of an evaluation with the leader, and the leader with the second, by the headline metric.
+
+        Returns: for each system its ``rank`` of so many ``systems``; the ``leader``, or the next one if it leads (empty
+          without ranks); the ``difference`` of its ``value`` to that one's, with ``low`` and ``high`` over paired
+          tracks (None if only aggregates may be shown); and the ``verdict`` in words (empty where that was not tested).
+        """
+        if name in self._gaps:
+            return self._gaps[name]
+        ranked, ds = self.evaluation(name), self.datasets.get(name)
+        rows = {row.system: row for row in standings_of(ranked).rows}
+        headline = next(metric for metric in ranked.metrics if metric.name == ranked.headline)
+        placed = [system.name for system in ranked.systems if system.rank is not None]
+        # The intervals of differences over paired tracks, and the place of each system in them.
+        bounds, index = np.full((2, 0, 0), np.nan), dict[str, int]()
+        if ds is not None and ranked.level is not None and len(ranked.systems) > 1:
+            with suppress(QueryError):
+                compared = compare(ds, Query(metric=ranked.headline, exact=True), level=ranked.level)
+                bounds = np.stack([compared[end].values[..., 0] for end in ("low", "high")])
+                index = {name: number for number, name in enumerate(names_of(compared, "system"))}
+        gaps: dict[str, SimpleNamespace] = {}
+        for system in ranked.systems:
+            label, others = system.name, [other for other in placed if other != system.name]
+            other = others[0] if others and system.rank is not None else ""
+            ends = [rows[label].value - rows[other].value if other else math.nan, math.nan, math.nan]
+            if index and other:
+                ends[1:] = bounds[:, index[label], index[other]].tolist()
+            # Where this system leads, the verdict on the second is that on the two.
+            verdict = rows[other if system.rank == 1 and other else label].relation
+            gap, low, high = (end if math.isfinite(end) else None for end in ends)
+            beside = {"leader": other, "difference": gap, "low": low, "high": high, "verdict": verdict}
+            value = system.scores[headline.name].value
+            standing = {"rank": system.rank, "systems": len(ranked.systems), "value": value}
+            gaps[label] = SimpleNamespace(evaluation=ranked.name, metric=headline, **standing, **beside)
+        self._gaps[name] = gaps
+        return gaps
 
     def evaluation(self, name: str) -> RankedEvaluation:
         """Return the ranking of an evaluation."""
@@ -138,8 +135,25 @@ class StoreContents:
         """Return the scores by track of an evaluation."""
         if name not in self.datasets:
             raise UnknownNameError("evaluation with scores by track", name, self.datasets)
-        if name not in self._scores:
-            self._scores[name] = TrackScores.of(self.datasets[name], self.evaluation(name).headline)
+        if name in self._scores:
+            return self._scores[name]
+        ds, headline = self.datasets[name], self.evaluation(name).headline
+        score, _, status, _ = arrays_of(ds)
+        metrics = names_of(ds, "metric")
+        column = metrics.index(headline)
+        values = score[..., column]
+        scored = ~np.isnan(values)
+        count = scored.sum(axis=0)
+        with np.errstate(invalid="ignore"):  # for infinities
+            mean = np.where(count > 0, np.where(scored, values, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
+            largest = np.where(scored, values, -np.inf).max(axis=0, initial=-np.inf)
+            smallest = np.where(scored, values, np.inf).min(axis=0, initial=np.inf)
+            spread = largest - smallest
+        lower = names_of(ds, "orientation")[column] == "lower"
+        spread, best = (np.where(count > 0, row, np.nan) for row in (spread, smallest if lower else largest))
+        names = names_of(ds, "system"), names_of(ds, "track"), metrics
+        coords = coords_of(ds, "track")
+        self._scores[name] = TrackScores(*names, score, status, coords, column, lower, mean, spread, best)
         return self._scores[name]
 
 
@@ -182,25 +196,6 @@ class TrackScores:
     mean: Float
     spread: Float
     best: Float  # mean, spread (best minus worst) and best of the headline metric over the systems; NaN without scores
-
-    @classmethod
-    def of(cls, ds: xr.Dataset, headline: str) -> TrackScores:
-        """Extract the arrays from a dataset."""
-        score, _, status, _ = arrays_of(ds)
-        metrics = names_of(ds, "metric")
-        column = metrics.index(headline)
-        values = score[..., column]
-        scored = ~np.isnan(values)
-        count = scored.sum(axis=0)
-        with np.errstate(invalid="ignore"):  # for infinities
-            mean = np.where(count > 0, np.where(scored, values, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
-            largest = np.where(scored, values, -np.inf).max(axis=0, initial=-np.inf)
-            smallest = np.where(scored, values, np.inf).min(axis=0, initial=np.inf)
-            spread = largest - smallest
-        lower = names_of(ds, "orientation")[column] == "lower"
-        spread, best = (np.where(count > 0, row, np.nan) for row in (spread, smallest if lower else largest))
-        names = names_of(ds, "system"), names_of(ds, "track"), metrics
-        return cls(*names, score, status, coords_of(ds, "track"), column, lower, mean, spread, best)
 
     @cached_property
     def places(self) -> dict[str, int]:

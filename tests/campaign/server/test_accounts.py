@@ -17,7 +17,6 @@ from mirflow.campaign.server.accounts import (
     AuditLog,
     Viewer,
     add_user,
-    find_named,
     find_user,
     find_viewer,
     is_current,
@@ -84,7 +83,7 @@ def test_a_viewer_is_current_until_the_token_is_revoked(session, ada):
 @pytest.mark.parametrize("change", [{"role": "reader"}, {"lab": "IRCAM"}, {"revoked": BEGIN}])
 def test_a_viewer_is_current_while_role_and_team_are_the_same(session, ada, change):
     viewer = come(session, ada)
-    by_proxy = find_named(session, "ada")
+    by_proxy = find_viewer(session, "ada", "proxy", BEGIN)
     assert by_proxy is not None
     assert is_current(session, by_proxy, BEGIN + 400 * DAY)
     for name, value in change.items():

@@ -14,7 +14,7 @@ from mirflow.campaign.server.service import Service, make_backup, restore_backup
 from mirflow.campaign.server.submissions.entries import queue_place, withdraw
 from mirflow.campaign.server.submissions.jobs import Claims, Jobs
 from mirflow.campaign.server.submissions.submission_tables import Released, Scored, Submission, Verdict
-from mirflow.campaign.server.submissions.worker import Publication
+from mirflow.campaign.server.submissions.worker import Worker
 from mirflow.store.read import read_scores
 
 from .campaigns import estimates, member, open_campaign, scores, state, submit, work_off, worker_of
@@ -58,14 +58,14 @@ def test_a_submission_that_is_withdrawn_between_check_and_scoring_ends_as_withdr
 
 
 @pytest.mark.parametrize(
-    ("part", "step", "end"), [(Jobs, "compute", "withdrawn"), (Publication, "_release_split", "scored")]
+    ("part", "step", "end"), [(Jobs, "compute", "withdrawn"), (Worker, "_release_split", "scored")]
 )
 def test_a_submission_can_be_withdrawn_until_its_scores_are_released(
     service, confinement, monkeypatch, part, step, end
 ):
     id, worker, real = submit(service, "oak", estimates()), worker_of(service, confinement), getattr(part, step)
 
-    def withdraw_first(self: Jobs | Publication, row: Submission, name: str) -> Any:
+    def withdraw_first(self: Jobs | Worker, row: Submission, name: str) -> Any:
         withdraw_now(service, id)
         assert not self.claims.give_up()
         return real(self, row, name)

@@ -124,7 +124,7 @@ def test_the_waveform_is_the_lowest_and_highest_samples_of_equal_steps_for_those
 def test_a_recording_that_is_laid_there_later_is_found_after_a_while(folder):
     service, now = make_service(folder, "public"), 0.0
     recordings = service.recordings
-    recordings._clock = lambda: now
+    recordings.clock = lambda: now
     recordings._looked = -100.0
     assert recordings.of_track("dev", "late", None) is None
     soundfile.write(folder / "dev/audio/late.wav", np.zeros(8), 8000)

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from mirflow.campaign.server.database import User
 from mirflow.campaign.server.service import Service
-from mirflow.campaign.server.submissions.entries import SubmissionError, disqualify, quota_of, withdraw
+from mirflow.campaign.server.submissions.entries import SubmissionError, disqualify, quotas, withdraw
 from mirflow.campaign.server.submissions.releases import release, rivals
 from mirflow.campaign.server.submissions.submission_tables import Submission
 
@@ -73,7 +73,7 @@ def test_a_lab_has_one_quota(service):
     with service.database.read() as session:
         for name in LABS:
             user = session.scalars(select(User).where(User.name == name)).one().id
-            left[name] = quota_of(session, "test", service.campaign.splits["test"], user, service.clock()).left
+            left[name] = quotas(session, service.campaign, user, service.clock())["test"].left
     assert left == {"ada": 0, "bob": 0, "eve": 2, "zoe": 2, "yan": 3}
 
 

@@ -35,7 +35,7 @@ from mirflow.campaign.server.submissions.entries import (
 from mirflow.campaign.server.submissions.releases import track_changes
 from mirflow.campaign.server.submissions.scoring import publish_job
 from mirflow.campaign.server.submissions.submission_tables import Submission, SubmissionProgress, Trouble, Verdict
-from mirflow.campaign.server.submissions.worker import AttachedWorkers, Worker, work
+from mirflow.campaign.server.submissions.worker import Worker, attached_workers, work
 from mirflow.errors import MirflowError, PipelineError
 from mirflow.store.read import read_scores
 from mirflow.store.write import StoreWriter
@@ -543,7 +543,7 @@ def test_public_copies_are_updated_from_time_to_time_even_if_submissions_wait(se
     worker, published = worker_of(service, WithoutJobs()), list[bool]()
     worker.prepare()
     monkeypatch.setattr("mirflow.campaign.server.submissions.worker._PUBLISH", -1.0)
-    monkeypatch.setattr(worker.publication, "publish", lambda: not published.append(True))
+    monkeypatch.setattr(worker, "publish", lambda: not published.append(True))
     assert worker.step()
     assert published == [True]
 
@@ -614,14 +614,14 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
 
 def test_attached_workers_end_with_their_server(started):
     written = started('echo "$@"; cat > /dev/null; echo ended')
-    with AttachedWorkers("a campaign.yaml", 2):
+    with attached_workers("a campaign.yaml", 2):
         until(lambda: len(written()) >= 2)
     assert written() == ["-m mirflow serve worker a campaign.yaml --attached"] * 2 + ["ended"] * 2
 
 
 def test_an_attached_worker_that_fails_is_started_again(started, tmp_path):
     written = started(f"echo begun; mkdir {tmp_path / 'first'} && exit 3; cat > /dev/null; echo ended")
-    with AttachedWorkers("campaign.yaml"):
+    with attached_workers("campaign.yaml"):
         until(lambda: len(written()) >= 2)
     assert written() == ["begun", "begun", "ended"]
 
@@ -632,14 +632,14 @@ def test_the_pause_before_an_attached_worker_is_started_again_grows_if_it_fails_
 ):
     monkeypatch.setattr(worker_module, "PATIENCE", patience)
     started("exit 3")
-    with AttachedWorkers("campaign.yaml"):
+    with attached_workers("campaign.yaml"):
         until(lambda: f"ended with status 3; restarting in {pause}" in caplog.text)
 
 
 def test_an_attached_worker_that_was_asked_to_stop_is_not_started_again(started):
     written = started("echo begun")
-    with AttachedWorkers("campaign.yaml") as workers:
-        until(lambda: not any(thread.is_alive() for thread in workers._threads))
+    with attached_workers("campaign.yaml") as threads:
+        until(lambda: not any(thread.is_alive() for thread in threads))
     assert written() == ["begun"]
 
 
@@ -648,7 +648,7 @@ def test_an_attached_worker_that_does_not_end_is_killed(started, monkeypatch):
     monkeypatch.setattr(subprocess.Popen, "wait", lambda process, timeout=None: wait(process, timeout and 0.1))
     written = started("echo begun; exec sleep 600")
     before = time.monotonic()
-    with AttachedWorkers("campaign.yaml"):
+    with attached_workers("campaign.yaml"):
         until(written)
     assert time.monotonic() - before < PATIENCE
 

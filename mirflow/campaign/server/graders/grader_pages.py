@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
@@ -29,7 +28,7 @@ from . import judging, organiser_pages
 from . import rounds as grading
 from .grading_tables import Loudness, Participation, StoredAssignment
 from .judging import JudgementChange, JudgementError, is_done, read_values
-from .organiser_pages import look_over
+from .organiser_pages import RoundPages, look_over
 from .planning import find_plan, find_plans
 from .rounds import OpenRound, Rounds, find_participation, is_closed, next_pairs, pages_of, progress
 
@@ -67,12 +66,8 @@ def routes(service: Service, rounds: Rounds | None) -> list[GuardedRoute]:
     ]
 
 
-class GraderPages:
+class GraderPages(RoundPages):
     """Pages for graders."""
-
-    def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
-        self.service, self.database, self.rounds = service, database, rounds
-        self.links = service.links
 
     def index(self, request: Request) -> Response:
         """List the rounds."""
@@ -91,7 +86,7 @@ class GraderPages:
 
     def show(self, request: Request) -> Response:
         """Show a grader's page: the consent, a query with its candidates, or a summary at the end."""
-        opened = self._round(request)
+        opened = self.find_round(request)
         with self.database.read() as session:
             participation = find_participation(session, opened, request.state.viewer.user)
             if is_closed(session, opened, self.service.clock()):
@@ -113,17 +108,32 @@ class GraderPages:
             assigned = pages[number]
         query = opened.recording(assigned[0].pair.query_piece)
         gains = find_gains(self.database, [query, *(opened.recording(row.pair.piece) for row in assigned)])
-        shown = [_shown(row, opened, participation, gains[opened.recording(row.pair.piece)]) for row in assigned]
+        shown: list[dict[str, Any]] = []
+        for row in assigned:
+            pair, recording = row.pair, opened.recording(row.pair.piece)
+            anchor = ""
+            if pair.anchor_broad is not None or pair.anchor_fine is not None:
+                fine = "" if pair.anchor_fine is None else f"{pair.anchor_fine:g}"
+                anchor = ", ".join(filter(None, (opened.labels.get(pair.anchor_broad or "", ""), fine)))
+            hint = "judged" if is_done(row, listen) else ""
+            if row.unplayable:
+                hint = "cannot be heard"
+            elif (row.broad is not None or row.fine is not None) and not judging.is_heard(row, listen):
+                hint = f"counts when you have listened for {math.ceil(listen - (row.heard or 0))} s more"
+            columns = {name: getattr(row, name) for name in ("id", "broad", "fine", "unplayable", "known", "heard")}
+            words = {"letter": letter(row.place), "hint": hint, "ask": question(row, opened, participation)}
+            numbers = {"gain": gains[recording], "seconds": find_duration(recording)}
+            shown.append({**columns, **words, "anchor": anchor, "done": is_done(row, listen), **numbers})
         of_query: dict[str, Any] = {"training": assigned[0].pair.training, "gain": gains[query]}
         of_query["seconds"] = find_duration(query)
         saved = max((row.saved for row in assigned if row.saved is not None), default=None)
         done: dict[str, Any] = {"done": sum(candidate["done"] for candidate in shown), "mine": mine, "saved": saved}
-        numbers: dict[str, Any] = {"number": number, "last": max(pages), "grader": f"{participation.code:x}"}
-        return self._render(request, opened, "grade.html", candidates=shown, **numbers, **of_query, **done)
+        of_page: dict[str, Any] = {"number": number, "last": max(pages), "grader": f"{participation.code:x}"}
+        return self._render(request, opened, "grade.html", candidates=shown, **of_page, **of_query, **done)
 
     def agree(self, request: Request) -> Response:
         """Record the consent, and assign the first judgements."""
-        opened = self._round(request)
+        opened = self.find_round(request)
         if request.state.form.get("version") != opened.version:
             raise HTTPException(409, "The text has changed meanwhile. Please read it again.")
         with self.database.write() as session:
@@ -132,36 +142,12 @@ class GraderPages:
             grading.open_page(session, opened, grading.consent(session, opened, request.state.viewer.user, now), now)
         return self._see(opened)
 
-    async def judge(self, request: Request) -> Response:
+    def judge(self, request: Request) -> Response:
         """Store a changed judgement, or all judgements of a form, before answering."""
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind == "application/json":
-            return await run_in_threadpool(self._judge_change, request, await request.body())
-        return await run_in_threadpool(self._judge_form, request)
-
-    def _judge_change(self, request: Request, body: bytes) -> Response:
-        opened, now = self._round(request), self.service.clock()
-        try:
-            identity, change = judging.read_change(body)
-            with self.database.write() as session:
-                self._demand_open(session, opened)
-                participation = self._demand_participation(session, opened, request)
-                assigned = next((row for row in participation.assignments if row.id == identity), None)
-                if assigned is None:
-                    raise HTTPException(404, "This judgement is not assigned to you.")
-                judging.record(session, assigned, change, now)
-                page_of = [row for row in participation.assignments if row.page == assigned.page]
-                done = sum(is_done(row, opened.config.listen) for row in page_of)
-                state = {name: getattr(assigned, name) for name in judging.FIELDS}
-                ask, at = question(assigned, opened, participation), now.isoformat(timespec="seconds")
-                answer = {"saved": at, "text": f"saved {now:%H:%M}", "state": state, "ask": ask}
-                answer["progress"] = {"done": done, "total": len(page_of)}
-        except JudgementError as error:
-            return error_answer(request, 400, str(error))
-        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
-
-    def _judge_form(self, request: Request) -> Response:
-        opened, now, form = self._round(request), self.service.clock(), request.state.form
+            return self._judge_change(request)
+        opened, now, form = self.find_round(request), self.service.clock(), request.state.form
         number = whole_number(form.get("page"))
         try:
             with self.database.write() as session:
@@ -186,34 +172,50 @@ class GraderPages:
             return error_answer(request, 400, str(error))
         return self._see(opened, number)
 
-    async def events(self, request: Request) -> Response:
-        """Store events of a page."""
-        body = await request.body()
-
-        def keep() -> Response:
-            opened = self._round(request)
-            try:
-                client, number, events = judging.read_events(judging.read_object(body))
-            except JudgementError as error:
-                return error_answer(request, 400, str(error))
+    def _judge_change(self, request: Request) -> Response:
+        opened, now = self.find_round(request), self.service.clock()
+        try:
+            identity, change = judging.read_change(request.state.body)
             with self.database.write() as session:
+                self._demand_open(session, opened)
                 participation = self._demand_participation(session, opened, request)
-                if not is_closed(session, opened, self.service.clock()):
-                    judging.keep_events(session, participation, client, number, events, self.service.clock())
-            return Response(status_code=204)
+                assigned = next((row for row in participation.assignments if row.id == identity), None)
+                if assigned is None:
+                    raise HTTPException(404, "This judgement is not assigned to you.")
+                judging.record(session, assigned, change, now)
+                page_of = [row for row in participation.assignments if row.page == assigned.page]
+                done = sum(is_done(row, opened.config.listen) for row in page_of)
+                state = {name: getattr(assigned, name) for name in judging.FIELDS}
+                ask, at = question(assigned, opened, participation), now.isoformat(timespec="seconds")
+                answer = {"saved": at, "text": f"saved {now:%H:%M}", "state": state, "ask": ask}
+                answer["progress"] = {"done": done, "total": len(page_of)}
+        except JudgementError as error:
+            return error_answer(request, 400, str(error))
+        return JSONResponse(answer, headers={"Cache-Control": "no-store"})
 
-        return await run_in_threadpool(keep)
+    def events(self, request: Request) -> Response:
+        """Store events of a page."""
+        opened, now = self.find_round(request), self.service.clock()
+        try:
+            client, number, events = judging.read_events(request.state.body)
+        except JudgementError as error:
+            return error_answer(request, 400, str(error))
+        with self.database.write() as session:
+            participation = self._demand_participation(session, opened, request)
+            if not is_closed(session, opened, now):
+                judging.keep_events(session, participation, client, number, events, now)
+        return Response(status_code=204)
 
     def ask_withdrawal(self, request: Request) -> Response:
         """Show the page that asks, on withdrawal, whether to keep or delete judgements."""
-        opened = self._round(request)
+        opened = self.find_round(request)
         with self.database.read() as session:
             self._demand_participation(session, opened, request)
         return self._render(request, opened, "grade_withdraw.html")
 
     def withdraw(self, request: Request) -> Response:
         """Withdraw the consent."""
-        opened, what = self._round(request), request.state.form.get("what")
+        opened, what = self.find_round(request), request.state.form.get("what")
         if what not in ("keep", "delete"):
             raise HTTPException(400, "Choose whether your judgements are kept or deleted.")
         with self.database.write() as session:
@@ -224,11 +226,11 @@ class GraderPages:
             grading.withdraw(session, opened, participation, self.service.clock(), what == "delete")
             action = "withdraw and delete" if what == "delete" else "withdraw"
             self.service.audit.record(request.state.viewer.name, action, round=opened.name)
-        return RedirectResponse(f"{self.links.url('round', round=opened.name)}?withdrawn={what}", 303)
+        return RedirectResponse(f"{self.service.links.url('round', round=opened.name)}?withdrawn={what}", 303)
 
     def query_audio(self, request: Request) -> Response:
         """Return the recording of a page's query."""
-        opened = self._round(request)
+        opened = self.find_round(request)
         with self.database.read() as session:
             participation = self._demand_participation(session, opened, request)
             assigned = pages_of(participation).get(request.path_params["page"])
@@ -238,7 +240,7 @@ class GraderPages:
 
     def candidate_audio(self, request: Request) -> Response:
         """Return the recording of a candidate; the address reveals nothing about it."""
-        opened = self._round(request)
+        opened = self.find_round(request)
         with self.database.read() as session:
             assigned = session.get(StoredAssignment, request.path_params["assignment"])
             mine = assigned is not None and assigned.participation.user_id == request.state.viewer.user
@@ -249,7 +251,7 @@ class GraderPages:
 
     def overview(self, request: Request) -> Response:
         """Show the overview of a round for organisers, or return it as JSON."""
-        opened = self._round(request)
+        opened = self.find_round(request)
         try:
             key = read_key(grading.find_key(opened.config, opened.root))
         except AnnotationError:  # it may have been removed from the server meanwhile
@@ -260,12 +262,6 @@ class GraderPages:
             return JSONResponse({"round": opened.name, **overview}, headers=PRIVATE)
         planned = find_plan(self.service, opened.name) is not None
         return self._render(request, opened, "grade_overview.html", overview=overview, planned=planned)
-
-    def _round(self, request: Request) -> OpenRound:
-        opened = self.rounds.get(request.path_params["round"])
-        if opened is None:
-            raise HTTPException(404)
-        return opened
 
     def _demand_open(self, session: Session, opened: OpenRound) -> None:
         if is_closed(session, opened, self.service.clock()):
@@ -279,7 +275,7 @@ class GraderPages:
 
     def _see(self, opened: OpenRound, number: int | None = None) -> Response:
         query = "" if number is None else f"?page={number}"
-        return RedirectResponse(self.links.url("round", round=opened.name) + query, 303)
+        return RedirectResponse(self.service.links.url("round", round=opened.name) + query, 303)
 
     def _render(self, request: Request, opened: OpenRound, template: str, **context: Any) -> Response:
         return page(
@@ -288,26 +284,9 @@ class GraderPages:
             here="grading",
             round=opened,
             title=opened.config.title or opened.name,
-            labels=grading.labels(opened.config),
+            labels=opened.labels,
             **context,
         )
-
-
-def _shown(row: StoredAssignment, opened: OpenRound, participation: Participation, gain: float) -> dict[str, Any]:
-    listen, pair = opened.config.listen, row.pair
-    anchor = ""
-    if pair.anchor_broad is not None or pair.anchor_fine is not None:
-        fine = "" if pair.anchor_fine is None else f"{pair.anchor_fine:g}"
-        anchor = ", ".join(filter(None, (grading.labels(opened.config).get(pair.anchor_broad or "", ""), fine)))
-    hint = "judged" if is_done(row, listen) else ""
-    if row.unplayable:
-        hint = "cannot be heard"
-    elif (row.broad is not None or row.fine is not None) and not judging.is_heard(row, listen):
-        hint = f"counts when you have listened for {math.ceil(listen - (row.heard or 0))} s more"
-    columns = {name: getattr(row, name) for name in ("id", "broad", "fine", "unplayable", "known", "heard")}
-    words = {"letter": letter(row.place), "hint": hint, "ask": question(row, opened, participation), "anchor": anchor}
-    seconds = find_duration(opened.recording(pair.piece))
-    return {**columns, **words, "done": is_done(row, listen), "gain": gain, "seconds": seconds}
 
 
 def question(row: StoredAssignment, opened: OpenRound, participation: Participation) -> str:
@@ -318,7 +297,7 @@ def question(row: StoredAssignment, opened: OpenRound, participation: Participat
     category = judging.contradicted(row.broad, row.fine, [(other.broad, other.fine) for other in judged])
     if category is None:
         return ""
-    words = grading.labels(opened.config)
+    words = opened.labels
     used = f"a value you have used for {words[category]}"
     return f"You say {words[row.broad]} and {row.fine:g}, {used}. Is this intended?"
 

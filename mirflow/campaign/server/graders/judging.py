@@ -86,7 +86,7 @@ def read_values(content: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_change(body: bytes) -> tuple[int, JudgementChange]:
     """Parse the assignment and the change in a JSON request."""
-    content = read_object(body)
+    content = _read_object(body)
     values = content.get("values")
     if not isinstance(values, dict):
         raise JudgementError("invalid values: expected the changed fields")
@@ -95,8 +95,7 @@ def read_change(body: bytes) -> tuple[int, JudgementChange]:
     return _read(content, "assignment", int), change
 
 
-def read_object(body: bytes) -> dict[str, Any]:
-    """Parse a JSON object."""
+def _read_object(body: bytes) -> dict[str, Any]:
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
@@ -207,8 +206,9 @@ def contradicted(
     return next((name for name, (least, most) in extents.items() if least <= fine <= most), None)
 
 
-def read_events(content: Mapping[str, Any]) -> tuple[str, int, list[dict[str, Any]]]:
-    """Parse the window, the page and the events of a request; ``ago`` are seconds since then, as clocks may differ."""
+def read_events(body: bytes) -> tuple[str, int, list[dict[str, Any]]]:
+    """Parse the window, the page and the events of a JSON request, which are some seconds ``ago`` as clocks differ."""
+    content = _read_object(body)
     rows = content.get("events")
     if not isinstance(rows, list) or len(rows) > BATCH:
         raise JudgementError(f"invalid events: expected a list of at most {BATCH}")

@@ -13,6 +13,7 @@ import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -94,11 +95,24 @@ def routes(service: Service, database: Database, rounds: Rounds) -> list[Guarded
     ]
 
 
-class OrganiserPages:
-    """Pages for organisers."""
+@dataclass(frozen=True)
+class RoundPages:
+    """What the pages of rounds need."""
 
-    def __init__(self, service: Service, database: Database, rounds: Rounds) -> None:
-        self.service, self.database, self.rounds = service, database, rounds
+    service: Service
+    database: Database
+    rounds: Rounds
+
+    def find_round(self, request: Request) -> OpenRound:
+        """Return the round of an address."""
+        opened = self.rounds.get(request.path_params["round"])
+        if opened is None:
+            raise HTTPException(404)
+        return opened
+
+
+class OrganiserPages(RoundPages):
+    """Pages for organisers."""
 
     def new(self, request: Request, status: int = 200, name: str = "", trouble: str = "") -> Response:
         """Show the form for the name of a new round."""
@@ -162,7 +176,8 @@ class OrganiserPages:
                 several = bool(text("by")) and not text("number").isdecimal()
                 wanted = whole("number", "the number of queries", 1, MOST_NUMBER) if not several else None
                 number = read_each(text("number")) if wanted is None else wanted
-                planning.draw_queries(plan, number, text("by"), text("where"), _seed(form))
+                seed = whole("seed", "the seed", 0, MOST_SEED) if text("seed") else None
+                planning.draw_queries(plan, number, text("by"), text("where"), seed)
             elif step == "pool":
                 sent = text("lists") == "sent"
                 source = None if sent else whole("lists", "the lists", 0, len(settings.lists) - 1)
@@ -174,7 +189,8 @@ class OrganiserPages:
                 per_pair = whole("per_pair", "the graders of a pair", 1, planning.MOST_GRADERS)
                 repeats = _decimal(form, "repeats", "the share of repeats", 0, 1)
                 minutes = _decimal(form, "minutes", "the minutes of a judgement", 0.01, 1000)
-                planning.assign_graders(plan, graders, per_pair, repeats, minutes, _seed(form))
+                seed = whole("seed", "the seed", 0, MOST_SEED) if text("seed") else None
+                planning.assign_graders(plan, graders, per_pair, repeats, minutes, seed)
             else:
                 terms: dict[str, Any] = {
                     "title": text("title"),
@@ -258,19 +274,20 @@ class OrganiserPages:
         self, request: Request, status: int = 200, trouble: str = "", given: Form | None = None
     ) -> Response:
         """Ask to confirm closing a round, or show the result."""
-        opened, folder = self._round(request)
+        opened = self.find_round(request)
         with self.database.read() as session:
             closed = session.get_one(Round, opened.id).closed
         counts: dict[str, Any] = {}
         with suppress(OSError, ValueError):
-            counts = json.loads(folder.with_suffix(".json").read_text(encoding="utf-8"))
+            counts = json.loads(self._folder(opened).with_suffix(".json").read_text(encoding="utf-8"))
         context: dict[str, Any] = {"round": opened, "title": opened.config.title or opened.name, "trouble": trouble}
         context |= {"closed": "" if closed is None else f"{closed:%Y-%m-%d %H:%M} UTC", "given": given or {}}
         return page(request, "grade_close.html", status, here="grading", counts=counts if closed else {}, **context)
 
     def close(self, request: Request) -> Response:
         """Close a round, or write interim tables."""
-        (opened, folder), form = self._round(request), request.state.form
+        opened, form = self.find_round(request), request.state.form
+        folder = self._folder(opened)
         known, unjudged = _text(form, "known") or "keep", _text(form, "unjudged") or "refuse"
         if known not in get_args(Known) or unjudged not in get_args(Unjudged):
             raise HTTPException(400, "Choose how to treat known pieces and candidates without judgements.")
@@ -299,17 +316,14 @@ class OrganiserPages:
 
     def closed_tables(self, request: Request) -> Response:
         """Return the tables of a round closed on the pages."""
-        _, folder = self._round(request)
+        folder = self._folder(self.find_round(request))
         if not folder.with_suffix(".json").is_file():
             raise HTTPException(404)
         return _zipped(folder)
 
-    def _round(self, request: Request) -> tuple[OpenRound, Path]:
-        """The round of an address, and the folder for its tables once it is closed."""
-        opened = self.rounds.get(request.path_params["round"])
-        if opened is None:
-            raise HTTPException(404)
-        return opened, self.service.state_folder / CLOSED / identifier(opened.name)
+    def _folder(self, opened: OpenRound) -> Path:
+        """The folder for the tables of a round once it is closed."""
+        return self.service.state_folder / CLOSED / identifier(opened.name)
 
 
 def _zipped(folder: Path) -> Response:
@@ -352,10 +366,6 @@ def _decimal(form: Form, name: str, what: str, least: float, most: float) -> flo
     if not least <= number <= most:
         raise PlanError(f"{what} must be a number from {least:g} to {most:g}, not {text[:40]!r}")
     return number
-
-
-def _seed(form: Form) -> int | None:
-    return _number(form, "seed", "the seed", 0, MOST_SEED) if _text(form, "seed") else None
 
 
 Row = dict[str, Any]  # maps names to texts, numbers or None
@@ -444,13 +454,10 @@ def forecast(saved: Sequence[dt.datetime], left: int, now: dt.datetime, closes: 
     end = now + dt.timedelta(days=days)
     whole = max(1, round(span / dt.timedelta(days=1)))
     lately = "today" if span < dt.timedelta(days=1) else f"in the last {whole} day{'s' if whole != 1 else ''}"
-    late = f", after it closes on {_day(closes)}" if closes is not None and end > closes else ""
-    words = f"At {rate:.3g} judgements a day, as {lately}, it will be complete about {_day(end)}{late}."
+    late = f", after it closes on {closes.day} {closes:%B %Y}" if closes is not None and end > closes else ""
+    about = f"{end.day} {end:%B %Y}{late}"
+    words = f"At {rate:.3g} judgements a day, as {lately}, it will be complete about {about}."
     return {"per_day": rate, "complete": end.isoformat(timespec="seconds"), "words": words}
-
-
-def _day(time: dt.datetime) -> str:
-    return f"{time.day} {time:%B %Y}"
 
 
 def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.datetime) -> Row:
@@ -470,9 +477,9 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
     boxes, schemes = list[Row](), list[Row]()
     with suppress(AnnotationError):
         fine = fine_within_broad(rater_agreement.collection_of(judged))
-        names = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
+        columns = ("n", "mean", "whisker_low", "q1", "median", "q3", "whisker_high", "outliers")
         for broad in fine["broad"].values.tolist():
-            boxes.append({"broad": broad, **{name: _value(fine[name].sel(broad=broad)) for name in names}})
+            boxes.append({"broad": broad, **{name: _value(fine[name].sel(broad=broad)) for name in columns}})
     if key is not None:
         with suppress(GradingError):
             ranking = rater_agreement.without_middle(judged, key)
@@ -483,6 +490,16 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
                     for system in ranking["system"].values.tolist()
                 }
                 schemes.append({"scheme": scheme, "tau": _value(ranked["tau"]), "systems": systems})
+    log = [judgement_tables.event_of(event) for event in events_of(session, opened)]
+    names = [*numbered(session, opened).values()]
+    graders = list[Row]()
+    for name, work in rater_agreement.grader_work(judged, log, names).items():
+        if name in names:
+            seconds = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
+            of_grader: Row = {"grader": name, "judgements": work.judged, "median seconds": seconds}
+            of_grader |= {"minutes": round(work.total_seconds / 60, 1), "share heard": _value(work.median_heard)}
+            of_grader |= {"repeats": work.agreement.repeats, "same word": _value(work.agreement.same)}
+            graders.append({**of_grader, "difference of numbers": _value(work.agreement.difference)})
     row = session.get_one(Round, opened.id)
     everybody = session.scalars(select(Participation).where(Participation.round_id == opened.id)).all()
     unjudged = sum(not row.counts and not row.cannot_hear for row in judged)
@@ -497,7 +514,7 @@ def look_over(session: Session, opened: OpenRound, key: Pool | None, now: dt.dat
     end = forecast(counting, made.wanted - made.judged, now, opened.config.closes)
     counts = [{"judgements": number, "pairs": pairs} for number, pairs in made.by_count.items()]
     overview = {"quantities": quantities, "forecast": end, "counts": counts, "agreement": _agreement(judged)}
-    return {**overview, "boxes": boxes, "graders": _graders(session, opened, judged), "schemes": schemes}
+    return {**overview, "boxes": boxes, "graders": graders, "schemes": schemes}
 
 
 def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
@@ -518,21 +535,6 @@ def _agreement(judged: Sequence[GraderJudgement]) -> list[Row]:
         words = str(cell["of"].item()), str(cell["about"].item())
         rows.append((name, words[0], _value(cell["value"]), int(cell["compared"]), words[1]))
     return [dict(zip(("measure", "of", "value", "pairs", "about"), row, strict=True)) for row in rows]
-
-
-def _graders(session: Session, opened: OpenRound, judged: Sequence[GraderJudgement]) -> list[Row]:
-    log = [judgement_tables.event_of(row) for row in events_of(session, opened)]
-    names = sorted(numbered(session, opened).values(), key=lambda text: int(text.split()[1]))
-    works = rater_agreement.grader_work(judged, log, names)
-    rows = []
-    for name in names:
-        work, again = works[name], works[name].agreement
-        seconds = None if math.isnan(work.median_seconds) else round(work.median_seconds, 1)
-        row: Row = {"grader": name, "judgements": work.judged, "median seconds": seconds}
-        row |= {"minutes": round(work.total_seconds / 60, 1), "share heard": _value(work.median_heard)}
-        row |= {"repeats": again.repeats, "same word": _value(again.same)}
-        rows.append({**row, "difference of numbers": _value(again.difference)})
-    return rows
 
 
 def _value(value: Any) -> float | None:

@@ -131,7 +131,8 @@ def discard_plan(plan: RoundPlan) -> None:
 
 
 @contextmanager
-def _changing(plan: RoundPlan) -> Iterator[None]:
+def _changing(plan: RoundPlan) -> Iterator[Path]:
+    """Exclude other steps; yields a temporary folder in that of the plan, for files that are moved when complete."""
     if not _BUSY.acquire(timeout=20):
         raise PlanError("another step is in progress: try again in a moment")
     try:
@@ -139,19 +140,10 @@ def _changing(plan: RoundPlan) -> Iterator[None]:
             raise PlanError("the round is open, so its plan cannot be changed: plan another round")
         if not plan.folder.is_dir():
             raise PlanError("the plan was discarded meanwhile: start another one")
-        yield
+        with tempfile.TemporaryDirectory(dir=plan.folder, prefix=".new-", ignore_cleanup_errors=True) as place:
+            yield Path(place)
     finally:
         _BUSY.release()
-
-
-@contextmanager
-def _beside(plan: RoundPlan) -> Iterator[Path]:
-    """A temporary folder whose contents are moved into a plan when complete."""
-    place = Path(tempfile.mkdtemp(dir=plan.folder, prefix=".new-"))
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
 
 
 def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> None:
@@ -165,7 +157,7 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Non
     )
     if trouble:
         raise PlanError(f"the table of pieces {base!r} {trouble}")
-    with _changing(plan), _beside(plan) as place:
+    with _changing(plan) as place:
         shutil.copyfile(path, place / base)
         try:
             pieces = query_draw.read_pieces(place / base, column or None)
@@ -207,7 +199,7 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
     `sent` has names and paths: of a single archive, or of files.
     """
-    with _changing(plan), _beside(plan) as place:
+    with _changing(plan) as place:
         files = [(name, str(path)) for name, path in sent]
         limits = service.demand_campaign()[0].limits.model_dump()
         task = {"sent": files, "out": str(place), "limits": limits, "suffixes": LIST_SUFFIXES}
@@ -269,7 +261,7 @@ def pool_candidates(
     """
     if secret and len(secret) < SHORTEST_SECRET:
         raise PlanError(f"the secret is too short: graders could guess it; use at least {SHORTEST_SECRET} characters")
-    with _changing(plan), _beside(plan) as place:
+    with _changing(plan) as place:
         if not plan.has(QUERIES):
             raise PlanError("draw queries first")
         if source is None:

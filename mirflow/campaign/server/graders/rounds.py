@@ -10,13 +10,13 @@ import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy import delete as delete_rows
 from sqlalchemy.orm import Session, selectinload
 
@@ -63,6 +63,7 @@ class OpenRound:
     config: GradingRound  # settings from the campaign file
     root: Path  # folder that its paths are relative to
     id: int  # id in the database
+    labels: Mapping[str, str]  # labels of the broad categories on the pages
     consent: str  # the text that graders agree to
     version: str  # version of that text
     missing: tuple[str, ...] = ()  # pieces without a recording
@@ -129,18 +130,11 @@ def load_round(service: Service, config: GradingRound) -> OpenRound:
             if name not in before:
                 pair.round_id = row.id
                 session.add(pair)
-        missing = _without_recording(config, service.root, pairs.values())
+        missing, warning = _without_recording(config, service.root, pairs.values())
         if missing:
-            _LOG.warning("round %s: %s", config.name, _shown(missing))
-        return OpenRound(config, service.root, row.id, text, version, missing)
-
-
-def rounds_of(service: Service) -> Rounds | None:
-    """Return the rounds of a campaign; None if it cannot have any."""
-    campaign = service.campaign
-    if campaign is None or service.database is None or not (campaign.grading or campaign.planning):
-        return None
-    return Rounds(service)
+            _LOG.warning("round %s: %s", config.name, warning)
+        labels = dict(zip(BROAD, config.broad, strict=True))
+        return OpenRound(config, service.root, row.id, labels, text, version, missing)
 
 
 class Rounds:
@@ -186,17 +180,15 @@ def check_round(config: GradingRound, root: Path) -> tuple[int, str]:
     """Return the number of pairs of a round and a warning about missing recordings, without opening a database."""
     _read_consent(config, root)
     pairs = list(_pairs(config, root))
-    missing = _without_recording(config, root, pairs)
-    return sum(not pair.training for pair in pairs), _shown(missing) if missing else ""
+    return sum(not pair.training for pair in pairs), _without_recording(config, root, pairs)[1]
 
 
-def _without_recording(config: GradingRound, root: Path, pairs: Iterable[StoredPair]) -> tuple[str, ...]:
+def _without_recording(config: GradingRound, root: Path, pairs: Iterable[StoredPair]) -> tuple[tuple[str, ...], str]:
+    """Find the pieces without a recording; returns them, and a warning (empty without any)."""
     pieces = sorted({piece for pair in pairs for piece in (pair.query_piece, pair.piece)})
-    return tuple(piece for piece in pieces if not find_recording(root, config.audio, piece).is_file())
-
-
-def _shown(missing: Sequence[str]) -> str:
-    return f"{counted(len(missing), 'piece')} without a recording, such as {', '.join(missing[:3])}"
+    missing = tuple(piece for piece in pieces if not find_recording(root, config.audio, piece).is_file())
+    named = f"{counted(len(missing), 'piece')} without a recording, such as {', '.join(missing[:3])}"
+    return missing, named if missing else ""
 
 
 def _read_consent(config: GradingRound, root: Path) -> str:
@@ -237,11 +229,6 @@ def _pairs(config: GradingRound, root: Path) -> Iterator[StoredPair]:
 def find_key(config: GradingRound, root: Path) -> Path:
     """Return the file with the system behind each candidate."""
     return root / config.key if config.key else key_path(root / config.candidates)
-
-
-def labels(config: GradingRound) -> dict[str, str]:
-    """Return the labels of the broad categories on the pages."""
-    return dict(zip(BROAD, config.broad, strict=True))
 
 
 HELD = dt.timedelta(hours=24)  # how long a pair is reserved for a grader who has not judged it
@@ -343,25 +330,21 @@ def next_pairs(
     return [(pairs[row.pair], row.repeat) for row in assigned]
 
 
-def counts(session: Session, opened: OpenRound, now: dt.datetime) -> Counter[int]:
-    """Count judgements of each pair that are valid or recently assigned, by id."""
-    held = and_(Participation.withdrawn.is_(None), StoredAssignment.made > now - HELD)
-    return Counter(dict(_count(session, opened, or_(_done(opened), held))))
+def counts(session: Session, opened: OpenRound, now: dt.datetime | None = None) -> Counter[int]:
+    """Count the judgements of each pair that are valid, by id, without repeats, training and what cannot be played.
 
-
-def _done(opened: OpenRound) -> ColumnElement[bool]:
-    """SQL condition of `is_done` for assignments that could be played."""
+    `now`: count those that were recently assigned as well.
+    """
+    # The condition of `is_done` for assignments that could be played.
     heard = StoredAssignment.heard.is_(None) | (StoredAssignment.heard >= opened.config.listen)
-    return and_(StoredAssignment.broad.is_not(None), StoredAssignment.fine.is_not(None), heard)
-
-
-def _count(session: Session, opened: OpenRound, which: ColumnElement[bool]) -> list[tuple[int, int]]:
-    """Count assignments by pair, without repeats, training and what cannot be played."""
+    which = and_(StoredAssignment.broad.is_not(None), StoredAssignment.fine.is_not(None), heard)
+    if now is not None:
+        which = or_(which, and_(Participation.withdrawn.is_(None), StoredAssignment.made > now - HELD))
     query = select(StoredAssignment.pair_id, func.count()).join(Participation)
     query = query.join(StoredPair, StoredAssignment.pair_id == StoredPair.id).group_by(StoredAssignment.pair_id)
     counted = ~StoredAssignment.repeat, ~StoredAssignment.unplayable, ~StoredPair.training, which
     rows = session.execute(query.where(Participation.round_id == opened.id, *counted))
-    return [(pair, number) for pair, number in rows]
+    return Counter({pair: number for pair, number in rows})  # noqa: C416 - mypy does not see rows as pairs
 
 
 def progress(session: Session, opened: OpenRound, participation: Participation) -> dict[str, float]:
@@ -381,7 +364,7 @@ def progress_of(session: Session, opened: OpenRound) -> dict[str, Any]:
     config, most = opened.config, opened.config.graders_per_pair
     every = select(func.count()).select_from(StoredPair).where(StoredPair.round_id == opened.id, ~StoredPair.training)
     pairs = int(session.scalar(every) or 0)
-    counted = [number for _, number in _count(session, opened, _done(opened))]
+    counted = counts(session, opened).values()
     judged, made = sum(number >= most for number in counted), sum(min(number, most) for number in counted)
     share = made / (pairs * most) if pairs else 1.0
     numbers = {"pairs": pairs, "judged": judged, "graders": most, "share": share}

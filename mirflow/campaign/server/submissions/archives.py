@@ -15,12 +15,12 @@ import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tokenize import TokenError
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from ....errors import AnnotationError, GradingError, clean_text
 from ....readers.content import is_hidden
@@ -35,6 +35,7 @@ MAX_NAME, MAX_PART = 1000, 255  # limits for a path in characters, and for each 
 _PIECE = 2**16
 _END = 2**16 + 22 + 20 + 56  # size of the end records of a zip file with the longest comment, including those of zip64
 _SLACK = 2**20  # bytes that may be unpacked regardless of the ratio, since small files of zeros are harmless
+_DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
 _DRIVE = re.compile(r"[A-Za-z]:")
 # Characters that change the direction of text or are invisible.
 _HIDDEN = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff")
@@ -111,15 +112,44 @@ def unpack(sent: Sequence[tuple[str, Path]], out: Path, limits: Limits, fits: Ca
     `out`: an empty folder. `fits`: returns why a file with a given name is rejected; empty if it is accepted. Returns:
     if anything was rejected, no file must be used.
     """
-    if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
-        name, path = sent[0]
-        with _members(name, path, limits) as listed:
-            return _write(listed, out, limits, fits)
-    members = [Member(name, path.stat().st_size, 0, partial(path.open, "rb")) for name, path in sent]
-    return _write(members, out, limits, fits)
+    with ExitStack() as stack:
+        if len(sent) == 1 and sent[0][0].lower().endswith(ARCHIVES):
+            members = stack.enter_context(_members(*sent[0], limits))
+        else:
+            members = [Member(name, path.stat().st_size, 0, partial(path.open, "rb")) for name, path in sent]
+        members, refused = _select(members, limits, fits)
+        if refused:
+            return Unpacked((), refused)
+        digests, troubles = dict[str, str](), list[tuple[str, str]]()
+        for member in members:  # in the order of the archive, to read it once
+            target, size, total, head = out / member.name, 0, hashlib.sha256(), b""
+            target.parent.mkdir(parents=True, exist_ok=True)
+            most = limits.ratio * member.packed + _SLACK
+            try:
+                with member.open() as source, target.open("xb") as written:
+                    while piece := source.read(_PIECE):
+                        size += len(piece)
+                        if member.packed and size > most:
+                            ratio = f"{limits.ratio:g} times its packed size"
+                            raise ArchiveError(f"{member.name!r} unpacks to more than {ratio}")
+                        head = head or piece[:512]
+                        total.update(piece)
+                        written.write(piece)
+            except _DAMAGE as error:
+                raise ArchiveError(f"{member.name!r} is damaged: {error or 'it ends too early'}") from None
+            except RuntimeError as error:
+                raise ArchiveError(f"{member.name!r} cannot be unpacked: {error}") from None
+            digests[member.name] = total.hexdigest()
+            why = _content_trouble(member.name, head, target)
+            troubles += [(member.name, why)] if why else []
+    whole = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
+    return Unpacked(tuple(sorted(digests)), tuple(troubles), whole.hexdigest())
 
 
-def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str], str]) -> Unpacked:
+def _select(
+    members: list[Member], limits: Limits, fits: Callable[[str], str]
+) -> tuple[list[Member], tuple[tuple[str, str], ...]]:
+    """Return the files to unpack and the rejected ones with the reasons, by their names and declared sizes."""
     # Hidden files and those that file managers add are left out; names that lead out of the folder are refused.
     members = [
         member
@@ -155,37 +185,7 @@ def _write(members: list[Member], out: Path, limits: Limits, fits: Callable[[str
     most = 10 * limits.size
     if sum(member.size for member in members) > most:
         raise ArchiveError(f"unpacks to more than {most / 10**6:g} MB")
-    if refused:
-        return Unpacked((), tuple(refused))
-    digests, troubles = dict[str, str](), dict[str, str]()
-    for member in members:  # in the order of the archive, to read it once
-        target = out / member.name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        digests[member.name], head = _copy(member, target, limits.ratio)
-        troubles[member.name] = _content_trouble(member.name, head, target)
-    total = hashlib.sha256("".join(f"{name}\0{digests[name]}\n" for name in sorted(digests)).encode())
-    refused = [(name, why) for name, why in troubles.items() if why]
-    return Unpacked(tuple(sorted(digests)), tuple(refused), total.hexdigest())
-
-
-def _copy(member: Member, target: Path, ratio: float) -> tuple[str, bytes]:
-    """Write a member, up to its declared size; returns its digest and first bytes."""
-    size, total, head = 0, hashlib.sha256(), b""
-    most = ratio * member.packed + _SLACK
-    try:
-        with member.open() as source, target.open("xb") as written:
-            while piece := source.read(_PIECE):
-                size += len(piece)
-                if member.packed and size > most:
-                    raise ArchiveError(f"{member.name!r} unpacks to more than {ratio:g} times its packed size")
-                head = head or piece[:512]
-                total.update(piece)
-                written.write(piece)
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError) as error:
-        raise ArchiveError(f"{member.name!r} is damaged: {error or 'it ends too early'}") from None
-    except RuntimeError as error:
-        raise ArchiveError(f"{member.name!r} cannot be unpacked: {error}") from None
-    return total.hexdigest(), head
+    return members, tuple(refused)
 
 
 def _content_trouble(name: str, head: bytes, path: Path) -> str:
@@ -210,23 +210,58 @@ def _content_trouble(name: str, head: bytes, path: Path) -> str:
 
 @contextmanager
 def _members(name: str, path: Path, limits: Limits) -> Iterator[list[Member]]:
+    """Open an archive and list its files; stop with an error as soon as a limit is exceeded."""
+    kind, members = "zip" if name.lower().endswith(".zip") else "tar", list[Member]()
     try:
-        if name.lower().endswith(".zip"):
+        if kind == "zip":
             _demand_small_directory(path, limits.files)
             with zipfile.ZipFile(path) as archive:
-                yield [_of_zip(archive, info) for info in archive.infolist() if not info.is_dir()]
+                for entry in archive.infolist():
+                    file, trouble = entry.filename, ""
+                    if not entry.flag_bits & 0x800 and not file.isascii():
+                        try:  # zip files made by macOS use UTF-8 without declaring it
+                            file = file.encode("cp437").decode()
+                        except UnicodeError:
+                            trouble = "has a name that is not UTF-8"
+                    # zipfile truncates names at a NUL.
+                    if entry.orig_filename != entry.filename and "\0" in entry.orig_filename:
+                        trouble = "has the character U+0000 in its name"
+                    mode = entry.external_attr >> 16
+                    if mode and stat.S_IFMT(mode) and not stat.S_ISREG(mode):
+                        trouble = "is a link" if stat.S_ISLNK(mode) else "is not a regular file"
+                    elif entry.flag_bits & 0x1:
+                        trouble = "is encrypted"
+                    packed, opening = max(1, entry.compress_size), partial(archive.open, entry)
+                    members += [] if entry.is_dir() else [Member(file, entry.file_size, packed, opening, trouble)]
+                yield members
             return
-        listed = list(_of_tar(path, limits))
+        listed, number, total, packed = list[tuple[tarfile.TarInfo, str]](), 0, 0, path.stat().st_size
         with tarfile.open(path, "r:*") as tar:
-            # The ratio of a tar applies to the whole archive and was checked before.
-            yield [
-                Member(info.name.removeprefix("./"), info.size, 0, partial(_open_regular, tar, info), trouble)
-                for info, trouble in listed
-            ]
+            for info in tar:
+                tar.members = []  # type: ignore[attr-defined]  # would grow with every member
+                number, total = number + 1, total + max(0, info.size)
+                if number > 2 * limits.files:
+                    raise ArchiveError(f"contains more than {limits.files} files")
+                if total > 10 * limits.size or total > limits.ratio * packed + _SLACK:
+                    raise ArchiveError("unpacks to more than the limit for uploads")
+                trouble = ""
+                if info.issym() or info.islnk():
+                    trouble = "is a link"
+                elif not info.isreg() or info.issparse():
+                    trouble = "is not a regular file"
+                elif any("\udc80" <= char <= "\udcff" for char in info.name):
+                    trouble = "has a name that is not UTF-8"
+                info.linkname = ""
+                listed += [] if info.isdir() else [(info, trouble)]
+        with tarfile.open(path, "r:*") as tar:
+            for info, trouble in listed:
+                # The ratio of a tar applies to the whole archive and was checked before; regular files have contents.
+                opened = cast("Callable[[], IO[bytes]]", partial(tar.extractfile, info))
+                members.append(Member(info.name.removeprefix("./"), info.size, 0, opened, trouble))
+            yield members
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError) as error:
         if isinstance(error, AnnotationError):
             raise
-        kind = "zip" if name.lower().endswith(".zip") else "tar"
         raise ArchiveError(f"is not a {kind} file, or damaged: {error or 'it ends too early'}") from None
 
 
@@ -250,57 +285,6 @@ def _demand_small_directory(path: Path, most: int) -> None:
     # Folders have entries as well; an entry takes 46 bytes plus its name and extra fields.
     if number > 2 * most or length > 2 * most * (46 + MAX_NAME):
         raise ArchiveError(f"contains more than {most} files")
-
-
-def _of_zip(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Member:
-    name, trouble = info.filename, ""
-    if not info.flag_bits & 0x800 and not name.isascii():
-        try:  # zip files made by macOS use UTF-8 without declaring it
-            name = name.encode("cp437").decode()
-        except UnicodeError:
-            trouble = "has a name that is not UTF-8"
-    # zipfile truncates names at a NUL.
-    if info.orig_filename != info.filename and "\0" in info.orig_filename:
-        trouble = "has the character U+0000 in its name"
-    mode = info.external_attr >> 16
-    if mode and stat.S_IFMT(mode) and not stat.S_ISREG(mode):
-        trouble = "is a link" if stat.S_ISLNK(mode) else "is not a regular file"
-    elif info.flag_bits & 0x1:
-        trouble = "is encrypted"
-    packed = max(1, info.compress_size)
-    return Member(name, info.file_size, packed, lambda: archive.open(info), trouble)
-
-
-def _of_tar(path: Path, limits: Limits) -> Iterator[tuple[tarfile.TarInfo, str]]:
-    """Yield the files of a tar in a single pass; stop with an error as soon as a limit is exceeded."""
-    number, total, packed = 0, 0, path.stat().st_size
-    with tarfile.open(path, "r:*") as tar:
-        for info in tar:
-            tar.members = []  # type: ignore[attr-defined]  # would grow with every member
-            number += 1
-            total += max(0, info.size)
-            if number > 2 * limits.files:
-                raise ArchiveError(f"contains more than {limits.files} files")
-            if total > 10 * limits.size or total > limits.ratio * packed + _SLACK:
-                raise ArchiveError("unpacks to more than the limit for uploads")
-            if info.isdir():
-                continue
-            trouble = ""
-            if info.issym() or info.islnk():
-                trouble = "is a link"
-            elif not info.isreg() or info.issparse():
-                trouble = "is not a regular file"
-            elif any("\udc80" <= char <= "\udcff" for char in info.name):
-                trouble = "has a name that is not UTF-8"
-            info.linkname = ""
-            yield info, trouble
-
-
-def _open_regular(tar: tarfile.TarFile, info: tarfile.TarInfo) -> IO[bytes]:
-    file = tar.extractfile(info)
-    if file is None:
-        raise ArchiveError(f"{info.name!r} is not a regular file")
-    return file
 
 
 def lists_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:

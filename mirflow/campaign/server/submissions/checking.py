@@ -116,13 +116,42 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     if unpacked.refused:
         refused = ((clean_text(path), clean_text(why)) for path, why in unpacked.refused)
         return _answer([FoundProblem(path, None, "error", "refused", why) for path, why in refused])
-    send({"progress": 0, "total": len(unpacked.files)})
-    found = _answer(list(_lint(unpacked.files, out, evaluations, str(task["root"]), send)))
-    files = list(unpacked.files)
+    files, rows, done = list(unpacked.files), list[FoundProblem](), set[tuple[str, str]]()
+    for number, name in enumerate(files):
+        if number % 10 == 0:
+            send({"progress": number, "total": len(files)})
+        for evaluation in evaluations:
+            pattern = Pattern(evaluation.estimates.path)
+            values = pattern.match(name)
+            if values is None:
+                continue
+            options, path = reading_options(evaluation, str(task["root"])), name
+            if "levels" in options and "level" in values:
+                path = fill(pattern.text, {key: value for key, value in values.items() if key != "level"})
+            way = f"{evaluation.task} {evaluation.convention} {options}"
+            if (path, way) in done:
+                continue
+            done.add((path, way))
+            settings = {"convention": evaluation.convention, "annotator": evaluation.estimates.annotator, **options}
+            try:
+                for check in check_paths([out / path], evaluation.task, schema=False, role="estimate", **settings):
+                    for row in check.problems:
+                        rows.append(FoundProblem(check.path, row.line, row.severity, row.rule, row.message))
+            except MirflowError as error:
+                line, text = (error.line, error.message) if isinstance(error, AnnotationError) else (None, str(error))
+                rows.append(FoundProblem(path, line, "error", "unreadable", text))
+    found = _answer(rows, out)
     return {**found, "files": len(files), "digest": unpacked.digest, "names": files}
 
 
-def _answer(rows: Sequence[FoundProblem]) -> dict[str, Any]:
+def _answer(rows: Sequence[FoundProblem], folder: Path | None = None) -> dict[str, Any]:
+    """Return the fields of an answer; paths and messages are relative to the folder of the files."""
+    if folder is not None:
+        texts = [
+            [text.replace(f"{folder}/", "").replace(str(folder), "") for text in (row.path, row.message)]
+            for row in rows
+        ]
+        rows = [replace(row, path=path, message=text) for row, (path, text) in zip(rows, texts, strict=True)]
     rows = list(dict.fromkeys(rows))
     counts = {f"{name}s": sum(row.severity == name for row in rows) for name in _SEVERITIES}
     listed = _most_severe([(row.path, row.line, row.severity, row.rule, row.message) for row in rows])
@@ -245,43 +274,6 @@ def _missing(split: Expected, missing: Sequence[str], tracks: int) -> FoundProbl
     severity: Severity = "error" if hint else "warning"
     message = f"{what}; {hint or 'they count as zero'}"
     return FoundProblem("", None, severity, "missing", message, split.split if split.hidden else "")
-
-
-def _lint(
-    files: Sequence[str], out: Path, evaluations: Sequence[Evaluation], root: str, send: SendMessage
-) -> Iterator[FoundProblem]:
-    done: set[tuple[str, str]] = set()
-
-    def local(text: str) -> str:
-        return text.replace(f"{out}/", "").replace(str(out), "")
-
-    for number, name in enumerate(files):
-        if number % 10 == 0:
-            send({"progress": number, "total": len(files)})
-        for evaluation in evaluations:
-            pattern = Pattern(evaluation.estimates.path)
-            values = pattern.match(name)
-            if values is None:
-                continue
-            options = reading_options(evaluation, root)
-            path = name
-            if "levels" in options and "level" in values:
-                path = fill(pattern.text, {key: value for key, value in values.items() if key != "level"})
-            way = f"{evaluation.task} {evaluation.convention} {options}"
-            if (path, way) in done:
-                continue
-            done.add((path, way))
-            settings = {"convention": evaluation.convention, "annotator": evaluation.estimates.annotator, **options}
-            try:
-                checks = list(check_paths([out / path], evaluation.task, schema=False, role="estimate", **settings))
-            except MirflowError as error:
-                line, text = (error.line, error.message) if isinstance(error, AnnotationError) else (None, str(error))
-                yield FoundProblem(path, line, "error", "unreadable", local(text))
-                continue
-            for check in checks:
-                file = local(check.path)
-                for row in check.problems:
-                    yield FoundProblem(file, row.line, row.severity, row.rule, local(row.message))
 
 
 def reading_options(evaluation: Evaluation, root: str) -> dict[str, Any]:

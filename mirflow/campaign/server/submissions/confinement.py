@@ -20,7 +20,7 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -122,7 +122,7 @@ class StoppedError(JobError):
     """A job was stopped by its caller."""
 
 
-class Confinement:
+class Confinement(contextlib.AbstractContextManager["Confinement"]):
     """A process that runs confined jobs, one at a time.
 
     Use it as a context manager, in one thread.
@@ -141,9 +141,6 @@ class Confinement:
         self._tasks, self._modules, self._plugins = list(tasks), list(modules), list(plugins)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: socket.socket | None = None
-
-    def __enter__(self) -> Confinement:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -416,28 +413,15 @@ def confine(confines: Confines) -> list[str]:
 
     Returns: the restrictions in force: network, folders, signals, calls, and the limits by name.
     """
+    import resource
+
     os.environ.clear()
     os.environ.update(confines.environment)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
     alone = not confines.network and _without_network()
     allowed = Allowed(confines.writable, confines.readable, confines.network, processes=not confines.alone)
-    limits = [*_limit(confines)]  # before calls are filtered
-    held = [*restrict(allowed)] if confines.writable else []
-    if "calls" in held and confines.alone:
-        held += [] if "signals" in held else ["signals"]
-        alone = alone or not confines.network  # sockets are not needed
-    return [*(["network"] if alone else []), *held, *limits]
-
-
-def lacks(held: Collection[str]) -> list[str]:
-    """Describe the restrictions that this host lacks."""
-    return [why for name, why in LACKS.items() if name not in held]
-
-
-def _limit(confines: Confines) -> Iterator[str]:
-    import resource
-
+    limits = []  # before calls are filtered
     seconds = (int(confines.seconds) + 1) * (1 if confines.alone and not confines.threads else os.cpu_count() or 1)
     wanted = [("files", resource.RLIMIT_NOFILE, confines.files), ("time", resource.RLIMIT_CPU, seconds)]
     wanted += [("core", resource.RLIMIT_CORE, 0)]
@@ -456,7 +440,17 @@ def _limit(confines: Confines) -> Iterator[str]:
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(which, (most, most))
-            yield name
+            limits.append(name)
+    held = [*restrict(allowed)] if confines.writable else []
+    if "calls" in held and confines.alone:
+        held += [] if "signals" in held else ["signals"]
+        alone = alone or not confines.network  # sockets are not needed
+    return [*(["network"] if alone else []), *held, *limits]
+
+
+def lacks(held: Collection[str]) -> list[str]:
+    """Describe the restrictions that this host lacks."""
+    return [why for name, why in LACKS.items() if name not in held]
 
 
 def _without_network() -> bool:

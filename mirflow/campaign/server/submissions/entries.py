@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from types import SimpleNamespace
 from typing import Any, get_args
 
 from sqlalchemy import func, or_, select
@@ -17,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from ....errors import MirflowError, UnknownNameError
 from ....store.cells import is_device
-from ...file import Campaign, Split, Visibility, show_moment
+from ...file import Campaign, Visibility, show_moment
 from ...grading.query_draw import FORMULA
 from ...site.pages import is_web_address, seconds_of
 from ..accounts import Viewer, has_lab, team_of
@@ -75,30 +74,27 @@ def period_of(per: str, now: dt.datetime) -> tuple[dt.datetime | None, dt.dateti
     return None, None
 
 
-def quota_of(session: Session, name: str, split: Split, user: int, now: dt.datetime) -> Quota:
-    """Return the quota of an account's team on a split; refused submissions do not count. A failed submission counts if
-    it was scored before, and if it failed on a hidden split, which may reveal something about a reference.
+def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> dict[str, Quota]:
+    """Return the quota of an account's team on each split; refused submissions do not count. A failed submission counts
+    if it was scored before, and if it failed on a hidden split, which may reveal something about a reference.
     """
-    began, renewed = period_of(split.per, now)
-    team = team_of(session.get_one(User, user))
-    entered = select(Submission).where(Submission.team == team, Submission.state != "refused")
-    if began is not None:
-        entered = entered.where(Submission.received >= began)
-    used = 0
-    for row in session.scalars(entered):
-        counted = set(row.split_names)
-        if row.state == "failed":
-            counted = set(session.scalars(select(Scored.split).where(Scored.submission_id == row.number)))
-            failed = next((key for key in row.split_names if key not in counted), None)
-            if split.hidden and failed is not None:
-                counted.add(failed)
-        used += name in counted
-    return Quota(name, split.quota, used, split.per, renewed)
-
-
-def quotas(session: Session, campaign: Campaign, user: int, now: dt.datetime) -> list[Quota]:
-    """Return the quotas of an account's team on all splits."""
-    return [quota_of(session, name, split, user, now) for name, split in campaign.splits.items()]
+    team, by_split = team_of(session.get_one(User, user)), dict[str, Quota]()
+    for name, split in campaign.splits.items():
+        began, renewed = period_of(split.per, now)
+        entered = select(Submission).where(Submission.team == team, Submission.state != "refused")
+        if began is not None:
+            entered = entered.where(Submission.received >= began)
+        used = 0
+        for row in session.scalars(entered):
+            counted = set(row.split_names)
+            if row.state == "failed":
+                counted = set(session.scalars(select(Scored.split).where(Scored.submission_id == row.number)))
+                failed = next((key for key in row.split_names if key not in counted), None)
+                if split.hidden and failed is not None:
+                    counted.add(failed)
+            used += name in counted
+        by_split[name] = Quota(name, split.quota, used, split.per, renewed)
+    return by_split
 
 
 def demand_entry(
@@ -131,11 +127,11 @@ def demand_entry(
     waiting = session.scalar(unscored.where(Submission.withdrawn.is_(None))) or 0
     if waiting >= MOST_WAITING:
         raise SubmissionError(f"{waiting} of your submissions are waiting already: submit again when some are scored")
-    for key in chosen:
-        quota = quota_of(session, key, campaign.splits[key], user, now)
+    left = quotas(session, campaign, user, now)
+    for quota in map(left.__getitem__, chosen):
         if quota.left == 0:
             until = "" if quota.renewed is None else f"; you can submit again on {quota.renewed:%Y-%m-%d} (UTC)"
-            message = f"{quota.used} of {quota.most} submissions to {key} in this {quota.per} are used{until}"
+            message = f"{quota.used} of {quota.most} submissions to {quota.split} in this {quota.per} are used{until}"
             raise SubmissionError(message)
     # The last check, so that only accounts that could submit now can probe names. They are free again if nothing was
     # scored under them.
@@ -320,13 +316,19 @@ def spreadsheet(columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str
     return text.getvalue()
 
 
-def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SimpleNamespace]:
-    """Return the released scores of a submission, by split, as far as its submitter may see them.
+@dataclass(frozen=True, slots=True)
+class SplitResult:
+    """The released scores of a submission on a split, as far as its submitter may see them."""
 
-    Returns: each with the ``split``; whether it is ``hidden``, so that scores are rounded and limited, without
-      intervals; the ``scores`` by evaluation, headline metric first; and the ``verdicts``, comparisons with the
-      account's best earlier submission and with the leader, by the headline metrics.
-    """
+    split: str
+    hidden: bool  # whether scores are rounded and limited, without intervals
+    scores: Sequence[Released]  # by evaluation, headline metric first
+    # Comparisons with the account's best earlier submission and with the leader, by the headline metrics.
+    verdicts: Sequence[Verdict]
+
+
+def results_of(session: Session, campaign: Campaign, submission: Submission) -> list[SplitResult]:
+    """Return the results of a submission on each of its splits."""
     results = []
     for split in submission.split_names:
         released = select(Released).where(Released.submission_id == submission.number, Released.split == split)
@@ -334,7 +336,7 @@ def results_of(session: Session, campaign: Campaign, submission: Submission) -> 
         against = select(Verdict).where(Verdict.submission_id == submission.number, Verdict.split == split)
         verdicts = session.scalars(against.order_by(Verdict.id)).all()
         hidden = campaign.splits[split].hidden if split in campaign.splits else True
-        results.append(SimpleNamespace(split=split, hidden=hidden, scores=scores, verdicts=verdicts))
+        results.append(SplitResult(split, hidden, scores, verdicts))
     return results
 
 

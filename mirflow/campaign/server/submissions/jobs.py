@@ -297,7 +297,12 @@ class Jobs:
         self.file = {"path": str(self.path), "digest": campaign_digest(self.path)}
         # The campaign as jobs that score take it.
         self.scoring = {"path": str(self.path), "campaign": self.campaign.scoring_values}
-        self._variables = frozenset(VARIABLE.findall(self.path.read_text(encoding="utf-8")))
+        # Environment of jobs: required variables and those named by the campaign file; never the database password.
+        named = {*VARIABLE.findall(self.path.read_text(encoding="utf-8")), *_ENVIRONMENT}
+        asks = self.campaign.execution.scheduler not in SCHEDULERS
+        self.environment = {
+            key: value for key, value in os.environ.items() if key in named or (asks and key.startswith("DASK_"))
+        }
         tasks = dict.fromkeys(evaluation.task for evaluation in self.campaign.evaluations)
         self.confinement = confinement.Confinement(tasks, plugins=plugin_addresses(self.path, self.campaign))
         # When the references were listed, and their places; None before the first time.
@@ -314,42 +319,7 @@ class Jobs:
     def trusted(self) -> Confines:
         """Limits for jobs that read the organiser's and already scored files."""
         seconds = _SCORING * self.campaign.limits.seconds
-        return Confines(seconds, files=4096, network=True, alone=False, environment=self._environment())
-
-    def _scoring(self, row: Submission, split: str, temporary: str) -> Confines:
-        limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
-        # Links out of a folder are refused, so the folders of references are resolved first.
-        folder = self.path.parent
-        evaluations = self.campaign.evaluations
-        metrics = [metric.partition(".py:")[0] for evaluation in evaluations for metric in evaluation.metrics or ()]
-        beside = [
-            str(folder),
-            str(split_root(self.path, self.campaign, split)),
-            *(str(Path(folder, code).parent) for code in plugin_addresses(self.path, self.campaign)),
-            *(str(Path(folder, code).parent) for code in metrics),
-            *(str(path) for _, path in references_of(self.path, self.campaign, split)),
-            *read_beside(self.path, self.campaign, split),
-            *self.references()["folders"].get(split, ()),
-        ]
-        state = self.service.folder_of("submissions").parent.resolve()
-        readable = [inner for path in dict.fromkeys(beside) for inner in _apart(Path(path), state)]
-        return Confines(
-            _SCORING * limits.seconds,
-            memory=limits.scoring_memory,
-            files=4096,
-            network=scheduler not in SCHEDULERS,
-            alone=scheduler != "processes",
-            threads=True,
-            writable=(str(self.scratch(row)), temporary),
-            readable=(str(self.service.folder_of("readings") / row.name), *readable),
-            environment={**self._environment(), "TMPDIR": temporary},
-        )
-
-    def _environment(self) -> dict[str, str]:
-        """Environment of jobs: required variables and those named by the campaign file; never the database password."""
-        named = self._variables | _ENVIRONMENT
-        asks = self.campaign.execution.scheduler not in SCHEDULERS
-        return {key: value for key, value in os.environ.items() if key in named or (asks and key.startswith("DASK_"))}
+        return Confines(seconds, files=4096, network=True, alone=False, environment=self.environment)
 
     def check(self, row: Submission) -> None:
         """Check a submission: accept it with its unpacked files, or refuse it with findings."""
@@ -525,25 +495,51 @@ class Jobs:
         done, split = self.outcome(row, name), self.campaign.splits[name]
         if done:
             return str(done["error"])
-        task = self.task(name, system=row.name, scratch=str(self.scratch(row)))
+        scratch, folder = self.scratch(row), self.path.parent
+        task = self.task(name, system=row.name, scratch=str(scratch))
+        limits, scheduler = self.campaign.limits, self.campaign.execution.scheduler
+        code = [*plugin_addresses(self.path, self.campaign)]
+        for evaluation in self.campaign.evaluations:
+            code += [metric.partition(".py:")[0] for metric in evaluation.metrics or ()]
         # The time per track depends on its reference.
         progress = None if split.hidden else self.claims.progress(row)
         error, causes = "", []
         try:
             self.read(row, name)
-            self.scratch(row).mkdir(parents=True, exist_ok=True)
+            # Links out of a folder are refused, so the folders of references are resolved first.
+            beside = [
+                str(folder),
+                str(split_root(self.path, self.campaign, name)),
+                *(str(Path(folder, file).parent) for file in code),
+                *(str(path) for _, path in references_of(self.path, self.campaign, name)),
+                *read_beside(self.path, self.campaign, name),
+                *self.references()["folders"].get(name, ()),
+            ]
+            state = self.service.folder_of("submissions").parent.resolve()
+            readable = [inner for path in dict.fromkeys(beside) for inner in _apart(Path(path), state)]
+            scratch.mkdir(parents=True, exist_ok=True)
             # A separate folder with a short path, since names of sockets are limited to about 100 characters.
             with tempfile.TemporaryDirectory(prefix="mirflow-") as temporary:
-                confines = self._scoring(row, name, temporary)
+                confines = Confines(
+                    _SCORING * limits.seconds,
+                    memory=limits.scoring_memory,
+                    files=4096,
+                    network=scheduler not in SCHEDULERS,
+                    alone=scheduler != "processes",
+                    threads=True,
+                    writable=(str(scratch), temporary),
+                    readable=(str(self.service.folder_of("readings") / row.name), *readable),
+                    environment={**self.environment, "TMPDIR": temporary},
+                )
                 result = self.confinement.run("score", task, confines, progress, lambda: self.claims.beat(row))
             _LOG.info("submission %s: %s: tracks scored: %s", row.id, name, result["tracks"])
             if not split.hidden:
                 causes = [clean_text(str(message))[:_LONGEST] for message in result["causes"][:LINES]]
         except (JobLimitError, JobRefusedError) as refusal:
             error = str(refusal)
-        self.scratch(row).mkdir(parents=True, exist_ok=True)
+        scratch.mkdir(parents=True, exist_ok=True)
         outcome = {"digest": self.file["digest"], "error": error, "causes": causes}
-        (self.scratch(row) / f"{name}.json").write_text(json.dumps(outcome))
+        (scratch / f"{name}.json").write_text(json.dumps(outcome))
         return error
 
 

@@ -21,7 +21,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
@@ -128,13 +128,8 @@ def change_mail(session: Session, user: User, address: str) -> None:
         except ValueError as error:
             raise AccountError(f"mail: {error}") from None
     else:
-        forget_mail(session, user.id)
+        session.execute(delete(Notification).where(Notification.user_id == user.id))
     user.mail = address
-
-
-def forget_mail(session: Session, user: int) -> None:
-    """Delete the mail to an account."""
-    session.execute(delete(Notification).where(Notification.user_id == user))
 
 
 def claim(session: Session, service: Service, channel: Channel, now: dt.datetime) -> Message | None:
@@ -274,21 +269,19 @@ class WebhookCourier:
             raise DeliveryError(f"{url.hostname}: answers {status}")
 
 
+@dataclass(frozen=True)
 class MailCourier:
-    """Mail to submitters.
+    """Mail to submitters."""
 
-    `password` empty: no login.
-    `account_url`: page on which receivers can remove their address.
-    """
-
-    def __init__(self, mail: Mail, password: str, account_url: str) -> None:
-        self._mail, self._password, self._account_url = mail, password, account_url
+    mail: Mail
+    password: str = field(repr=False)  # empty: no login
+    account_url: str  # page on which receivers can remove their address
 
     def send(self, message: Message, now: dt.datetime) -> None:
         """Send a message; errors do not quote the address, since organisers read them."""
-        mail, context, server = self._mail, ssl.create_default_context(), self._mail.server
+        mail, context, server = self.mail, ssl.create_default_context(), self.mail.server
         port = mail.port or _PORTS[mail.encryption]
-        sent = message.as_mail(mail.sender, self._account_url)
+        sent = message.as_mail(mail.sender, self.account_url)
         with _reaching(server):
             try:
                 if mail.encryption == "tls":
@@ -299,7 +292,7 @@ class MailCourier:
                     if mail.encryption == "starttls":
                         connection.starttls(context=context)
                     if mail.user:
-                        connection.login(mail.user, self._password)
+                        connection.login(mail.user, self.password)
                     connection.send_message(sent, mail.sender, [message.address])
             except smtplib.SMTPRecipientsRefused as error:
                 code = next((code for code, _ in error.recipients.values()), 0)
@@ -338,20 +331,22 @@ def couriers_of(service: Service, environment: Mapping[str, str] = os.environ) -
     return couriers
 
 
+@dataclass
 class Sender:
     """Sends the messages of a channel one by one."""
 
-    def __init__(self, service: Service, channel: Channel, courier: Courier) -> None:
-        self.service, self.channel, self.courier = service, channel, courier
-        _, self.database = service.demand_campaign()
+    service: Service
+    channel: Channel
+    courier: Courier
 
     def step(self) -> bool:
         """Try to deliver the message that is due first; False if none is due."""
+        _, database = self.service.demand_campaign()
         due = select(Notification.id).where(*_waiting(self.channel), Notification.due <= self.service.clock())
-        with self.database.read() as session:
+        with database.read() as session:
             if session.scalar(due.limit(1)) is None:
                 return False
-        with self.database.write() as session:
+        with database.write() as session:
             message = claim(session, self.service, self.channel, self.service.clock())
         if message is None:
             return False
@@ -363,7 +358,7 @@ class Sender:
         except Exception:  # one message must not hold up the others
             _LOG.exception("notification %s", message.key)
             refusal = DeliveryError("internal error of the server")
-        with self.database.write() as session:
+        with database.write() as session:
             now, key = self.service.clock(), message.key
             row = session.scalar(select(Notification).where(Notification.key == key))
             if refusal is None:

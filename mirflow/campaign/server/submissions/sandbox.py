@@ -90,7 +90,20 @@ def _restrict_by_landlock(libc: ctypes.CDLL, allowed: Allowed, version: int) -> 
     if ruleset < 0:
         return False
     try:
-        for path, rights in _paths(allowed):
+        run, more = (_EXECUTE, _MAKE_SOCKET) if allowed.processes else (0, 0)
+        network = _NETWORK if allowed.network else ()
+        paths = [
+            *((path, _READ | run) for path in libraries()),
+            *((path, _READ) for path in (*_SYSTEM, *network, *allowed.readable)),
+            ("/dev/null", _READ | _WRITE_FILE),
+            *((path, _WRITE | more) for path in allowed.writable),
+        ]
+        if allowed.processes:
+            paths += [("/proc", _READ), ("/dev/shm", _WRITE)]  # of children, whose pids are not known yet
+            # A new process lists the folder of a checkout to find the package. Landlock's rules cover whole trees, so
+            # all names below it can be listed, but contents cannot be read.
+            paths.append((str(_PACKAGE.parent), _READ_DIR))
+        for path, rights in paths:
             try:
                 descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
@@ -120,24 +133,6 @@ def libraries() -> Iterator[str]:
     yield from (path for path in sys.path if path and Path(path).resolve() != beside)
     yield str(_PACKAGE)
     yield from (sys.executable, str(Path(sys.prefix, "pyvenv.cfg")))
-
-
-def _paths(allowed: Allowed) -> Iterator[tuple[str, int]]:
-    run = _EXECUTE if allowed.processes else 0
-    for path in libraries():
-        yield path, _READ | run
-    for path in (*_SYSTEM, *(_NETWORK if allowed.network else ()), *allowed.readable):
-        yield path, _READ
-    yield "/dev/null", _READ | _WRITE_FILE
-    more = _MAKE_SOCKET if allowed.processes else 0
-    for path in allowed.writable:
-        yield path, _WRITE | more
-    if allowed.processes:
-        yield "/proc", _READ  # of children, whose pids are not known yet
-        yield "/dev/shm", _WRITE
-        # A new process lists the folder of a checkout to find the package. Landlock's rules cover whole trees, so all
-        # names below it can be listed, but contents cannot be read.
-        yield str(_PACKAGE.parent), _READ_DIR
 
 
 # The filter: classic BPF on the number of the call and its arguments.
@@ -215,9 +210,7 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
             yield _EQUAL, 0, len(then), call[column]
             yield from then
 
-    def argument(number: int) -> tuple[int, int, int, int]:
-        return _LOAD, 0, 0, _ARGUMENTS + 8 * number
-
+    argument = [(_LOAD, 0, 0, _ARGUMENTS + 8 * number) for number in range(3)]
     yield _LOAD, 0, 0, _ARCHITECTURE
     yield _EQUAL, 1, 0, machine
     yield _RETURN, 0, 0, _KILL
@@ -231,26 +224,26 @@ def _program(allowed: Allowed) -> Iterator[tuple[int, int, int, int]]:
     for call in (_CLONE3, _OPENAT2):  # their flags are in memory; the C library falls back to the older calls
         yield from when(call, unknown)
     for call, index in ((_OPEN, 1), (_OPENAT, 2)):
-        yield from when(call, argument(index), (_SOME_BITS, 0, 1, _NAMELESS), refuse, allow)
-    yield from when(_IOCTL_CALL, argument(1), (_EQUAL, 0, 1, _PUSH_INPUT), refuse, allow)
+        yield from when(call, argument[index], (_SOME_BITS, 0, 1, _NAMELESS), refuse, allow)
+    yield from when(_IOCTL_CALL, argument[1], (_EQUAL, 0, 1, _PUSH_INPUT), refuse, allow)
     pid = os.getpid()
     if allowed.processes:
-        yield from when(_CLONE, argument(0), (_SOME_BITS, 0, 1, _NAMESPACES), refuse, allow)
+        yield from when(_CLONE, argument[0], (_SOME_BITS, 0, 1, _NAMESPACES), refuse, allow)
         if not allowed.network:  # its processes use private Unix sockets
-            yield from when(_SOCKET, argument(0), (_EQUAL, 1, 0, int(socket.AF_UNIX)), refuse, allow)
+            yield from when(_SOCKET, argument[0], (_EQUAL, 1, 0, int(socket.AF_UNIX)), refuse, allow)
         yield allow
         return
     for call in _PROGRAMS.values():
         yield from when(call, refuse)
     yield from when(
-        _CLONE, argument(0), (_SOME_BITS, 0, 1, _NAMESPACES), refuse, (_SOME_BITS, 1, 0, _THREAD), refuse, allow
+        _CLONE, argument[0], (_SOME_BITS, 0, 1, _NAMESPACES), refuse, (_SOME_BITS, 1, 0, _THREAD), refuse, allow
     )
     for call in _KILLS.values():
-        yield from when(call, argument(0), (_EQUAL, 1, 0, pid), refuse, allow)
-    yield from when(_LIMITS, argument(0), (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, pid), refuse, allow)
+        yield from when(call, argument[0], (_EQUAL, 1, 0, pid), refuse, allow)
+    yield from when(_LIMITS, argument[0], (_EQUAL, 2, 0, 0), (_EQUAL, 1, 0, pid), refuse, allow)
     if allowed.network:
         ways = [(_EQUAL, len(_FAMILIES) - index, 0, int(family)) for index, family in enumerate(_FAMILIES)]
-        yield from when(_SOCKET, argument(0), *ways, refuse, allow)
+        yield from when(_SOCKET, argument[0], *ways, refuse, allow)
     else:
         yield from when(_SOCKET, refuse)
         yield from when(_CONNECT, refuse)

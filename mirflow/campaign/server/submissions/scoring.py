@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -30,16 +30,7 @@ from ....pipeline.document import dump_document, values_without_folders
 from ....pipeline.load import plan_pipeline
 from ....pipeline.model import Pipeline
 from ....progress import Progress
-from ....store.cells import (
-    Cells,
-    Entry,
-    GroupContent,
-    Status,
-    concatenate_cells,
-    read_message,
-    with_measures,
-    write_message,
-)
+from ....store.cells import Entry, GroupContent, Status, concatenate_cells, read_message, with_measures, write_message
 from ....store.format import PATCHES, SIGNATURES, WARNINGS, dense_cells, loaded, of_systems
 from ....store.generations import remove
 from ....store.journal import Journal, read_content, write_content
@@ -137,7 +128,7 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
     `task`: as for :func:`score_job`, with ``store`` and ``others`` (systems to compare with, by evaluation).
     Returns: ``values`` and ``comparisons`` by evaluation, each with its number of tracks (``asked``).
     """
-    campaign, system = Campaign.of(task["campaign"]), str(task["system"])
+    campaign, system, others = Campaign.of(task["campaign"]), str(task["system"]), task["others"]
     folder = Path(task["scratch"], task["split"])
     places = {evaluation.name: folder / f"{evaluation.name}.scores" for evaluation in campaign.evaluations}
     new = {name: read_content(place) for name, place in places.items() if place.is_file()}
@@ -157,20 +148,18 @@ def release_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
             contents = [replace(joined[name], attrs={**joined[name].attrs, **attrs}) for name in sorted(joined)]
             writer.publish(contents, {"name": split, **dict(sorted(attrs.items()))})
     scored = {
-        name: dataset_of(loaded(joined[name].part([system, *_known(joined[name], task["others"].get(name, ()))])))
+        name: dataset_of(
+            loaded(joined[name].part([system, *(row for row in others.get(name, ()) if row in joined[name].systems)]))
+        )
         for name in sorted(new)
     }
-    comparisons: dict[str, dict[str, Any]] = {name: {} for name in task["others"] if name in new}
+    comparisons: dict[str, dict[str, Any]] = {name: {} for name in others if name in new}
     for name, compared in comparisons.items():
         ds = scored[name]
-        for other in task["others"][name]:
+        for other in others[name]:
             row = compare_pair(ds, system, other, headline_metrics(ds)[0]) if other in ds["system"].values else None
             compared |= {} if row is None else {other: {**row, "asked": ds.sizes["track"]}}
     return {"values": {name: values_of(ds, system) for name, ds in scored.items()}, "comparisons": comparisons}
-
-
-def _known(content: GroupContent, systems: Iterable[str]) -> list[str]:
-    return [name for name in systems if name in content.systems]
 
 
 def values_of(ds: Any, system: str) -> list[dict[str, Any]]:
@@ -232,7 +221,7 @@ def join(before: GroupContent | None, new: GroupContent) -> GroupContent:
     if has and measures == before.measures and set(new.tracks) <= set(before.tracks):
         return before
     # What is stored is kept, and what is new is added.
-    stored = loaded(before.part(_known(before, new.systems))).cells
+    stored = loaded(before.part([name for name in new.systems if name in before.systems])).cells
     kept, cells = with_measures(stored, measures), with_measures(new.cells, measures)
     columns = [index for index, name in enumerate(measures) if name in before.measures]
     rows_of = {cell: row for row, cell in enumerate(zip(kept.system, kept.track, strict=True))}
@@ -382,7 +371,8 @@ def _with_short_messages(
     changed. Files that both stores share need no look.
     """
     copies = {} if published is None else published.stored
-    stored, parts = dict(content.stored), [_shortened(content.cells, folders)]
+    texts = tuple(_without_folders(message, folders) for message in content.cells.message)
+    stored, parts = dict(content.stored), [replace(content.cells, message=texts)]
     for system, source in content.stored.items():
         if system in content.silent or (system in copies and copies[system].shares(source, system)):
             continue
@@ -391,7 +381,8 @@ def _with_short_messages(
         if all(_without_folders(message, folders) == message for message in messages):
             continue
         part = loaded(part)
-        part = replace(part, cells=_shortened(part.cells, folders))
+        texts = tuple(_without_folders(message, folders) for message in part.cells.message)
+        part = replace(part, cells=replace(part.cells, message=texts))
         if (
             published is not None
             and system in copies
@@ -403,10 +394,6 @@ def _with_short_messages(
             del stored[system]
             parts.append(part.cells)
     return replace(content, cells=concatenate_cells(parts), stored=stored)
-
-
-def _shortened(cells: Cells, folders: Collection[str]) -> Cells:
-    return replace(cells, message=tuple(_without_folders(message, folders) for message in cells.message))
 
 
 def _without_folders(message: str, folders: Collection[str]) -> str:

@@ -83,10 +83,13 @@ async def receive(
     id = secrets.token_hex(8)
     place = folder / id
     files = _Files(place / RECEIVED, limits, admit)
+    feed: Callable[[bytes], object]
+    close: Callable[[], object]
     try:
         (place / RECEIVED).mkdir(mode=0o700, parents=True)
         if whole == "multipart/form-data" and options.get(b"boundary"):
-            feed, close = _form(files, options[b"boundary"])
+            form = _Form(files, options[b"boundary"])
+            feed, close = form.parser.write, form.close
         elif whole in RAW:
             files.fields.update(fields or {})
             files.begin(filename)
@@ -188,35 +191,29 @@ class _Files:
         return hashlib.sha256("".join(listed).encode()).hexdigest()
 
 
-def _form(files: _Files, boundary: bytes) -> tuple[Callable[[bytes], object], Callable[[], object]]:
-    """Return functions that take the chunks of a form, and its end."""
-    part = _Part(files)
-    parser = MultipartParser(
-        boundary,
-        {
-            "on_part_begin": part.begin,
-            "on_header_field": partial(part.header, "name"),
-            "on_header_value": partial(part.header, "value"),
-            "on_header_end": part.header_end,
-            "on_headers_finished": part.headers_finished,
-            "on_part_data": part.data,
-            "on_part_end": part.end,
-            "on_end": partial(setattr, part, "finished", True),
-        },
-    )
-
-    def close() -> None:
-        parser.finalize()
-        if not part.finished:
-            raise UploadError("the form is incomplete: submit it again")
-
-    return parser.write, close
-
-
-class _Part:
-    def __init__(self, files: _Files) -> None:
+class _Form:
+    def __init__(self, files: _Files, boundary: bytes) -> None:
         self.files, self.finished = files, False
         self.begin()
+        self.parser = MultipartParser(
+            boundary,
+            {
+                "on_part_begin": self.begin,
+                "on_header_field": partial(self.header, "name"),
+                "on_header_value": partial(self.header, "value"),
+                "on_header_end": self.header_end,
+                "on_headers_finished": self.headers_finished,
+                "on_part_data": self.data,
+                "on_part_end": self.end,
+                "on_end": partial(setattr, self, "finished", True),
+            },
+        )
+
+    def close(self) -> None:
+        """Take the end of the form."""
+        self.parser.finalize()
+        if not self.finished:
+            raise UploadError("the form is incomplete: submit it again")
 
     def begin(self) -> None:
         """Start a part."""

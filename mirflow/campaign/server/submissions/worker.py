@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from queue import SimpleQueue
@@ -40,6 +41,7 @@ from .uploads import sweep
 
 POLL = 0.5  # seconds between two looks for work
 PATIENCE = 60.0  # longest pause in seconds between two attempts during system trouble
+_PUBLISH = 10.0  # seconds after which public copies are checked even while other work is waiting
 _TRIED = 50  # files of a folder that a process that reads submissions tries to open, to show that it cannot
 _LOG = logging.getLogger("mirflow.worker")
 
@@ -51,10 +53,10 @@ class Worker:
         self.service = service
         self.claims = Claims(service, name)
         self.jobs = Jobs(self.claims)
-        self.publication = Publication(self.claims, self.jobs)
         self.campaign, self.database, self.path = self.claims.campaign, self.claims.database, self.claims.path
         self._wait = 0.0
         self._troubled = True  # an earlier worker may have been
+        self._looked = time.monotonic()  # when it was last looked whether public copies are up to date
 
     def stop(self) -> None:
         """Return the current claim and end :meth:`run`."""
@@ -114,159 +116,21 @@ class Worker:
         """Do one step: give up, release, check or score a submission, or publish; False if there is no work."""
         demand_unedited(**self.jobs.file)
         # Publish from time to time even if the queue is never empty.
-        if self.publication.looked < time.monotonic() - _PUBLISH and self.publication.publish():
+        if self._looked < time.monotonic() - _PUBLISH and self.publish():
             return True
         if self.claims.give_up():
             return True
         claimed = self.claims.take()
         if claimed is not None:
-            act = {"checking": self.jobs.check, "scoring": self.jobs.score, "releasing": self.publication.release}
+            act = {"checking": self.jobs.check, "scoring": self.jobs.score, "releasing": self.release}
             with self.claims.held(claimed):
                 act[claimed.state](claimed)
             return True
-        if self.publication.lift() or self.publication.publish() or self.publication.rescore():
+        if self.lift() or self.publish() or self.rescore():
             return True
         if self.jobs.listed is None:
             self.jobs.references()  # shown to submitters on the form
         return False
-
-
-def demand_confinement(service: Service, confinement: Confinement) -> tuple[list[str], list[str]]:
-    """Check the confinement of the processes that read submissions, from the inside.
-
-    Returns: the restrictions in force, and what is missing.
-    """
-    campaign, _ = service.demand_campaign()
-    path = service.path
-    assert path is not None
-    service.folder_of("submissions").mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=service.folder_of("submissions"), ignore_cleanup_errors=True) as upload:
-        files = Path(upload, "files")
-        files.mkdir()
-        task = {"inside": str(files), "secrets": [[words, str(secret)] for words, secret in _secrets(service)]}
-        beside = (file for split in campaign.splits for file in read_beside(path.absolute(), campaign, split))
-        confines = check_confines(campaign.limits, Path(upload), files, dict.fromkeys(beside))
-        answer = confinement.run("hold", task, confines)
-    held, missing = list(answer["held"]), lacks(answer["held"])
-    required = f"{path}: limits.confinement is required, but"
-    strict = campaign.limits.confinement == "required"
-    if missing and strict:
-        raise MirflowError(
-            f"{required} this host does not support it: {'; '.join(missing)}. Use Linux 6.12 or newer with Landlock "
-            "(docs/campaign.md), or write confinement: wanted"
-        )
-    if "folders" in held and answer["opened"]:
-        held.remove("folders")
-        words, secret, around = answer["opened"][0]
-        others = f" and {len(answer['opened']) - 1} more" if len(answer["opened"]) > 1 else ""
-        why = f"the processes that read submissions can open {words} ({secret}{others}), since Python loads packages"
-        why += f" from {around}: move the campaign and its data out of that folder"
-        if strict:
-            raise MirflowError(f"{required} {why}, or write confinement: wanted")
-        missing.append(why)
-    return held, missing
-
-
-def _secrets(service: Service) -> Iterator[tuple[str, Path]]:
-    """Yield what no process that reads submissions may open, each with words for it."""
-    campaign, database = service.demand_campaign()
-    folder = service.state_folder
-    assert service.path is not None
-    path = service.path.absolute()
-    yield "the campaign file", path
-    for split in campaign.splits:
-        yield f"the folder of split {split}", split_root(path, campaign, split)
-        for words, place in references_of(path, campaign, split):
-            yield words, place
-            # Files may be links to elsewhere.
-            inner = (Path(parent, name) for parent, _, names in os.walk(place) for name in names)
-            yield from ((words, file) for file in islice(inner, _TRIED))
-    if database.is_sqlite and database.engine.url.database:
-        yield "the database", Path(database.engine.url.database)
-    yield "the state of the campaign", folder
-    yield from (("the state of the campaign", inner) for inner in sorted(folder.iterdir()))
-
-
-def work(service: Service, *, attached: bool = False) -> None:
-    """Process a campaign's submissions until a signal; the current claim is returned.
-
-    `attached`: whether to end when standard input is closed, as happens when the parent process ends.
-    """
-    worker = Worker(service)
-    signals: SimpleQueue[int] = SimpleQueue()
-
-    def stop_at_signal() -> None:
-        signals.get()
-        worker.stop()
-
-    def stop_at_end_of_input() -> None:
-        while os.read(0, 1):
-            pass
-        worker.stop()
-
-    threading.Thread(target=stop_at_signal, daemon=True).start()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            # Stop from another thread: the interrupted one may hold a lock that stopping needs.
-            signal.signal(number, lambda number, _: signals.put(number))
-    if attached:
-        threading.Thread(target=stop_at_end_of_input, daemon=True).start()
-    worker.run()
-
-
-class AttachedWorkers:
-    """Worker processes of a server: they end with it, and are restarted if they end before.
-
-    Use it as a context manager.
-    """
-
-    def __init__(self, path: str | Path, number: int = 1) -> None:
-        self._command = [sys.executable, "-m", "mirflow", "serve", "worker", str(path), "--attached"]
-        self._ending = threading.Event()
-        self._threads = [threading.Thread(target=self._keep, daemon=True) for _ in range(number)]
-
-    def __enter__(self) -> AttachedWorkers:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._ending.set()
-        for thread in self._threads:
-            thread.join()
-
-    def _keep(self) -> None:
-        wait = 1.0
-        while not self._ending.is_set():
-            began = time.monotonic()
-            with subprocess.Popen(self._command, stdin=subprocess.PIPE) as process:
-                while process.poll() is None and not self._ending.wait(0.2):
-                    pass
-                assert process.stdin is not None
-                process.stdin.close()
-                if self._ending.is_set():
-                    try:
-                        process.wait(10)
-                    except subprocess.TimeoutExpired:
-                        process.kill()
-                    return
-            if process.returncode == 0:
-                return  # it was asked to stop
-            wait = 1.0 if time.monotonic() - began > PATIENCE else min(PATIENCE, 2 * wait)
-            _LOG.error("the worker ended with status %s; restarting in %g s", process.returncode, wait)
-            self._ending.wait(wait)
-
-
-_PUBLISH = 10.0  # seconds after which public copies are checked even while other work is waiting
-
-
-class Publication:
-    """Releases and publishes the scores computed by a worker."""
-
-    def __init__(self, claims: Claims, jobs: Jobs) -> None:
-        self.claims, self.jobs = claims, jobs
-        self.service, self.campaign, self.database = claims.service, claims.campaign, claims.database
-        self.looked = time.monotonic()
 
     def release(self, row: Submission) -> None:
         """Release the scores of a submission once all earlier ones are released."""
@@ -353,7 +217,7 @@ class Publication:
 
     def publish(self) -> bool:
         """Update the public copy of one split, if the set of public systems has changed."""
-        self.looked = time.monotonic()
+        self._looked = time.monotonic()
         for name, split in self.campaign.splits.items():
             store = self.service.folder_of("stores") / f"{name}.zarr"
             target = target_of(store)
@@ -380,3 +244,119 @@ class Publication:
                 session.merge(PublicCopy(split=name, digest=digest, date=self.service.clock()))
             return True
         return False
+
+
+def demand_confinement(service: Service, confinement: Confinement) -> tuple[list[str], list[str]]:
+    """Check the confinement of the processes that read submissions, from the inside.
+
+    Returns: the restrictions in force, and what is missing.
+    """
+    campaign, database = service.demand_campaign()
+    assert service.path is not None
+    path = service.path.absolute()
+    # What no process that reads submissions may open, each with words for it.
+    secrets: list[tuple[str, Path]] = [("the campaign file", path)]
+    for split in campaign.splits:
+        secrets.append((f"the folder of split {split}", split_root(path, campaign, split)))
+        for words, place in references_of(path, campaign, split):
+            # Files may be links to elsewhere.
+            inner = (Path(parent, name) for parent, _, names in os.walk(place) for name in names)
+            secrets += [(words, place), *((words, file) for file in islice(inner, _TRIED))]
+    if database.is_sqlite and database.engine.url.database:
+        secrets.append(("the database", Path(database.engine.url.database)))
+    folder = service.state_folder
+    service.folder_of("submissions").mkdir(parents=True, exist_ok=True)
+    secrets += [("the state of the campaign", file) for file in (folder, *sorted(folder.iterdir()))]
+    with tempfile.TemporaryDirectory(dir=service.folder_of("submissions"), ignore_cleanup_errors=True) as upload:
+        files = Path(upload, "files")
+        files.mkdir()
+        task = {"inside": str(files), "secrets": [[words, str(secret)] for words, secret in secrets]}
+        beside = (file for split in campaign.splits for file in read_beside(path, campaign, split))
+        confines = check_confines(campaign.limits, Path(upload), files, dict.fromkeys(beside))
+        answer = confinement.run("hold", task, confines)
+    held, missing = list(answer["held"]), lacks(answer["held"])
+    required = f"{service.path}: limits.confinement is required, but"
+    strict = campaign.limits.confinement == "required"
+    if missing and strict:
+        raise MirflowError(
+            f"{required} this host does not support it: {'; '.join(missing)}. Use Linux 6.12 or newer with Landlock "
+            "(docs/campaign.md), or write confinement: wanted"
+        )
+    if "folders" in held and answer["opened"]:
+        held.remove("folders")
+        words, secret, around = answer["opened"][0]
+        others = f" and {len(answer['opened']) - 1} more" if len(answer["opened"]) > 1 else ""
+        why = f"the processes that read submissions can open {words} ({secret}{others}), since Python loads packages"
+        why += f" from {around}: move the campaign and its data out of that folder"
+        if strict:
+            raise MirflowError(f"{required} {why}, or write confinement: wanted")
+        missing.append(why)
+    return held, missing
+
+
+def work(service: Service, *, attached: bool = False) -> None:
+    """Process a campaign's submissions until a signal; the current claim is returned.
+
+    `attached`: whether to end when standard input is closed, as happens when the parent process ends.
+    """
+    worker = Worker(service)
+    signals: SimpleQueue[int] = SimpleQueue()
+
+    def stop_at_signal() -> None:
+        signals.get()
+        worker.stop()
+
+    def stop_at_end_of_input() -> None:
+        while os.read(0, 1):
+            pass
+        worker.stop()
+
+    threading.Thread(target=stop_at_signal, daemon=True).start()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            # Stop from another thread: the interrupted one may hold a lock that stopping needs.
+            signal.signal(number, lambda number, _: signals.put(number))
+    if attached:
+        threading.Thread(target=stop_at_end_of_input, daemon=True).start()
+    worker.run()
+
+
+@contextmanager
+def attached_workers(path: str | Path, number: int = 1) -> Iterator[list[threading.Thread]]:
+    """Worker processes of a server: they end with the block, and are restarted if they end before.
+
+    Yields: the threads that watch over them.
+    """
+    command = [sys.executable, "-m", "mirflow", "serve", "worker", str(path), "--attached"]
+    ending = threading.Event()
+
+    def keep() -> None:
+        wait = 1.0
+        while not ending.is_set():
+            began = time.monotonic()
+            with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+                while process.poll() is None and not ending.wait(0.2):
+                    pass
+                assert process.stdin is not None
+                process.stdin.close()
+                if ending.is_set():
+                    try:
+                        process.wait(10)
+                    except subprocess.TimeoutExpired:
+                        process.kill()
+                    return
+            if process.returncode == 0:
+                return  # it was asked to stop
+            wait = 1.0 if time.monotonic() - began > PATIENCE else min(PATIENCE, 2 * wait)
+            _LOG.error("the worker ended with status %s; restarting in %g s", process.returncode, wait)
+            ending.wait(wait)
+
+    threads = [threading.Thread(target=keep, daemon=True) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield threads
+    finally:
+        ending.set()
+        for thread in threads:
+            thread.join()
