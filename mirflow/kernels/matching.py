@@ -363,7 +363,10 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
         chosen = chosen[_first_of(left[chosen], left_size)]
         chosen = chosen[_first_of(right[chosen], right_size)]
         taken.append(chosen)
-        rest = rest[~_touched(left[rest], left[chosen], left_size) & ~_touched(right[rest], right[chosen], right_size)]
+        for side, size in ((left, left_size), (right, right_size)):
+            gone = np.zeros(size, dtype=np.bool_)
+            gone[side[chosen]] = True
+            rest = rest[~gone[side[rest]]]
     if len(rest):
         from scipy.sparse import coo_array, csr_array
         from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
@@ -388,12 +391,6 @@ def _first_of(vertex: Int, size: int) -> Bool:
     first = np.empty(size, dtype=np.int64)
     first[vertex[::-1]] = edge[::-1]
     return np.asarray(first[vertex] == edge)
-
-
-def _touched(vertex: Int, removed: Int, size: int) -> Bool:
-    gone = np.zeros(size, dtype=np.bool_)
-    gone[removed] = True
-    return np.asarray(gone[vertex])
 
 
 def match_heaviest(left: Int, right: Int, weight: Float) -> Int:

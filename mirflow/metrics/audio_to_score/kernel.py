@@ -207,28 +207,20 @@ class Voices:
     """Notes clustered by voice, start and end, with the notes that follow each cluster."""
 
     def __init__(self, notation: Notation, numbers: Sequence[int]) -> None:
-        self.notes = notation.notes
         self.members: dict[Cluster, list[int]] = defaultdict(list)
         for number in numbers:
-            self.members[self.cluster_of(number)].append(number)
-        # Notes of the clusters that start where a cluster ends, or otherwise of those that start next.
-        self._following: dict[Cluster, list[int]] = {}
+            note = notation.notes[number]
+            self.members[note.voice, note.start, note.end].append(number)
+        self.following: dict[int, list[int]] = {}
+        """For each note, those of the clusters that start where its cluster ends, or otherwise of the next ones."""
         for _, clusters in groupby(sorted(self.members), key=lambda member: member[0]):
             ordered = list(clusters)
             starts = [start for _, start, _ in ordered]
             for index, cluster in enumerate(ordered):
                 first = max(bisect_left(starts, cluster[2]), index + 1)
                 last = bisect_right(starts, starts[first]) if first < len(starts) else first
-                self._following[cluster] = [note for other in ordered[first:last] for note in self.members[other]]
-
-    def cluster_of(self, number: int) -> Cluster:
-        """The cluster of a note."""
-        note = self.notes[number]
-        return note.voice, note.start, note.end
-
-    def following(self, number: int) -> list[int]:
-        """The notes that follow a note in its voice."""
-        return self._following[self.cluster_of(number)]
+                following = [note for other in ordered[first:last] for note in self.members[other]]
+                self.following.update(dict.fromkeys(self.members[cluster], following))
 
 
 def voice_and_value(
@@ -248,7 +240,7 @@ def voice_and_value(
         members = ours.members[cluster]
         for number in members:
             place = played[number]
-            linked, wanted = ours.following(number), theirs.following(place)
+            linked, wanted = ours.following[number], theirs.following[place]
             left, hits = list(wanted), 0
             for left_note in linked:
                 partner = next((other for other in left if alike(left_note, other)), None)
@@ -259,7 +251,7 @@ def voice_and_value(
             if links:
                 for kind, count in enumerate((hits, len(linked) - hits, len(left))):
                     counts[kind] += count / links
-            after = whole.following(place)
+            after = whole.following[place]
             if (not after and not linked) or any(alike(left_note, other) for other in after for left_note in linked):
                 note, target = estimate.notes[number], reference.notes[place]
                 wanted_value = target.end - target.start

@@ -171,7 +171,9 @@ def resample(series: Melodies, row: Int, times: Float, counts: Int, resampling: 
 
 Classes = npt.NDArray[np.uint8]
 MOST_FRAMES = 2**21  # Allowed frames of a series with few samples: almost six hours of 10 ms
-_FRAMES_A_SAMPLE = 16
+FRAMES_A_SAMPLE = 16
+"""Allowed frames for each sample of a longer series. A single late sample would produce millions of frames, so melodies
+that need more are refused; their times are probably not in seconds."""
 
 
 @dataclass(frozen=True)
@@ -188,15 +190,6 @@ class Frames:
     counts: Int
     times: Float
     graded: tuple[bool, bool]
-
-
-def most_frames(samples: Int) -> Int:
-    """Largest number of frames for series with given numbers of samples: int64 (n,).
-
-    Otherwise, a single late sample would produce millions of frames. Melodies that need more frames are refused; their
-    times are probably not in seconds.
-    """
-    return np.maximum(_FRAMES_A_SAMPLE * samples, MOST_FRAMES)
 
 
 def hop_counts(ends: Float, hop: float) -> Int:

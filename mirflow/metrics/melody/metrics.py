@@ -304,7 +304,7 @@ def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
     if hop is not None:
         counts, ends = _frames(pairs, hop)
         samples = np.stack(pairs.counts)
-        most = kernel.most_frames(samples)
+        most = np.maximum(kernel.FRAMES_A_SAMPLE * samples, kernel.MOST_FRAMES)
         refused: dict[int, str] = {}
         for side, pair in np.argwhere(counts > most).tolist():
             numbers = counts[side, pair], samples[side, pair], most[side, pair]

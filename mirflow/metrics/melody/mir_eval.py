@@ -248,7 +248,7 @@ def to_cent_voicing(
         frames = kernel.on_reference(reference, estimate, only, only, KINDS[kind])
     else:
         for side in series:
-            end, most = side.times[side.last], kernel.most_frames(side.counts)[0]
+            end, most = side.times[side.last], max(kernel.FRAMES_A_SAMPLE * side.counts[0], kernel.MOST_FRAMES)
             if not -hop < end[0] <= most * hop or not (counts := kernel.hop_counts(end, hop))[0]:
                 frames_from = f"on frames from 0 s with a hop of {hop} s"
                 raise ValueError(f"A series that ends at {end[0]} s cannot be resampled {frames_from}")

@@ -41,14 +41,9 @@ class Pitches:
         return cls(midi, chroma, offsets_of(counts)[:-1], counts)
 
 
-def to_midi(frequencies: Float, ref_frequency: float = 440.0) -> Float:
-    """Convert frequencies to MIDI numbers with fractions."""
-    return np.asarray(69.0 + 12.0 * np.log2(frequencies / ref_frequency))
-
-
 def pitches_of(rows: Ragged) -> Pitches:
     """Collect the frames of all rows."""
-    return Pitches.of(to_midi(rows.columns["frequency"]), rows.counts[1])
+    return Pitches.of(69.0 + 12.0 * np.log2(rows.columns["frequency"] / 440.0), rows.counts[1])
 
 
 def frame_of_estimate(pairs: Pairs) -> Int:
@@ -144,7 +139,8 @@ def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Ite
             one, other = (side.chroma if chroma else side.midi for side in (references, estimates))
             one, other = np.repeat(one[first], repeats), other[second][right]
             if chroma:
-                apart = np.abs(one - other)
+                apart = one - other
+                np.abs(apart, out=apart)
                 near = np.minimum(apart, 12.0 - apart) <= window
             else:  # sums are computed as in mir_eval, so that decisions at the edge of the window are equal
                 near = other - window <= one

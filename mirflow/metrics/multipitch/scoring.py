@@ -22,17 +22,7 @@ from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
-from .kernel import (
-    FORM,
-    Pitches,
-    beside,
-    count_true_positives,
-    frame_of_estimate,
-    matched,
-    nearest_frame,
-    pitches_of,
-    to_midi,
-)
+from .kernel import FORM, Pitches, beside, count_true_positives, frame_of_estimate, matched, nearest_frame, pitches_of
 
 MAX_TIME = 30000.0  # Latest time in seconds; later ones are taken for a wrong unit
 MAX_FREQ = 5000.0  # Highest pitch in Hz; higher ones are taken for a wrong unit
@@ -394,7 +384,7 @@ def frequencies_to_midi(frequencies: Frequencies, ref_frequency: float = 440.0) 
     >>> [frame.tolist() for frame in frequencies_to_midi([np.array([220.0, 440.0]), np.array([])])]
     [[57.0, 69.0], []]
     """
-    return [to_midi(frame, ref_frequency) for frame in frequencies]
+    return [np.asarray(69.0 + 12.0 * np.log2(frame / ref_frequency)) for frame in frequencies]
 
 
 @_documented

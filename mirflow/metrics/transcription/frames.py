@@ -77,14 +77,21 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
     pair, pitch, start, end = _joined((reference, estimate))
     order, voice, start = by_group_and_time(voices_of(pair, pitch), start)
     estimated, end = order >= len(reference.pair), end[order]
-    places = [np.flatnonzero(~estimated), np.flatnonzero(estimated)]
-    first, second = (
-        _Ordered.of(position, voice[position], start[position], end[position], contained) for position in places
-    )
-    return (
-        ActivePitches(reference.pair, pitch[order[places[0]]], first.start, first.end, first.go_on(second)),
-        ActivePitches(estimate.pair, pitch[order[places[1]]], second.start, second.end, second.go_on(first)),
-    )
+    positions = [np.flatnonzero(~estimated), np.flatnonzero(estimated)]
+    voices, starts = [voice[position] for position in positions], [start[position] for position in positions]
+    ends = [_end_at_next(voices[side], starts[side], end[positions[side]], contained) for side in (0, 1)]
+    active = []
+    for side, spans in enumerate((reference, estimate)):
+        position, other = positions[side], 1 - side
+        shared = np.zeros(len(position))
+        if len(positions[other]):
+            last = position - np.arange(1, len(position) + 1)  # the other side's previous one; -1 before its first
+            np.minimum(ends[side], ends[other][last], out=shared)
+            shared -= starts[side]
+            np.maximum(shared, 0.0, out=shared)
+            shared *= (voices[other][last] == voices[side]) & (last >= 0)
+        active.append(ActivePitches(spans.pair, pitch[order[position]], starts[side], ends[side], shared))
+    return active[0], active[1]
 
 
 def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Float]:
@@ -94,45 +101,24 @@ def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Flo
     return pair, pitch, np.concatenate([left.start, right.start]), np.concatenate([left.end, right.end])
 
 
-@dataclass(frozen=True, slots=True)
-class _Ordered:
-    """Stretches of one side that do not overlap in a voice, and their positions in the order of both sides."""
-
-    place: Int
-    voice: Int
-    start: Float
-    end: Float
-
-    @classmethod
-    def of(cls, place: Int, voice: Int, start: Float, end: Float, contained: bool) -> _Ordered:
-        """End stretches no later than the next one of their voice starts."""
-        follows = voice[1:] == voice[:-1]
-        run = follows if contained else follows & (start[1:] == start[:-1])
-        if (run & (end[1:] < end[:-1])).any():
-            # The running maximum of the ends within each run of stretches that follow each other.
-            end, number, step = end.copy(), np.append(0, np.cumsum(~run)), 1
-            while step < len(end):  # doubles the number of preceding ends covered by each maximum
-                larger = (number[step:] == number[:-step]) & (end[:-step] > end[step:])
-                if not larger.any():
-                    break
-                end[step:] = np.where(larger, end[:-step], end[step:])
-                step *= 2
-        cut = np.flatnonzero(follows & (start[1:] < end[:-1]))
-        if len(cut):
-            end = end.copy()
-            end[cut] = start[cut + 1]
-        return cls(place, voice, start, end)
-
-    def go_on(self, other: _Ordered) -> Float:
-        """Overlap of each stretch with the previous one of the other side: float64 (n,)."""
-        if not len(other.place):
-            return np.zeros(len(self.place))
-        last = self.place - np.arange(1, len(self.place) + 1)  # -1 before the other side's first one
-        shared: Float = np.minimum(self.end, other.end[last])
-        shared -= self.start
-        np.maximum(shared, 0.0, out=shared)
-        shared *= (other.voice[last] == self.voice) & (last >= 0)
-        return shared
+def _end_at_next(voice: Int, start: Float, end: Float, contained: bool) -> Float:
+    """End the stretches of one side no later than the next one of their voice starts."""
+    follows = voice[1:] == voice[:-1]
+    run = follows if contained else follows & (start[1:] == start[:-1])
+    if (run & (end[1:] < end[:-1])).any():
+        # The running maximum of the ends within each run of stretches that follow each other.
+        end, number, step = end.copy(), np.append(0, np.cumsum(~run)), 1
+        while step < len(end):  # doubles the number of preceding ends covered by each maximum
+            larger = (number[step:] == number[:-step]) & (end[:-step] > end[step:])
+            if not larger.any():
+                break
+            end[step:] = np.where(larger, end[:-step], end[step:])
+            step *= 2
+    cut = np.flatnonzero(follows & (start[1:] < end[:-1]))
+    if len(cut):
+        end = end.copy()
+        end[cut] = start[cut + 1]
+    return end
 
 
 Levels = tuple[Int, Float, Float, list[Int]]

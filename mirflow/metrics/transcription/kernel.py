@@ -191,7 +191,7 @@ class NoteBatch(Shared):
         )
 
     @computed_once
-    def matches(self, rule: Rule, heaviest: bool = False) -> Matches:
+    def matches(self, rule: Rule, heaviest: bool) -> Matches:
         """The largest matching of each pair: that of mir_eval, or the one with the largest sum of overlap ratios."""
         reference, estimate = self.edges(rule)
         # mir_eval processes edges note by note.
@@ -210,7 +210,7 @@ class NoteBatch(Shared):
     @computed_once
     def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
         """Matched notes whose velocities agree."""
-        matches = self.matches(rule)
+        matches = self.matches(rule, False)
         if self.with_velocity is not None:
             matches = matches.keep(self.with_velocity[matches.pair])
         return matches.keep(agree(self.reference, self.estimate, matches, tolerance, scale))
@@ -219,7 +219,7 @@ class NoteBatch(Shared):
     def count(self, rule: Rule) -> Int:
         """Numbers of matched notes: int64 (pairs,)."""
         if rule.pitch is not None:
-            return np.bincount(self.matches(rule).pair, minlength=len(self)).astype(np.int64)
+            return np.bincount(self.matches(rule, False).pair, minlength=len(self)).astype(np.int64)
         # If only onsets or only ends are compared, there are many edges, of which only the number of matches is needed.
         # In order of time, the candidates of a reference note are consecutive.
         reference, estimate = self.edges(rule)
@@ -295,17 +295,12 @@ def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_cou
     """Candidate edges: a superset of the times of each pair that are within the tolerance."""
     if len(reference_counts) == 1:  # a single pair needs no keys
         order = estimate.argsort(kind="stable")
-        times, reach = estimate[order], _tolerated(reference, tolerance)
+        times, reach = estimate[order], tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
         first = times.searchsorted(reference - reach)
         number = np.maximum(times.searchsorted(reference + reach, side="right") - first, 0)
     else:
         order, first, number = _reach(reference, reference_counts, estimate, estimate_counts, tolerance)
     return rows_of(number), order[ranges(first, number)]
-
-
-def _tolerated(reference: Float, tolerance: Float) -> Float:
-    """Distance from each reference that includes all times that are within the tolerance after rounding."""
-    return np.asarray(tolerance + _SLACK + 4 * np.spacing(reference + tolerance))
 
 
 def _reach(
@@ -328,7 +323,8 @@ def _reach(
     keys = key(estimate, estimate_counts)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
-    reach = _tolerated(reference, tolerance)
+    # Distance that includes all times that are within the tolerance after rounding.
+    reach = tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
     first = np.searchsorted(keys, key(reference - reach, reference_counts))
     last = np.searchsorted(keys, key(reference + reach, reference_counts), side="right")
     return order, first, np.maximum(last - first, 0)
@@ -399,7 +395,7 @@ def count_instruments(block: NoteBatch, parts: Parts, first: int) -> ClassCounts
     blocks = []
     for part, rule in parts:
         notes = block.part(part)
-        matches = notes.matches(rule)
+        matches = notes.matches(rule, False)
         sides = notes.reference, notes.estimate
         numbers = [side.extra[rule.by or FLAT] for side in sides]
         names = 1 + max(int(number.max(initial=0)) for number in numbers)

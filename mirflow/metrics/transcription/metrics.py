@@ -488,7 +488,7 @@ def deviations(key: tuple[str, bool], block: NoteBatch, measure: Measure) -> tup
     what, signed = key
     ((part, rule),) = parts_of(measure, block.usual)
     block = block.part(part)
-    matches = block.matches(rule)
+    matches = block.matches(rule, False)
     pair, number = matches.pair, np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
     left, right = (
         getattr(side, what) if hasattr(side, what) else np.asarray(side.extra[what])

@@ -173,7 +173,7 @@ def _match(
         if not are_times(intervals):
             raise ValueError(f"Interval times {BOUNDED}")
         sides.append(notes_of(one_row(intervals, pitches)))
-    matches = NoteBatch(sides[0], sides[1]).matches(rule)
+    matches = NoteBatch(sides[0], sides[1]).matches(rule, False)
     return list(zip(matches.reference.tolist(), matches.estimate.tolist(), strict=True))
 
 
