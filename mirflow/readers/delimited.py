@@ -462,8 +462,8 @@ def find_layout(
         has_header = is_header(head, kind, keyed=keyed) or (named and not keyed and has_only_names(head))
         has_header = has_header or any(name in head for name in names)
     bars = "bar" in declared or (not declared and (selection or "").startswith("bar"))
+    header = head if has_header else None
     if declared:
-        header = head if has_header else None
         places = {column: find_place(column, where, header, name, line) for column, where in declared.items()}
     elif has_header:
         places = named_columns(kind, head, reading.task, name, line, keyed=keyed)
@@ -491,8 +491,7 @@ def find_layout(
         # A label in the last column takes the rest of the line; otherwise, the columns after it are split off.
         splits = last if places.get("label") == last else last + 1
     held = len(head) if splits < 0 else min(len(head), splits + 1)
-    header, usual = head if has_header else None, not has_header and not declared
-    layout = Layout(kind, reading, name, separator, places, splits, header, held, usual=usual)
+    layout = Layout(kind, reading, name, separator, places, splits, header, held, usual=header is None and not declared)
     if has_header and not declared:
         layout.unread = unread_places(kind, head, places, reading.task)
         modes = [place for place in layout.unread if heading(head[place]) in MODES]
