@@ -43,8 +43,8 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     from .zarr_io import WRITTEN
 
     coords, listed = layout(content)
-    group = root.create_group(content.name)
-    _write_labels(group, content, coords, attrs)
+    group = root.create_group(content.name, attributes=_attributes(content, coords, attrs))
+    _write_labels(group, content, coords)
     extras = {variable.name: variable for variable in listed}
     arrays = {name: _create(group, name, content, extras.get(name)) for name in (*TYPES, *extras)}
     new = {name: set(range(len(content.systems))) for name in arrays}
@@ -79,9 +79,10 @@ def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, A
     old = {name: tuple(read_values(group, name).tolist()) for name in _labels_of(group)}
     kept = {name: _dims_of(array) for name, array in group.arrays() if len(array.shape) > 1}
     coords, listed = layout(content)
+    group.attrs.put(_attributes(content, coords, attrs))
     for name in [name for name, array in group.arrays() if len(array.shape) == 1]:
         del group[name]
-    _write_labels(group, content, coords, attrs)
+    _write_labels(group, content, coords)
     extras = {variable.name: variable for variable in listed}
     for name in kept.keys() - TYPES.keys() - extras.keys():
         del group[name]
@@ -114,15 +115,15 @@ def _dims_of(array: zarr.Array[Any]) -> tuple[str, ...]:
     return tuple(metadata.dimension_names)
 
 
-def _write_labels(
-    group: zarr.Group, content: GroupContent, coords: Sequence[StoredVariable], attrs: Mapping[str, Any]
-) -> None:
-    """Write attributes, coordinates and durations of a group."""
+def _attributes(content: GroupContent, coords: Sequence[StoredVariable], attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes of a group, of which one names the coordinates, as xarray expects it."""
+    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
+    return {**content.attrs, **attrs, "coordinates": along}
+
+
+def _write_labels(group: zarr.Group, content: GroupContent, coords: Sequence[StoredVariable]) -> None:
     from .zarr_io import write_array
 
-    # One names the coordinates, as xarray expects it.
-    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
-    group.attrs.put({**content.attrs, **attrs, "coordinates": along})
     durations = dense_cells(content, ["duration"])["duration"]
     duration = StoredVariable("duration", DENSE["duration"], durations, CELL_ATTRS["duration"])
     for variable in (*coords, duration):
