@@ -129,8 +129,8 @@ def test_the_annotations_are_those_of_single_files(name: str, texts: list[str]) 
             assert outcome(found) == outcome(read_advised(read, reading)[0])
 
 
-def _read_alone(content: bytes, name: str, reading: Reading) -> Annotation:
-    return reading.with_labels(parse_file(content, reading, "lab", name))
+def _read_alone(content: bytes, name: str, reading: Reading) -> tuple[Annotation, None]:
+    return reading.with_labels(parse_file(content, reading, "lab", name)), None
 
 
 @pytest.mark.parametrize(
