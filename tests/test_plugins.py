@@ -258,8 +258,11 @@ def test_installed_packages_declare_tasks_and_readers(package: Path) -> None:
 
 @pytest.mark.filterwarnings("default")
 def test_installed_packages_declare_commands(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = ENTRY_POINTS.replace("[mirflow.commands]", "[mirflow.commands]\nabsent = my_lab:__doc__")  # None
+    (package / "my_lab-1.5.dist-info" / "entry_points.txt").write_text(points)
     monkeypatch.setattr("mirflow.cli.cli.commands", {})
     assert printed("clap") == "clap\n"
+    assert "No such command 'absent'" in refused("absent")
     assert "Clap once." in printed("clap", "--help")
     broken = "'names' in the entry points 'mirflow.commands' is a list, not a command"
     assert broken in refused("names")

@@ -31,7 +31,7 @@ from ..errors import (
     visible,
 )
 from ..interruption import Interrupted, stop_answering
-from ..plugins import COMMANDS, find, find_all
+from ..plugins import COMMANDS, declared, find, find_all
 from ..questions import Question, names
 from ..questions import find as find_question
 from . import output as exits
@@ -110,7 +110,7 @@ class Commands(click.Group):
             elif command is not None:
                 kind = type(command).__name__
                 raise PluginError(f"{name!r} in the entry points {COMMANDS!r} is a {kind}, not a command")
-            else:  # click proposes the nearest of the commands that were imported
+            elif name not in declared(COMMANDS):  # click proposes the nearest of the commands that were imported
                 self.list_commands(context)
         return self.commands.get(name)
 

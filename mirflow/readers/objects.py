@@ -142,7 +142,7 @@ def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
     plain = isinstance(thing, tuple) and len(thing) > 0 and all(isinstance(one, Real | str) for one in thing)
     several = isinstance(thing, tuple) and (kind.name == "tempo" or not plain)
     values = thing if several else (thing,)
-    return _in_order(from_arguments(kind, values), values[0])
+    return _in_order(from_arguments(kind, values), values[0] if values else None)  # of a key, () is none
 
 
 def of_columns(kind: Kind, columns: Mapping[str, Any]) -> Annotation:

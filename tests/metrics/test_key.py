@@ -20,6 +20,7 @@ from mirflow.errors import AnnotationError
 from mirflow.metrics import key
 from mirflow.metrics.base import get_task
 from mirflow.metrics.key import clean
+from mirflow.readers.objects import to_annotation
 from mirflow.theory.keys import not_a_key
 
 from .batches import score_pairs
@@ -212,3 +213,9 @@ def test_evaluate_and_explain_from_annotations() -> None:
     assert Counter(evidence["relation"].values.tolist()) == {"relative": 1}
     with pytest.raises(AnnotationError, match="the estimate is empty, so there is nothing to explain"):
         mirflow.explain(annotation("C"), annotation(), "weighted_score", task="key")
+
+
+def test_no_argument_is_no_key() -> None:
+    assert len(to_annotation((), "key")) == 0
+    found = mirflow.evaluate((), "C major", task="key")
+    assert found.message.item() == "reason (reference): reference: track '' has an empty reference"
