@@ -122,12 +122,13 @@ class GuardedRoute(Route):
             request.app.state.service.rates.take(rate, who_asks(request))
         request.state.form = {}
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if changes and self.form:
-            request.state.body = await request.body()
-            if kind == "application/x-www-form-urlencoded":
-                request.state.form = await request.form(max_fields=FIELDS)
+        if changes and self.form and kind == "application/x-www-form-urlencoded":
+            await request.body()  # cached by the request
+            request.state.form = await request.form(max_fields=FIELDS)
         if changes and viewer is not None and not request.state.bearer and self.form:
             check_forgery(request, str(request.state.form.get("csrf", "")))
+        if changes and self.form:
+            request.state.body = await request.body()  # other bodies are not read before the token is checked
         if any(isinstance(value, int) and value > _LARGEST for value in request.path_params.values()):
             raise HTTPException(404)
         answer = self.guards(request) if self._is_async else await run_in_threadpool(self.guards, request)

@@ -249,6 +249,11 @@ def test_large_bodies_are_refused_before_they_are_read(client):
     assert client.post("/open", content=b"&".join([b"a=1"] * 600), headers=form).status_code == 400
 
 
+def test_the_token_is_checked_before_a_body_that_cannot_have_it_is_read(client, enter, service):
+    parts = (b"x" * 1000 for _ in range(100))
+    assert client.post("/submit", content=parts, **as_session(service, enter())).status_code == 403
+
+
 def test_rates(client, service, enter):
     service.rates = RateLimits(clock=lambda: 0.0)
     codes = [client.post("/open").status_code for _ in range(400)]
