@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
 import re
+import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -527,6 +529,16 @@ def test_a_plan_is_discarded(service):
     assert organiser.submit(f"{PLAN}/discard").headers["location"] == "/grading/"
     assert organiser.get(PLAN).status_code == 404
     organiser.begin()
+
+
+def test_a_plan_is_discarded_though_the_disk_is_full(service, monkeypatch):
+    def full(*args: Any, **options: Any) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    plan = begin_plan(service, "ams")
+    monkeypatch.setattr(tempfile, "mkdtemp", full)
+    discard_plan(plan)
+    assert not plan.folder.exists()
 
 
 def test_forged_uploads_change_nothing(service):

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from threading import Lock
 from typing import Any, TypeVar
@@ -131,8 +132,8 @@ def discard_plan(plan: RoundPlan) -> None:
 
 
 @contextmanager
-def _changing(plan: RoundPlan) -> Iterator[Path]:
-    """Exclude other steps; yields a temporary folder in that of the plan, for files that are moved when complete."""
+def _changing(plan: RoundPlan) -> Iterator[None]:
+    """Exclude other steps."""
     if not _BUSY.acquire(timeout=20):
         raise PlanError("another step is in progress: try again in a moment")
     try:
@@ -140,10 +141,13 @@ def _changing(plan: RoundPlan) -> Iterator[Path]:
             raise PlanError("the round is open, so its plan cannot be changed: plan another round")
         if not plan.folder.is_dir():
             raise PlanError("the plan was discarded meanwhile: start another one")
-        with tempfile.TemporaryDirectory(dir=plan.folder, prefix=".new-", ignore_cleanup_errors=True) as place:
-            yield Path(place)
+        yield
     finally:
         _BUSY.release()
+
+
+# A temporary folder in that of a plan, for files that are moved when complete.
+_beside = partial(tempfile.TemporaryDirectory, prefix=".new-", ignore_cleanup_errors=True)
 
 
 def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> None:
@@ -157,7 +161,8 @@ def take_pieces(plan: RoundPlan, path: Path, name: str, column: str = "") -> Non
     )
     if trouble:
         raise PlanError(f"the table of pieces {base!r} {trouble}")
-    with _changing(plan) as place:
+    with _changing(plan), _beside(dir=plan.folder) as new:
+        place = Path(new)
         shutil.copyfile(path, place / base)
         try:
             pieces = query_draw.read_pieces(place / base, column or None)
@@ -199,7 +204,8 @@ def take_lists(service: Service, plan: RoundPlan, sent: Sequence[tuple[str, Path
 
     `sent` has names and paths: of a single archive, or of files.
     """
-    with _changing(plan) as place:
+    with _changing(plan), _beside(dir=plan.folder) as new:
+        place = Path(new)
         files = [(name, str(path)) for name, path in sent]
         limits = service.demand_campaign()[0].limits.model_dump()
         task = {"sent": files, "out": str(place), "limits": limits, "suffixes": LIST_SUFFIXES}
@@ -261,7 +267,8 @@ def pool_candidates(
     """
     if secret and len(secret) < SHORTEST_SECRET:
         raise PlanError(f"the secret is too short: graders could guess it; use at least {SHORTEST_SECRET} characters")
-    with _changing(plan) as place:
+    with _changing(plan), _beside(dir=plan.folder) as new:
+        place = Path(new)
         if not plan.has(QUERIES):
             raise PlanError("draw queries first")
         if source is None:
