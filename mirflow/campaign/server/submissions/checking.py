@@ -134,7 +134,8 @@ def check_job(task: Mapping[str, Any], send: SendMessage) -> dict[str, Any]:
             done.add((path, way))
             settings = {"convention": evaluation.convention, "annotator": evaluation.estimates.annotator, **options}
             try:
-                for check in check_paths([out / path], evaluation.task, schema=False, role="estimate", **settings):
+                checks = [*check_paths([out / path], evaluation.task, schema=False, role="estimate", **settings)]
+                for check in checks:
                     for row in check.problems:
                         rows.append(FoundProblem(check.path, row.line, row.severity, row.rule, row.message))
             except MirflowError as error:
