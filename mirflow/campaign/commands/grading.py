@@ -6,7 +6,6 @@ Others report the agreement and the workload of graders, and plan how many queri
 from __future__ import annotations
 
 import math
-import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -90,6 +89,8 @@ def _choice(name: str, choices: tuple[str, ...], help: str) -> Callable[[Decorat
 @_force
 def draw_command(pieces: Path, output: Path, by: str | None, where: str | None, force: bool, **options: Any) -> None:
     """Draw queries from PIECES, a table with one row per piece of the collection, and write their rows."""
+    import secrets
+
     from ..grading.query_draw import draw, drawing_notes, read_each, read_names, read_pieces, write_queries
 
     number, each = options["number"], options["each"]
@@ -136,6 +137,8 @@ def pool_command(
     LISTS are files for the task retrieval: "runs/{system}.csv", "{system}/{track}.txt", distance matrices. The query
     itself and candidates excluded by --same or --leave-out are skipped, and the next ones move up.
     """
+    import secrets
+
     from ..grading.pool import key_path, pool, read_rankings, summarise_pool, write_pool
     from ..grading.query_draw import read_names, read_pieces, read_queries
 
@@ -200,6 +203,8 @@ def assign_command(pool: Path, output: Path, graders: str, seed: int | None, for
     Whenever grading stops, the numbers of judgements of two pairs differ by at most one if graders keep pace. The pages
     for graders assign by the same rule on arrival and need no table.
     """
+    import secrets
+
     from ..grading.assignment import assign, summarise, tabulate_work, write_plan
     from ..grading.pool import key_path, read_key, read_pairs
     from ..grading.query_draw import read_names

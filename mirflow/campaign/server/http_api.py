@@ -566,8 +566,6 @@ class ZarrFiles:
         of a generation; None: the current one, or the previous one for a client with its metadata. Returns: metadata as
         bytes, chunks as files; None without a value.
         """
-        from ...store.zarr_io import is_lost
-
         current = snapshot = self.stores.current(name)
         if token is not None and token != snapshot.token:
             if not _TOKEN.fullmatch(token):
@@ -582,6 +580,8 @@ class ZarrFiles:
         if key == _METADATA or key.endswith(f"/{_METADATA}"):
             document = self._document(snapshot, key, pinned=token is not None)
             return None if document is None else (snapshot, document)
+        from ...store.zarr_io import is_lost
+
         for tag, pattern in enumerate(_NAMED if token is None else _NAMED[:1]):
             named = pattern.fullmatch(key)
             array = current.nodes.get(named["array"], {}) if named is not None else {}
