@@ -79,7 +79,7 @@ class Folder:
     """The folder of a site, to be filled with files, each written once."""
 
     path: Path
-    site: Pages  # the templates
+    templates: Pages
     twins: dict[str, frozenset[str]]  # names that differ from another one only in case, see `pages.Twins`
     pages: int = 0  # number of HTML files so far
     size: int = 0  # bytes of all files so far
@@ -110,7 +110,7 @@ class Folder:
 
     def render(self, template: str, file: str, **context: Any) -> None:
         """Write a page from a template, with links relative to it."""
-        self.write(file, self.site.at(file).render(template, **context))
+        self.write(file, self.templates.at(file).render(template, **context))
 
     def count(self, name: str, size: int) -> None:
         """Count a written file."""
@@ -203,15 +203,15 @@ def _write_pages(
         notes += left_out
     progress.about = ""
     progress.stage("writing the front page")
-    changes, record = _next_record(site.site, before, record, stores)
+    changes, record = _next_record(site.templates, before, record, stores)
     write_front(site, stores, record, listening)
     site.write(site.file_of("search"), index.script())
     site.render("all.html", site.file_of("all"), stores=stores)
-    links = DiskLinks(MISSING, site.twins, root=urlsplit(site.site.home).path or "/")
+    links = DiskLinks(MISSING, site.twins, root=urlsplit(site.templates.home).path or "/")
     words: dict[str, Any] = {"heading": "Page not found", "text": "This site has no page at this address."}
-    rooted = replace(site.site, links=links, home="")
+    rooted = replace(site.templates, links=links, home="")
     site.write(MISSING, rooted.render("error.html", **words, guess=None, missing=True))
-    if any(page == "archive" for page, _ in site.site.navigation):
+    if any(page == "archive" for page, _ in site.templates.navigation):
         years = years or join_years([entry for store in stores for entry in years_of(store.name, store.board)])
         present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
         site.render("archive.html", site.file_of("archive"), page=years, present=present, here="archive")
@@ -292,7 +292,7 @@ def write_store_pages(site: Folder, contents: StoreContents, draw: Callable[...,
         site.write(site.file_of("evaluation_json", **parts), to_json(contents.board_of(ranked.name)))
         page = page_contents.evaluation(contents, ranked.name)
         # A picture that only previews of links show needs the full address of the site.
-        preview = draw_standings(page.standings, page.heading) if site.site.home else None
+        preview = draw_standings(page.standings, page.heading) if site.templates.home else None
         if preview is not None:
             site.write(site.file_of("standings_picture", **parts), preview)
         file = site.file_of("evaluation", **parts)
@@ -318,13 +318,13 @@ def write_front(
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
     page = front(stores, news_of(record.changes, stores)[:NEWS], listening=listening)
-    text = site.site.at("index.html").render("front.html", page=page, here="front", grading=())
+    text = site.templates.at("index.html").render("front.html", page=page, here="front", grading=())
     site.write(site.file_of("front"), text)
     # All pages share its head; the other assets belong to pages of a server.
     for name in asset_names():
         if asset_name(name) in text:
             site.write(f"static/{asset_name(name)}", read_asset(name))
-    base = site.site.home
+    base = site.templates.home
     present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
 
     def address(change: Change) -> str:
