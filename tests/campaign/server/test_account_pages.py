@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from mirflow.campaign.file import Campaign
 from mirflow.campaign.server.accounts import LIFETIMES, find_user, revoke
 from mirflow.campaign.server.database import Database, Token
+from mirflow.campaign.server.limits import RateLimits
 from mirflow.campaign.server.service import Service
 
 from .accounts import BASE, Browser, Clock, account
@@ -105,6 +106,7 @@ def test_logging_in_deletes_sessions_that_expired_a_session_length_ago(service):
 
 
 def test_guessing_is_slowed_down(service):
+    service.rates = RateLimits(clock=lambda: 0.0)
     browser = Browser(service)
     codes = [browser.post(f"/login/{number}").status_code for number in range(30)]
     assert codes == [401] * 20 + [429] * 10
