@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -529,6 +529,8 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
 
 
 _Result = TypeVar("_Result")
+_Cache = TypeVar("_Cache", bound="Shared")
+_Arguments = ParamSpec("_Arguments")
 
 
 class Shared:
@@ -543,10 +545,25 @@ class Shared:
         return result
 
 
-def computed_by(*names: str) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    """Cache the results of a method of a `Shared`, or of a function, by parameters of a measure, whose values it takes.
+def computed_once(
+    compute: Callable[Concatenate[_Cache, _Arguments], _Result],
+) -> Callable[Concatenate[_Cache, _Arguments], _Result]:
+    """Cache the results of a function, or a method, of a `Shared` by its other arguments."""
 
-    Without `names`, results are cached by the arguments themselves.
+    @wraps(compute)
+    def cached(cache: _Cache, /, *args: _Arguments.args, **parameters: _Arguments.kwargs) -> _Result:
+        key = compute, args, tuple(parameters.items())
+        return cache.once(key, lambda: compute(cache, *args, **parameters))
+
+    return cached
+
+
+def computed_by(
+    *names: str,
+) -> Callable[[Callable[Concatenate[_Cache, ...], _Result]], Callable[[_Cache, Measure], _Result]]:
+    """Cache the results of a function, or a method, of a `Shared` by parameters of a measure.
+
+    The function takes their values, of the types of the defaults; the cached one takes the measure.
 
     Examples
     --------
@@ -561,23 +578,19 @@ def computed_by(*names: str) -> Callable[[Callable[..., _Result]], Callable[...,
     (0.5, 0.5)
     """
 
-    def decorate(compute: Callable[..., _Result]) -> Callable[..., _Result]:
+    def decorate(compute: Callable[Concatenate[_Cache, ...], _Result]) -> Callable[[_Cache, Measure], _Result]:
         @wraps(compute)
-        def cached(cache: Shared, *args: Any) -> _Result:
-            key: Any = (compute, *args)
-            if names:
-                (measure,) = args
-                key = measure.derived.get(compute)
-                if key is None:
-                    key = measure.derived[compute] = compute, *(measure[name] for name in names)
+        def cached(cache: _Cache, measure: Measure) -> _Result:
+            key = measure.derived.get(compute)
+            if key is None:
+                usual = {parameter.name: parameter.default for parameter in measure.metric.parameters}
+                # Functions over one pair take any number, such as an array without dims.
+                key = measure.derived[compute] = compute, *(type(usual[name])(measure[name]) for name in names)
             return cache.once(key, lambda: compute(cache, *key[1:]))
 
         return cached
 
     return decorate
-
-
-computed_once = computed_by()
 
 
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:

@@ -80,7 +80,7 @@ class Onsets(Shared):
         hits = np.zeros(len(self.pairs), dtype=np.int64)
         for batch in batches(self.pairs.sizes, _BATCH):
             one, other = (events_of(rows, row) for rows, row in self.pairs[batch].sides)
-            hits[batch] = MATCHINGS[matching](one.times, one.counts, other.times, other.counts, float(window)).counts
+            hits[batch] = MATCHINGS[matching](one.times, one.counts, other.times, other.counts, window).counts
         return hits
 
     @computed_by("window", "matching")

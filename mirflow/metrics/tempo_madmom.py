@@ -112,14 +112,13 @@ class ManyTempi(Shared):
         self._any_empty = np.count_nonzero(self._tempi) < len(self._tempi)
 
     @computed_once
-    def sides(self, sort: Value, max_len: Value) -> tuple[Ranked, Ranked]:
+    def sides(self, sort: bool, max_len: int) -> tuple[Ranked, Ranked]:
         """Tempi selected by the parameters of a measure."""
-        ranked, most = bool(sort), int(max_len)
-        left, right = (Ranked.of(rows, chosen, ranked, most) for rows, chosen in self._pairs.sides)
+        left, right = (Ranked.of(rows, chosen, sort, max_len) for rows, chosen in self._pairs.sides)
         return left, right
 
     @computed_by("tol", "sort", "max_len")
-    def hits(self, tolerance: float, sort: Value, max_len: Value) -> Bool:
+    def hits(self, tolerance: float, sort: bool, max_len: int) -> Bool:
         """Mark the tempi of the references that were found: bool (tempi,)."""
         reference, estimate = self.sides(sort, max_len)
         pair = reference.pair
@@ -135,7 +134,7 @@ class ManyTempi(Shared):
         return hit
 
     @computed_by("tol", "sort", "max_len")
-    def levels(self, tolerance: float, sort: Value, max_len: Value) -> Bool:
+    def levels(self, tolerance: float, sort: bool, max_len: int) -> Bool:
         """Whether the first tempo of the estimate is the reference's, twice, half, three times or a third of it.
 
         bool (5, pairs), False if a side is empty.
@@ -146,7 +145,7 @@ class ManyTempi(Shared):
 
     def numbers(self, measure: Measure) -> Int:
         """Number of tempi of each reference that were found: int64 (pairs,)."""
-        reference, hits = self.sides(measure["sort"], measure["max_len"])[0], self.hits(measure)
+        reference, hits = self.sides(bool(measure["sort"]), int(measure["max_len"]))[0], self.hits(measure)
         if len(reference.counts) == 1:
             return np.array([np.count_nonzero(hits)])
         return np.bincount(reference.pair[hits], minlength=len(reference.counts))
@@ -202,7 +201,7 @@ _FIRST = "1 if the first (strongest) tempo of the estimate is that of the refere
     literature="@bock2016madmom; @gouyon2006",
 )
 def _comparisons(what: str, tempi: ManyTempi, measure: Measure) -> Scored:
-    reference = tempi.sides(measure["sort"], measure["max_len"])[0]
+    reference = tempi.sides(bool(measure["sort"]), int(measure["max_len"]))[0]
     if what == "p_score":
         strength = np.where(tempi.hits(measure), reference.strength, 0.0)
         return tempi.weigh(sum_by(reference.pair, strength, len(reference.counts)))
@@ -224,7 +223,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     """Return the selected tempi of the reference with the nearest estimates, shares and verdicts."""
     refuse_unjudged(measure, METRICS, "tempi")
     tempi = ManyTempi(Pairs.in_order(*usable_pair(reference, estimate, clean)))
-    left, right = tempi.sides(measure["sort"], measure["max_len"])
+    left, right = tempi.sides(bool(measure["sort"]), int(measure["max_len"]))
     nearest = np.full(len(left.tempo), np.nan)
     if len(right.tempo):
         nearest = right.tempo[np.abs(left.tempo[:, np.newaxis] - right.tempo).argmin(axis=1)]

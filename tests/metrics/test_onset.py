@@ -103,6 +103,12 @@ def test_what_is_no_sequence_of_onsets_is_refused(onsets: np.ndarray, message: s
             function(onsets, onsets)
 
 
+def test_a_window_may_be_an_array_without_dims() -> None:
+    pair = np.array([1.0, 2.0]), np.array([1.08, 2.0])
+    assert onset.f_measure(*pair, window=np.array(0.1))[0] == 1.0
+    assert onset.evaluate(*pair, window=np.array(0.05))["F-measure"] == 0.5
+
+
 def test_greedy_matching_is_a_parameter_and_the_convention_of_mirex() -> None:
     pair = np.array([1.0, 1.1]), np.array([1.04, 1.06])
     assert score([pair], "recall@0.07").score.tolist() == [[1.0]]

@@ -136,7 +136,7 @@ def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
         beats = batch.levels[level]
         error = beats.times - batch.estimate.times[batch.nearest_estimate(level)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            closeness[level] = np.exp(-(error**2) / (2.0 * float(sigma) ** 2))
+            closeness[level] = np.exp(-(error**2) / (2.0 * sigma**2))
         total[level] = sum_by(beats.pair, closeness[level], len(beats))
     total["double"] = total["annotated"] + total["off_beat"]
     annotated = batch.reference
