@@ -163,7 +163,7 @@ def metrics_of(
         keys = values if isinstance(values, Mapping) else dict.fromkeys(values, _NOTHING)
         titles = {key: f"{title}: {key.replace('_', ' ')}" for key in keys}
         members = [
-            {"title": titles[key], **common, "aliases": (), **special, "name": f"{name}.{key}", "value": key}
+            dict(name=f"{name}.{key}", value=key, **{"title": titles[key], **common, "aliases": (), **special})
             for key, special in keys.items()
         ]
     for fields in members:
