@@ -384,7 +384,7 @@ def _label_balance(sides: OneSide, measure: Measure) -> Scored:
     return balance, np.where(np.isnan(balance), 0.0, seconds)
 
 
-OF_ONE_SIDE = _length_variation, _label_balance
+OF_ONE_SIDE = metrics_in({"_length_variation": _length_variation, "_label_balance": _label_balance})
 _of_side = documented("", OF_ONE_SIDE)
 
 

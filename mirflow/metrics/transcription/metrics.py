@@ -23,7 +23,7 @@ from ...theory.general_midi import PROGRAMS
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import OF_COUNTS, ClassCounts
-from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
+from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric, metrics_in
 from . import frames
 from .kernel import (
     DRUMS,
@@ -517,7 +517,7 @@ METRICS = (
     *_of_programs(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
     *_rates("drum_{}", "percussion: onset, pitch", _ONSETS_AND_PITCH, needs=DRUMS, literature=_MT3),
     *frames.METRICS,
-    *deviations,
+    *metrics_in({"deviations": deviations}),
 )
 
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
