@@ -85,16 +85,14 @@ def block_graph(plan: EvaluationPlan, cells: Bool, token: str) -> dict[Key, tupl
     """A dask graph with a task for each block of some cells of a plan, in the order of the tracks. Two graphs, on one
     cluster or in one expression, must never share a task, as their files may differ although their names do not: the
     `token` tells them apart."""
-    columns, size, by_annotator = (
-        np.flatnonzero(cells.any(axis=0)),
-        block_size(plan.task, plan.max_block),
-        plan.by_annotator,
-    )
-    blocks = enumerate(columns[start : start + size] for start in range(0, len(columns), size))
+    columns, by_annotator = np.flatnonzero(cells.any(axis=0)), plan.by_annotator
+    size = block_size(plan.task, plan.max_block)
     # A task is called without arguments: dask would search them, with all their sources, for keys.
     return {
-        f"{plan.name}-block-{number}-{token}": (BlockTask(plan, cells, number, block, by_annotator),)
-        for number, block in blocks
+        f"{plan.name}-block-{number}-{token}": (
+            BlockTask(plan, cells, number, columns[start : start + size], by_annotator),
+        )
+        for number, start in enumerate(range(0, len(columns), size))
     }
 
 

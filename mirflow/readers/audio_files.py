@@ -29,10 +29,10 @@ class FileSignal:
     """The signal in an audio file: wav, flac, ogg, aiff, mp3 and the other formats of libsndfile.
 
     The attributes are ``rate`` (samples a second), ``channels``, and ``frames`` (samples of each channel). Samples are
-    float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
-    first read and stays open. The last block is kept, so that reading consecutive or overlapping blocks does not seek.
-    Threads may share a signal; a pickled signal opens its file again, so its path should be absolute. Files larger than
-    `max_bytes` are refused.
+    float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the first read and
+    stays open. The last block is kept, so that reading consecutive or overlapping blocks does not seek. Threads may
+    share a signal; a pickled signal opens its file again, so its path should be absolute. Files larger than `max_bytes`
+    are refused.
     """
 
     __slots__ = ("_held", "_lock", "_opened", "channels", "frames", "name", "path", "rate")

@@ -218,11 +218,9 @@ def _table(words: Words, files: Int, layout: Layout, width: int) -> _RegularFile
         return None
     fits = words.count > place if whole else words.count == width
     if whole and (words.count > place + 1).any():  # no tab may follow the start of the label
-        tabs, word = (
-            np.cumsum(words.codes == _TAB, dtype=np.int32),
-            np.minimum(words.first + place, len(words.start) - 1),
-        )
-        fits &= tabs[words.line_end] == tabs[words.start[word]]
+        tabs = np.cumsum(words.codes == _TAB, dtype=np.int32)
+        start = words.start[np.minimum(words.first + place, len(words.start) - 1)]
+        fits &= tabs[words.line_end] == tabs[start]
     files = files[np.logical_and.reduceat(fits, words.line[:-1])[files]]
     if not len(files):
         return None
