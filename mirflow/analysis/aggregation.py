@@ -259,9 +259,8 @@ def aggregate_selection(selection: ScoreSelection, codes: Int, groups: int = 1) 
             totals.add(cells, systems)
             parts.append(aggregate_cells(cells, status, selection.duration, selection.aggregates, codes, groups))
             if selection.first is not None:
-                columns = (np.ascontiguousarray(cells[name][..., [selection.first]]) for name in CELLS[:3])
-                score, weight, included = columns
-                kind = selection.aggregates[selection.first]
+                first, kind = [selection.first], selection.aggregates[selection.first]
+                score, weight, included = (np.ascontiguousarray(cells[name][..., first]) for name in CELLS[:3])
                 deciding.append(reduce(score, weight, selection.duration, kind, included)[:, 0])
         if shared is None or (totals.shared == shared).all():
             break

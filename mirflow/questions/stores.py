@@ -373,7 +373,9 @@ def diff(
             made += [table for table in [worst_table(ds, worst)] if table.rows] if worst else []
         return made
 
-    rows = lambda: [worst_table(ds, worst, long=True) if worst else difference_long_table(ds) for ds in found]  # noqa: E731
+    def rows() -> list[Table]:
+        return [worst_table(ds, worst, long=True) if worst else difference_long_table(ds) for ds in found]
+
     if fail_above is None:
         return Tabulation(found, tables, rows)
     how = (

@@ -124,8 +124,7 @@ def groups(
     ordered = list(range(len(groups)))
     if nominal:
         ordered.sort(key=lambda place: (OTHER in groups[place], -sizes[place], place))
-    systems = result.sizes["system"]
-    frame = frame_of(options)
+    systems, frame = result.sizes["system"], frame_of(options)
     legend = -(-systems // _columns(result, frame.inches)) if systems > 1 else 0
     with sheet(frame, 0.55 + len(groups) * (systems * _DOT + 0.08) + 0.14 * legend) as page:
         _draw_groups(page, result, ordered)

@@ -312,8 +312,8 @@ def _draw(subject: Subject, chosen: Chosen, shown: Shown, shelf: Shelf, progress
         made: dict[str, Any] = {"rules": [], "able": []}
         if origin.files:
             others = names_of(ds, "metric", dict.fromkeys([*subject.first[name], *range(ds.sizes["metric"])]))
-            few = cells <= COUNTED and tracks and shown.references
-            more = [track for track in names_of(ds, "track") if track not in frozenset(tracks)] if few else []
+            few, drawn = cells <= COUNTED and tracks and shown.references, frozenset(tracks)
+            more = [track for track in names_of(ds, "track") if track not in drawn] if few else []
             progress.start(len(tracks) + len(more))
             which = names_of(ds, "system"), origin, tracks, subject.asked[name], others, shelf
             how: dict[str, Any] = {"references": shown.references, "counted": more, "advance": progress.advance}

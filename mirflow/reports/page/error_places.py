@@ -254,16 +254,15 @@ def _are_right(track: Column, owner: Column, time: Float, alike: Sequence[Cell],
     names, which = np.unique(what, return_inverse=True)
     group, time = track * len(names) + which, np.nan_to_num(time)  # without times, any error of the group is near
     low = time.min(initial=0.0)
-    span = time.max(initial=0.0) - low + 1.0
+    # Groups and times on one axis, where the nearest error of a system stands before or behind an item.
+    place = group * (time.max(initial=0.0) - low + 1.0) + (time - low)
     for system in range(systems):
         right[:, system] = np.isin(track, [number for number, other, _ in alike if other == system])
         for side, most in ((of_reference, 0.0), (~of_reference, _NEAR)):
             others = side & (owner == system)
-            # In order of groups and times on one axis, the nearest error of the system stands before or behind an item.
-            keys = group * span + (time - low)
-            errors = np.flatnonzero(others)[np.argsort(keys[others], kind="stable")]
+            errors = np.flatnonzero(others)[np.argsort(place[others], kind="stable")]
             items = np.flatnonzero(side)
-            after = np.searchsorted(keys[errors], keys[items])
+            after = np.searchsorted(place[errors], place[items])
             for index in (np.maximum(after - 1, 0), np.minimum(after, len(errors) - 1)) if len(errors) else ():
                 near = (group[errors[index]] == group[items]) & (np.abs(time[errors[index]] - time[items]) <= most)
                 right[items[near], system] = False
