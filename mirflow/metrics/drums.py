@@ -120,9 +120,8 @@ class Drums(Shared):
         size = len(drums.classes)
         counts = np.zeros((3, len(pairs) * size), dtype=np.int64)
         for part in batches(pairs.sizes, _BATCH):
-            sides: list[
-                tuple[Float, Int]
-            ] = []  # times of the hits of each class of each row, and their numbers, row by row
+            # Times of the hits of each class of each row, and their numbers, row by row.
+            sides: list[tuple[Float, Int]] = []
             for rows in pairs[part].lay_out():
                 number = _classes_of(rows, drums)
                 items = np.flatnonzero(number >= 0)

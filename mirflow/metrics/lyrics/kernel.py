@@ -114,7 +114,6 @@ class TextPairs(Shared):
     """Edits between the texts of pairs; alignments are computed once for all metrics."""
 
     def __init__(self, pairs: Pairs, spell: Spell, fold: Callable[[str], str], *, silence: bool = False) -> None:
-        super().__init__()
         self.silence = silence
         """Whether texts without words are scored."""
         self.cased = fold is not str

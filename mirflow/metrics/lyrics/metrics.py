@@ -1,4 +1,7 @@
-"""The lyrics metrics: records, cleaning, scores and evidence by the rules of each convention, doubts, functions."""
+"""The lyrics metrics: records, and cleaning, scores, evidence and kinds of errors by the rules of each convention.
+
+The task, its warnings of lyrics that hold more than words, and the functions over one pair are here, too.
+"""
 
 from __future__ import annotations
 

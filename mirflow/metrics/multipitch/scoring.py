@@ -1,4 +1,7 @@
-"""The metrics of multiple F0 estimation: records, cleaning, scores, evidence, errors, and mir_eval's functions."""
+"""The metrics of multiple F0 estimation: records, cleaning, scores, evidence, and kinds of errors.
+
+The convention, the task and the functions of ``mir_eval.multipitch`` are here, too.
+"""
 
 from __future__ import annotations
 

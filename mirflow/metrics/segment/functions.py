@@ -1,8 +1,8 @@
-"""Metrics of unmodified annotations and their functions for one pair, or one side: functional labels, regularity.
+"""Metrics of segments as annotated, with evidence and functions for one pair: functional labels, and single sides.
 
 Metrics of functional labels, such as verse and chorus, are shares of the time with equal labels on the exact union of
-all boundaries. Unlike other metrics of labels, these require the same vocabulary on both sides; case is ignored. The
-regularity of the lengths of segments, and the balance of their labels, are those of one side alone.
+all boundaries. Unlike other metrics of labels, these require the same vocabulary on both sides; case is ignored.
+Metrics of a single side are the variation of the lengths of its segments and the balance of its labels.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ class LabelTimes(Shared):
     """
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
         self.pairs = pairs
         sides = pairs.references, pairs.estimates
         lowered = [[label.lower() for label in (*side.labels, "")] for side in sides]
@@ -328,7 +327,6 @@ class OneSide(Shared):
     """Unmodified segments of either side of pairs."""
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
         self._pairs = pairs
 
     @computed_once

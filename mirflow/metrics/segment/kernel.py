@@ -404,7 +404,6 @@ class _MirexScores(PairScores):
         codes: Sequence[Codes],
         labels: tuple[tuple[str, ...], tuple[str, ...]],
     ) -> None:
-        super().__init__()
         self._given, self._codes, self._labels = given, codes, labels
 
     def entropy(self, given: Given) -> tuple[Scored, ...]:

@@ -68,7 +68,6 @@ class FittedScores(kernel.PairScores):
     """
 
     def __init__(self, references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, *ends: Float) -> None:
-        super().__init__()
         self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
     def boundaries(self, given: kernel.Given) -> kernel.Both:

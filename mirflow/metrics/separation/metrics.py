@@ -84,7 +84,6 @@ class SourcePair(Shared):
     """
 
     def __init__(self, pairs: Pairs, pair: int, lenient: bool, projections: dict[int, ReferenceSources]) -> None:
-        super().__init__()
         self._projections = projections
         (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
         self.names, order = _match_names(references, row, estimates, other, lenient)

@@ -164,7 +164,6 @@ class NoteBatch(Shared):
     """
 
     def __init__(self, reference: Notes, estimate: Notes, with_velocity: Bool | None = None, usual: str = "") -> None:
-        super().__init__()
         self.reference, self.estimate, self.with_velocity, self.usual = reference, estimate, with_velocity, usual
 
     def __len__(self) -> int:

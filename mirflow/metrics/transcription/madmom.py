@@ -87,7 +87,6 @@ class NotePairs(Shared):
     """The notes of pairs, matched once for all measures with the same parameters."""
 
     def __init__(self, pairs: Pairs) -> None:
-        super().__init__()
         self._pairs, self._parts = pairs, list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
 
     def matched(self, measure: Measure) -> tuple[Detected, dict[int, str]]:
