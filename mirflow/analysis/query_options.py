@@ -1,7 +1,8 @@
 """Options of queries: each is declared here once; Python, the command line and the HTTP API follow.
 
-Beside them are the names of policies for missing and undefined scores, and of tests, and the words by which tables
-describe these and intervals.
+Beside them are the default level of intervals, the names of their methods, of policies for missing and undefined scores
+and of tests, and the words by which tables describe these.
+
 
 To add one, declare a field of :class:`Query`, and its type in :class:`QueryOptions`, or in :class:`SelectionOptions` if
 figures have it. The command line and the HTTP API pass values as text, lists of texts or pairs. This module is light to

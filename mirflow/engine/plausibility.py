@@ -1,9 +1,9 @@
-"""Doubts about scored annotations: units of times and pitches that one side shows, other labels, ignored pedals.
+"""Doubts about scored annotations: MIDI numbers or cents for Hz, stretched times, odd spacing, labels, ignored pedals.
 
-Doubts are warnings and do not change scores. What a transformation of one side would make right is not doubted here but
-found by :mod:`mirflow.causes`: other units, recordings and ends. A doubt about a pair is left where none would: pitches
-that are MIDI numbers on both sides, names of two vocabularies, a pedal, reference and estimate without a common note.
-Doubts of one task are declared with it; `every_doubt` lists them all.
+Doubts are warnings and never change scores; masks choose the few annotations that are looked at. Other units,
+recordings and ends, which a transformation of one side would make right, are found by :mod:`mirflow.causes`. Doubted
+here is what one side shows alone, and pairs that no transformation would help: MIDI numbers on both sides, names of two
+vocabularies, a pedal, no common note. Doubts of one task are declared with it; `every_doubt` lists them all.
 """
 
 from __future__ import annotations

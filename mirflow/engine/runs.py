@@ -1,7 +1,7 @@
-"""Run a pipeline: compute, journal and publish stale cells, or compute a part; or open it as a lazy tree.
+"""Run a pipeline or a part of it: find stale cells, resume from the journal, compute, compare, and publish the store.
 
 A store is published only if its contents differ from those before; cells of copied or touched files keep their results.
-Runs are previewed and reported for each evaluation.
+Here are also the preview of a run, the report of each evaluation, and the pipeline opened as a lazy tree.
 """
 
 from __future__ import annotations

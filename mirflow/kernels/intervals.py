@@ -1,7 +1,7 @@
-"""Intervals of many pairs: common timelines, frames, visible parts where they overlap, directional Hamming distances.
+"""Intervals of many pairs: common timelines, frames, directional Hamming distances, and runs of painted intervals.
 
-Columns are flat over rows or pairs, with int64 counts of items per row; times are finite float64 seconds, ascending
-within a row.
+Later intervals of a row are painted over earlier ones; the runs are what can still be seen. Columns are flat over rows
+or pairs, with int64 counts of items per row; times are finite float64 seconds, ascending within a row.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Doubts about rows of text and tables: columns that are not read, repeated rows, and implausible numbers.
 
 Unread columns without which labels may mean something else, and rows of several systems or the like, are errors; other
-columns are reported. Implausible numbers are reported with the columns that would be plausible.
+columns are reported. Implausible numbers are reported with the columns that would be plausible; frequencies that are
+NaN are read as unvoiced.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Overlaps of systems: the estimates of each, scored with those of each other one as the reference."""
+"""Overlaps of systems: the estimates of each, scored with those of each other one as the reference.
+
+The files of the evaluation are read again; the result is a dataset of systems by other systems.
+"""
 
 from __future__ import annotations
 

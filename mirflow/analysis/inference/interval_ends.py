@@ -1,9 +1,12 @@
-"""Ends of intervals: normal ones, those of what a permutation test does not exclude, and confidence sequences.
+"""Ends of intervals: normal and skewed ones, those that a permutation test does not exclude, confidence sequences.
+
 
 *Normal intervals* of means and weighted ratios have standard errors by the delta method. A ratio of sums A / B is, to
 first order, a mean: a unit that adds a to A and b to B moves it by (a - b A / B) / B. The sum of the squares of what
 all units move is the variance that a bootstrap over the units has, up to terms that vanish as units become many (Efron
 and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapters 5 and 22).
+
+*Skewed bounds* are those of Student's t without the skewness of the sample (Hall, 1992), for non-inferiority.
 
 *Intervals of differences* hold the differences that the permutation test does not exclude. The test of a difference d
 asks whether the results of two systems could be swapped after the scores of the second were raised by d. What a unit

@@ -43,8 +43,8 @@ def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 
     ``-margin``; as the interval is two-sided, its lower end at 95 % is a one-sided bound at 97.5 %. The interval holds
     the differences that a permutation test of the two systems does not exclude, as in a comparison of the two. An
     exchange of equal systems says little of one that is worse by the margin where its differences are skewed, so that
-    of means and weighted ratios the interval also holds what :func:`.normal.skewed_bounds` does not exclude; of 20,000
-    tracks or more it is a normal one.
+    of means and weighted ratios the interval also holds what :func:`.interval_ends.skewed_bounds` does not exclude; of
+    20,000 tracks or more it is a normal one.
 
     `query`: metrics, tracks and policies; its systems are those to be judged, by default all others. `baseline`: a
     system; or the label of one of several stores, whose systems are the baselines of those with the same names; or, of

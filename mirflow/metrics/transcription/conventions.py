@@ -1,6 +1,7 @@
-"""The task of transcription: conventions of piano music (pedal, cut notes, notes decoded from frames), kinds of errors.
+"""The task of transcription: its `TASK`, conventions of piano music, doubts about velocities, and the error budget.
 
-Doubts report velocities that are probably pitches, channels or programs.
+Conventions of pedals, cut notes and notes decoded from frames are declared here; the work is done in `metrics.py` and
+`frames.py`. The error budget pairs the notes of both sides and says in which columns paired notes differ.
 """
 
 from __future__ import annotations
