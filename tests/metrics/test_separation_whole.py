@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.audio import HeldSignal
 from mirflow.metrics import separation
 from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.separation.kernel import RESOLUTIONS
-from tests.metrics.recordings import mixed, museval, row, rows, sources
+from tests.metrics.recordings import mixed, museval, of_signals, row, rows, sources
 
 TASK = get_task("separation")
 shapes = st.tuples(st.integers(1, 3), st.sampled_from([1100, 2500, 5000]), st.sampled_from([0, 1, 2]))
@@ -123,6 +124,15 @@ class TestWholeTracks:
             with pytest.raises(ValueError, match=r"on both sides|not a finite number"):
                 separation.usdr(good, bad)
         assert separation.si_sdr(good, 0.5 * good + 0.1 * mixed(good)).shape == (2,)
+
+
+def test_channels_of_a_superfluous_source_do_not_matter() -> None:
+    reference = sources(2, 2400, channels=2)
+    estimate, names = mixed(reference), ("bass", "drums")
+    signals = [HeldSignal(one, 8000.0) for one in (estimate[0, :, :1].T, *estimate.transpose(0, 2, 1))]
+    alone = score(row(reference, names), row(estimate, names), "museval", "sdr")
+    beside = score(row(reference, names), of_signals(signals, ("other", *names)), "museval", "sdr")
+    assert beside.score.tolist() == alone.score.tolist()
 
 
 class TestSilence:

@@ -118,8 +118,8 @@ class SourcePair(Shared):
         if not self.sounding:
             raise UnpairedError("reference: all sources are silent, so there is nothing to score")
         self.reference = reference.take(self.sounding)
-        estimate = replace(reference, signals=signals, channels=signals[0].channels)
-        self.estimate = estimate.take([order[source] for source in self.sounding])
+        # The estimated sources that count have the channels of the references, whatever superfluous ones have.
+        self.estimate = replace(reference, signals=signals).take([order[source] for source in self.sounding])
         self.mute = self.estimate.silent() if lenient else []
         """Indices in the recordings of silent estimated sources, which have no parts."""
 
