@@ -1,4 +1,7 @@
-"""Commands of campaigns, registered by entry points of the package, and what several of them need."""
+"""Commands of campaigns, registered by entry points of the package.
+
+Several of them check here that the packages of the server are installed, and name the local user for the audit log.
+"""
 
 from functools import partial
 from importlib.util import find_spec

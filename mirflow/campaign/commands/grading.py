@@ -1,6 +1,7 @@
-"""Commands of ``mirflow grading``: from the lists of systems to scored judgements.
+"""Commands of ``mirflow grading``: draw queries, pool candidates, assign graders, and close a round for scoring.
 
-Others report the agreement and the workload of graders, and plan how many queries and graders are needed.
+Others cut clips of recordings, show the progress of a round and the agreement and workload of graders, plan how many
+queries and graders are needed, and make groups of candidates for average dynamic recall.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Commands of ``mirflow serve``: a server for results, submissions and grading, its worker, accounts and backups."""
+"""Commands of ``mirflow serve``: a server for results, submissions and grading, its worker, accounts and backups.
+
+Others send a test message and upgrade the database. The check and the JSON Schema of campaign files are here, too,
+for `mirflow check` and `mirflow schema`.
+"""
 
 from __future__ import annotations
 

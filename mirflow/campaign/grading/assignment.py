@@ -1,4 +1,7 @@
-"""Assignment of graders to candidates of queries, least judged first: one by one, or all in a plan (a table)."""
+"""Assignment of graders to candidates of queries, least judged first: one by one, or all in a plan (a table).
+
+Plans are written and read as CSV, and summarised: queries, pairs and hours of graders.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Queries: pieces drawn from a collection at random, or as many from each genre; the tables and clips of a round."""
+"""Queries drawn from a collection at random, or as many from each genre; clips of recordings; CSV tables of grading.
+
+Other modules of grading read and write their tables by functions from here. Comments above the header of a table are
+notes, such as the seed of a draw.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement of graders with each other and with themselves, time on task, and groups that they tell apart.
+"""Agreement of graders with each other and with themselves, time on task, and candidates that they do not distinguish.
 
 Also the work of each grader, the progress of a round, and the ranking of systems without the middle category.
 """

@@ -1,4 +1,4 @@
-"""Account pages: log in with a personal link, log out, manage links, sessions and tokens; and all accounts.
+"""Account pages: log in by a personal link, log out, manage links, sessions, tokens and the mail address; all accounts.
 
 Personal data are deleted here too: accounts on request, and old addresses in the audit log.
 """

@@ -1,4 +1,4 @@
-"""Accounts: roles, personal links and tokens, of whose secrets only digests are stored; and the audit log.
+"""Accounts: roles, labs, personal links, sessions and tokens, whose secrets are stored as digests; and the audit log.
 
 The log says who did what, and when. Lines are only appended; old personal data are masked in place.
 """

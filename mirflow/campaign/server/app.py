@@ -1,6 +1,7 @@
 """The application: all routes behind the same middleware; how it is served; health and metrics of the server.
 
-The page about a campaign, in limited Markdown, is here, too.
+Middleware decodes names in paths and strips the path prefix of a proxy. The page about a campaign, in limited Markdown,
+is here, too.
 """
 
 from __future__ import annotations

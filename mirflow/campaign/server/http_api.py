@@ -1,6 +1,7 @@
 """The HTTP API: stores, questions, scores by track and leaderboards; and stores as read-only Zarr, by generation.
 
-Every question to scores is an operation. The OpenAPI description of the API is generated.
+Questions to scores are operations, which answer with a table in JSON, CSV, Arrow or Parquet, or with a problem in
+JSON. The OpenAPI description of the API is generated.
 """
 
 from __future__ import annotations

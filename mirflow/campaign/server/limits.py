@@ -1,4 +1,7 @@
-"""Limits on the rate, size and speed of requests."""
+"""Limits on the rate, size and speed of requests.
+
+Rates are limited by account or IP address. Addresses are parsed and looked up in networks here, and sizes formatted.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Recordings in the organiser's folders, addressed by opaque ids, for viewers who may listen to them; their waveforms.
+"""Recordings in the organiser's folders, by opaque ids, for viewers who may hear them; their durations and waveforms.
 
-Recordings for graders have separate addresses (`mirflow.campaign.server.graders`), since an id would reveal repeats.
+Recordings for graders are found here by a pattern, but have separate addresses (`mirflow.campaign.server.graders`),
+since an id would reveal repeats.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Pages of results from the current generation of the stores: tables, reports, years, and the feed; and recordings.
+"""Pages of results from the current generation of the stores: tables, reports, pictures, years, search and feed.
 
-Organisers also see the true scores on hidden splits.
+Recordings and their waveforms are sent here, too. Organisers also see the true scores on hidden splits.
 """
 
 from __future__ import annotations

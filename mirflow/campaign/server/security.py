@@ -1,4 +1,7 @@
-"""Security of all routes: permissions, hosts, origins, and headers of responses."""
+"""Security of all routes: permissions, hosts, origins, CSRF tokens, limits of requests, and headers of responses.
+
+The middleware finds the viewer of a request, hides the details of errors, and writes the access log.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """State shared by all pages of a server: stores, campaign, database and clock; and backups of it.
 
+A service is opened from stores or from a campaign file. It says which parts of a store are public. The address
+of a running server is noted for commands.
+
 A backup of a running campaign has accounts, submissions, judgements and stores, consistent with each other: SQLite
 copies the database first, and the files it refers to are copied afterwards. Files of submissions are only ever added,
 and a store holds at least what the database says. If a file has been removed in between, for example because a

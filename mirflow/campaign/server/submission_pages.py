@@ -1,4 +1,8 @@
-"""Pages of submissions: the list, the form, and a submission with its progress, findings, scores and comparisons."""
+"""Pages of submissions: the list, the form, and a submission with its progress, findings, scores and comparisons.
+
+Uploads are received here; submissions are withdrawn, disqualified, or made visible to others. Progress is streamed
+as events.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages for the viewer of a request, and error responses for people and programs."""
+"""Rendering of pages for the viewer of a request, their assets, and error responses for people and programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Years of a campaign: tasks, runs and best values by year, as tables and line charts.
 
+They come from a table of years (CSV or YAML), or from a coordinate ``year`` of systems in stores. If the table names
+stores, their best values are compared with those of the year before.
+
 The tables are those of Downie, Ehmann, Bay and Jones, The Music Information Retrieval Evaluation eXchange: Some
 observations and insights (2010), tables 1 to 3.
 """

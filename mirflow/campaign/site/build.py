@@ -1,4 +1,8 @@
-"""Sites in a folder: pages of all stores, tables as JSON, and the feed, written next to the folder and then moved."""
+"""Sites in a folder: pages and reports of all stores, years of a campaign, tables as JSON, search and feed.
+
+A site is written next to the folder and then moved; an interrupted move is completed the next time. A record in the
+folder keeps the changes for the feed, and files that are not mirflow's stay.
+"""
 
 from __future__ import annotations
 

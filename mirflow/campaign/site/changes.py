@@ -1,4 +1,7 @@
-"""Changes from one state of a site to the next, and their feed in Atom (RFC 4287)."""
+"""Changes from one state of a site to the next, and their feed in Atom (RFC 4287).
+
+Lines about systems that are no longer public can be removed from them.
+"""
 
 from __future__ import annotations
 

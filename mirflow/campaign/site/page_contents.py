@@ -1,4 +1,7 @@
-"""Contents of pages about a store, an evaluation, a system and a track."""
+"""Contents of pages about a store, an evaluation, a system and a track.
+
+Each system is compared with the leader, and the leader with the second.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of graders: consent, queries with candidates to hear and judge; and the overview for organisers.
+"""Pages of graders: consent, withdrawal, queries with candidates to hear and judge; the overview for organisers.
 
 Judgements and events are received here. Recordings are measured, and louder ones are attenuated.
 """

@@ -1,4 +1,7 @@
-"""Tables of grading: rounds, pairs of query and candidate, assignments, judgements and events."""
+"""Tables of grading in the database: rounds, consent, pairs of query and candidate, assignments, judgements, events.
+
+A participation is a grader in a round. The measured loudness of recordings is kept here, too.
+"""
 
 from __future__ import annotations
 

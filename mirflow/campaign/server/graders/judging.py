@@ -1,4 +1,8 @@
-"""Judgements as they arrive (out of order, repeatedly, from several windows), their state, and other actions."""
+"""Judgements as they arrive (out of order, repeatedly, from several windows): their checks, storage and state.
+
+Fine judgements that contradict their broad category are found here. Other actions of graders, such as playing a
+candidate, are stored as events.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Plans of rounds: a folder for each round with its tables of draw, pool and assign, until the round is opened."""
+"""Plans of rounds: a folder for each round with its tables of draw, pool and assign, until the round is opened.
+
+Lists of systems are unpacked and pooled in confined processes. The settings of an opened round are kept in its folder.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Rounds of grading: from the campaign file into the database; consent, pages to judge, and progress of graders.
+"""Rounds of grading: from the campaign file or a plan into the database; consent, pages to judge, and progress.
 
-A page has the pairs that a grader judges next, some of them hidden repeats.
+A page has the pairs that a grader judges next, some of them hidden repeats. A grader who withdraws may have all
+judgements deleted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Checks of a submission before scoring (file names, contents, the linter), and its reading; run in child processes.
 
 References are never read; the caller passes the names of the tracks. No other code parses submitted files: scores and
-timelines come from what :func:`read_job` stores.
+timelines come from what :func:`read_job` stores. The server lists for submitters which files are expected, as far as
+the names of tracks may be revealed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Submissions as users see them: entry, quotas, visibility and withdrawal, findings and released scores."""
+"""Submissions as users see them: entry, quotas, visibility, withdrawal, disqualification, findings, released scores.
+
+Tables are formatted as CSV for spreadsheets here.
+"""
 
 from __future__ import annotations
 

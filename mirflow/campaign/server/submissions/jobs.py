@@ -1,4 +1,4 @@
-"""Claims and jobs of a worker.
+"""Claims of a worker on submissions, its jobs that check, read and score them, and its reports that it is running.
 
 Claims are leases by which each submission belongs to one worker at a time. A claim is renewed while its worker lives.
 It is returned if a job is stopped or the system is in trouble, and ends with the state that results from its job.

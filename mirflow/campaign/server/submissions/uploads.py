@@ -1,4 +1,7 @@
-"""Reception of uploads: request bodies are streamed to disk within limits of size, number and time."""
+"""Reception of uploads: request bodies are streamed to disk within limits of size, number and time.
+
+A body is a form with files, or a single file. Folders of uploads that a killed server never entered are removed.
+"""
 
 from __future__ import annotations
 
