@@ -7,7 +7,8 @@ Three interfaces share the same kernels:
 - ``mirflow.run`` and the command ``mirflow``: whole datasets, from a declarative YAML file to a Zarr store.
 
 Public modules are ``metrics`` (a module for each task, and ``display`` and ``sonify``), ``analysis``, ``annotations``,
-``errors``, ``readers``, ``reports``, ``store`` and ``typing``; all others are internal and may change.
+``errors``, ``readers``, ``reports``, ``store`` and ``typing``; all others are internal and may change. Public names are
+imported on first use, and datasets and trees of xarray get the accessor ``.mirflow``.
 """
 
 from __future__ import annotations

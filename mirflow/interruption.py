@@ -1,6 +1,8 @@
 """Signals that end a command, once and not during critical sections.
 
-This module is imported first, so that a command that is stopped during start-up ends like any other.
+This module is imported first, so that a command that is stopped during start-up ends like any other. After a
+command, the process does not wait for threads indefinitely. In programs that call mirflow, Ctrl-C can raise `CtrlC`,
+which other code does not raise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Output of notebooks: tables as HTML, and contents that change in place."""
+"""Output of notebooks: tables as HTML, opened result stores, and contents that change in place."""
 
 from __future__ import annotations
 

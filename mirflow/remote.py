@@ -1,6 +1,7 @@
 """Addresses on the network, clients of HTTP servers and object stores, and what their errors mean.
 
-The package obstore is imported only where a URL is read. It finds credentials as the services' own tools do.
+Paths and addresses of stores are checked for their form. The package obstore is imported only where a URL is read. It
+finds credentials as the services' own tools do.
 """
 
 from __future__ import annotations

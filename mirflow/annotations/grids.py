@@ -1,4 +1,8 @@
-"""Time grids (all times, frames, the reference's times, or any others), and conversion to and from them."""
+"""Time grids (all times, frames, the reference's times, or any others), and conversion to and from them.
+
+A `GridForm` holds both conversions of a kind. Those of events, labelled intervals and hierarchies are here, and series
+are made from grids; those of notes and pedals are in `mirflow.annotations.rolls`.
+"""
 
 from __future__ import annotations
 

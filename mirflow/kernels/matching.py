@@ -1,4 +1,4 @@
-"""Matchings (largest, heaviest, greedy, nearest-first) of many pairs of sequences at once, or of graphs.
+"""Matchings (largest, heaviest, greedy, nearest-first) of many pairs of sequences at once, or of graphs; nearest times.
 
 Sequences are flat over the pairs, with int64 counts of events per pair; times are finite float64 seconds, ascending
 within a pair. Vertices of graphs are numbered from 0; several separate graphs may be given at once.

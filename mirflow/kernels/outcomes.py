@@ -1,4 +1,7 @@
-"""Outcomes of decisions by class: true and false positives and negatives, and statistics of their sums."""
+"""Outcomes of decisions by class: true and false positives and negatives, and statistics of their sums.
+
+Outcomes can be counted from confusion matrices, from whose sums the correlation of both sides is computed as well.
+"""
 
 from __future__ import annotations
 

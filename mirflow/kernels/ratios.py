@@ -1,4 +1,7 @@
-"""Quotients with denominators that may be 0: shares, rates of matched events, and statistics from sums."""
+"""Quotients with denominators that may be 0: shares, rates of matched events, and standard deviations from sums.
+
+The information gain of histograms, which are divided by their sums, is here, too.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """Aggregates over tracks (totals, medians, ratios of sums), declared once for queries, tests, captions and the page.
 
+Some give a number for each class or tag. Which ones a metric with extra dims or a stored metric has is decided here.
 Modules outside of the package declare further ones in the same way::
 
     declare(Statistic("trimmed_mean", "mean over the tracks without the best and the worst tenth", trimmed_mean))

@@ -1,4 +1,7 @@
-"""Arguments of functions over one pair: rows of annotations as plain arrays, in mir_eval's order."""
+"""Arguments of functions over one pair that users declare: rows as plain arrays in mir_eval's order, or as datasets.
+
+The share of the first of two tempi in their salience is computed here for the metrics of tempo as well.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Drums are General MIDI pitches or common names. A drum map assigns them to classes; hits of other drums are left out on
 both sides. Hits of each class are matched separately. `evaluate` and `class_scores` score one pair; `TASK` holds the
-metrics of whole datasets, with a warning of maps that leave out many hits.
+metrics of whole datasets, with kinds of errors and a warning of maps that leave out many hits.
 
 Conventions
 -----------

@@ -1,4 +1,8 @@
-"""Kinds of errors of a task, and edits that mend them: of items, and of labels over time."""
+"""Kinds of errors of a task, and edits that mend them: of items, and of labels over time.
+
+An `ErrorBudget` joins the kinds of a task with the function that finds such edits, and makes a measure of the losses by
+each kind.
+"""
 
 from __future__ import annotations
 

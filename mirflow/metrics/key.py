@@ -1,7 +1,7 @@
 """Key estimation: reference and estimate are one key for a whole track.
 
 The functions are those of ``mir_eval.key``, with the same arguments, results, errors and restricted syntax of labels;
-`TASK` holds the metrics of whole datasets, with kinds of errors.
+`TASK` holds the metrics of whole datasets, with kinds of errors and a warning of lower-case letters without a mode.
 
 Conventions
 -----------

@@ -1,7 +1,8 @@
 """Local key estimation: reference and estimate are intervals with keys, for music that modulates.
 
 The metrics are those of a single key, as shares of the time instead of shares of the tracks. mir_eval does not have
-this task; `TASK` holds the metrics of whole datasets.
+this task. Functions with the metrics' names score one pair; `TASK` holds the metrics of whole datasets, with kinds of
+errors and a warning of lower-case letters without a mode.
 
 Conventions
 -----------

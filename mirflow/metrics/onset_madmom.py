@@ -1,4 +1,7 @@
-"""Convention madmom of onset detection: a window of 25 ms, and close reference onsets are combined."""
+"""Convention madmom of onset detection: a window of 25 ms, and close reference onsets are combined.
+
+Functions over one pair are `evaluate` and one for each metric that is a single number.
+"""
 
 from __future__ import annotations
 

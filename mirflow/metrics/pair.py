@@ -1,4 +1,7 @@
-"""Functions over one pair of plain arrays, under mir_eval's names: their scores, docstrings and warnings."""
+"""Functions over one pair of plain arrays, under mir_eval's names: their arguments, scores and docstrings.
+
+For metrics that mir_eval does not have, functions are made under their names in mirflow.
+"""
 
 from __future__ import annotations
 

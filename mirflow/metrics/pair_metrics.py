@@ -1,4 +1,8 @@
-"""Metrics declared outside of mirflow, in files, modules and packages: functions over one pair, and their results."""
+"""Metrics declared outside of mirflow, in files, modules and packages: functions over one pair, and their results.
+
+The decorator `pair_metric` is optional. Workers import such functions by their address, and failures are described with
+name, file and line.
+"""
 
 from __future__ import annotations
 

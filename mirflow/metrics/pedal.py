@@ -1,8 +1,8 @@
 """Piano pedals: reference and estimate are stretches with start, end (seconds) and the name of a pedal.
 
 A pedal is ``sustain`` (also 64 or no name), ``sostenuto`` (66) or ``soft`` (67); each is scored separately. `evaluate`
-scores one pedal of one pair; `TASK` holds the metrics of whole datasets, which are those of note transcription without
-pitches.
+scores one pedal of one pair; `TASK` holds the metrics of whole datasets, with kinds of errors; the metrics are those of
+note transcription without pitches.
 
 Conventions
 -----------

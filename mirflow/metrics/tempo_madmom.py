@@ -1,4 +1,7 @@
-"""Convention madmom of tempo estimation: any number of tempi on both sides, within 4 % of the reference's."""
+"""Convention madmom of tempo estimation: any number of tempi on both sides, within 4 % of the reference's.
+
+Functions over one pair are `evaluate` and one for each metric that is a single number.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Chords as numbers: root, sounding semitones and bass of a label, and tables of them over a vocabulary."""
+"""Chords as numbers: root, sounding semitones and bass of a label, and tables of them over a vocabulary.
+
+Constants list the semitones of each quality, and the simpler quality and added degrees of each extended one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chords as sets of spelled degrees, and their reduction to triads and tetrads.
+"""Chords as sets of spelled degrees: parsed from labels, written as such, reduced to triads and tetrads, and in tables.
 
 A degree is its position on the line of fifths, counted from the root: 1 is 0, 5 is 1, 2 is 2, 4 is -1; a sharp adds 7,
 a flat subtracts 7. Octaves are ignored (9 is 2). Thus, #4 (6) and b5 (-6) are different degrees, but equal modulo 12 if

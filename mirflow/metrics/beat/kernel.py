@@ -1,4 +1,7 @@
-"""Kernels of the beat metrics: batches of pairs, metrical levels, and measurements on them."""
+"""Kernels of the beat metrics: batches of pairs, metrical levels, and the scores of pairs with their denominators.
+
+These are the F-measure, Cemgil's and Goto's scores, P-score, continuity and information gain.
+"""
 
 from __future__ import annotations
 

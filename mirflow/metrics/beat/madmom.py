@@ -1,7 +1,8 @@
 """Convention madmom: beats and downbeats as scored by madmom's evaluation, reported for most neural trackers.
 
 All beats count, including those of the first seconds unless ``skip`` is set; metrical levels include triple ones; an
-empty estimate of an empty reference is right.
+empty estimate of an empty reference is right. Functions over one pair are `evaluate` and one for each metric that is a
+single number.
 """
 
 from __future__ import annotations

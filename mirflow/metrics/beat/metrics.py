@@ -1,6 +1,7 @@
 """The beat metrics: records that read score and weight of batches, evidence, and conventions mir_eval and mirex.
 
-Doubts report files whose times are probably tempi or beginnings of chords, and beats that are all left out.
+Doubts report files whose times are probably tempi or beginnings of chords, and beats that are all left out. `TASK`
+and the scores of batches are here, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The rules by which MIREX scored chord estimation in 2013, described in ``docs/mirex.md``."""
+"""Convention mirex2013 of chords: the rules of MIREX in 2013, with vocabularies, cleaning, metrics and evidence.
+
+The rules are described in ``docs/mirex.md``.
+"""
 
 from __future__ import annotations
 

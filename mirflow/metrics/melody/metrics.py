@@ -1,4 +1,7 @@
-"""The melody metrics: records, cleaning, scores of batches, evidence, kinds of errors, and conventions."""
+"""The melody metrics: records, cleaning, scores of batches, evidence, kinds of errors, and conventions.
+
+`TASK` and the form of melodies on a time grid are here, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Kernels of multiple F0 estimation: aligned frames of reference and estimate, and their matched pitches."""
+"""Kernels of multiple F0 estimation: aligned frames of reference and estimate, and their matched pitches.
+
+The form of such frames on a time grid, a piano roll, is here, too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The segment metrics: their declarations, cleaning, scores of batches, evidence, errors, and the conventions."""
+"""The segment metrics: their declarations, cleaning, scores, evidence, kinds of errors, conventions, and the task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The separation metrics: cleaning, pairs of sources by name or order, scores, records, and conventions."""
+"""The separation metrics: cleaning, pairs of sources by name or order, scores, records, conventions, and the task."""
 
 from __future__ import annotations
 

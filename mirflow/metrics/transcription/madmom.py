@@ -1,4 +1,7 @@
-"""Convention madmom of note transcription: onsets within 25 ms and equal pitch; ends are ignored."""
+"""Convention madmom of note transcription: onsets within 25 ms and equal pitch; ends are ignored.
+
+Functions over one pair are `evaluate` and one for each metric that is a single number.
+"""
 
 from __future__ import annotations
 
