@@ -1,7 +1,7 @@
 """Tables of judgements as made by graders, logs of their actions, and the tables written when a round is closed.
 
-A closed round has the last valid judgements without names of graders, the systems' lists, and a pipeline file that
-scores them.
+A closed round has the last valid judgements, whose graders are numbered unless their names are kept, the systems'
+lists, and a pipeline file that scores them.
 """
 
 from __future__ import annotations
