@@ -1,4 +1,8 @@
-"""The front page: news, tracks to listen to, systems by evaluation, leaders; and the search over all pages."""
+"""The front page: news, tracks to listen to, systems by evaluation, leaders; and the search over all pages.
+
+A track is worth listening to if its reference is suspect, as even the best system scores low, or if the scores of the
+systems spread most.
+"""
 
 from __future__ import annotations
 
