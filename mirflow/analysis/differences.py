@@ -1,7 +1,7 @@
 """The difference of two sets of scores, cell by cell: stores, their groups, and published tables.
 
-Systems, tracks and metrics are matched by name. Differences of settings, versions and input files are listed, too, and
-the metrics whose scores differ by more than a tolerance.
+Systems, tracks and metrics are matched by name. The result is a dataset for each pair of evaluations. Differences of
+settings, versions and input files are listed, too, and the metrics whose scores differ by more than a tolerance.
 """
 
 from __future__ import annotations

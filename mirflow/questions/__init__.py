@@ -3,8 +3,9 @@
 A question is declared with :func:`question` on the function that answers it: the docstring of the function is its
 documentation, the words of a query that it takes are named, and the other parameters of the function are its options.
 From this come ``mirflow.NAME(scores, ...)``, the method ``.mirflow.NAME(...)`` of datasets and trees, the command
-``mirflow NAME``, the operation ``NAME`` of the HTTP API, and the reference. This module and the files beside it are
-light to import, as every command's help needs them: what computes is imported by the functions.
+``mirflow NAME``, the operation ``NAME`` of the HTTP API, and the reference. Options that several questions share, and
+estimates of the seconds that intervals and tests take, are here, too. This module and the files of sections beside it
+are light to import, as every command's help needs them: what computes is imported by the functions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The ``.mirflow`` accessor of xarray datasets and trees: queries, inference, plots, and the display of stores."""
+"""The ``.mirflow`` accessor of xarray datasets and trees: all questions to scores, plots, reports, and an overview.
+
+The overview is shown by notebooks: a table of the headline metrics of each evaluation. Queries of lazy scores can be
+lazy, and their dask graph can be drawn. A dataset of annotations gives its collection.
+"""
 
 from __future__ import annotations
 

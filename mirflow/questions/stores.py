@@ -1,4 +1,7 @@
-"""Questions about stores: what their systems score, what they hold and what they lack, and how two differ."""
+"""Questions about stores: what their systems score, what they hold and what they lack, and how two differ.
+
+Aggregates can have confidence intervals and marks beside systems that do not differ significantly from the best.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Questions about systems: whether they differ, how they rank, what combining them reaches, how many tracks suffice.
 
-Others measure how far metrics, annotators or systems agree in their rankings, and how much the estimates of systems
-overlap.
+Systems are compared with each other, or with a baseline for being no worse by more than a margin. Other questions
+measure how far metrics, annotators or systems agree in their rankings, and how much the estimates of systems overlap.
 """
 
 from __future__ import annotations

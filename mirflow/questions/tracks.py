@@ -1,6 +1,7 @@
 """Questions about tracks: the worst and best, what changed, what explains scores, and which references are doubtful.
 
-Scores are explained by covariates, kinds of errors, and causes such as a displaced side.
+Scores are explained by covariates, kinds of errors, and causes such as a displaced side. Losses by kind of errors can
+be compared between two systems and written to a store; references that seem wrong can be written as a patch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Causes of low scores in stores: files are read again; causes become datasets, tables and patches of references."""
+"""Causes of low scores in stores: files are read again; causes become datasets, tables and patches of references.
+
+For pages, causes and references that systems contradict may be found in a worker process beside other work; they are
+found in this process where the worker fails.
+"""
 
 from __future__ import annotations
 

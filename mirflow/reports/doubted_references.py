@@ -1,4 +1,7 @@
-"""References that systems contradict together: read from the files that a store names, and listed."""
+"""References that systems contradict together: read from the files that a store names, and listed.
+
+The places become datasets and tables. A page lists them with the rows of the reference that a patch replaces.
+"""
 
 from __future__ import annotations
 

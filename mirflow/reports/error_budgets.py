@@ -1,4 +1,8 @@
-"""Error budgets: what systems lose by each kind of errors, as scores that queries, tests and figures read."""
+"""Error budgets: what systems lose by each kind of errors, as scores that queries, tests and figures read.
+
+Annotations, or the files of a store or a pipeline, are scored for this, unless the store holds the losses already. A
+budget is a dataset with the metric and its loss by each kind, which can be joined to other scores of the same cells.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Results of queries as tables for people, with their notes, and as long or wide tables for programs.
 
-The formats of values and of intervals, and the notes on both, are used by other tables, too.
+Counts along two dims or more, such as a confusion, are a matrix for each system, in which labels without room are added
+up. The formats of values and of intervals, and the notes on both, are used by other tables, too.
 """
 
 from __future__ import annotations

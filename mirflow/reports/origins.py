@@ -1,4 +1,9 @@
-"""The stores of a report, their pipelines, and the annotation files that these name, for timelines."""
+"""The stores that scores come from, their pipelines, and the annotation files that these name.
+
+Timelines, error budgets and causes of low scores read these files again. A pipeline that is not trusted reaches no file
+outside of the folder that the user names. Files that have changed since they were scored are found by their digests;
+titles of pages are made here, too.
+"""
 
 from __future__ import annotations
 

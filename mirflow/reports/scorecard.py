@@ -1,4 +1,4 @@
-"""Systems by evaluations: values, the best of each, and differences to the best."""
+"""Scorecards of pages: systems by evaluations, with values, the best of each, and differences to the best."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Who leads by a metric, who is not told apart from the leader, and who is worse: in a sentence and in a chart.
 
-Columns of tables get charts of values with intervals as well, in HTML or in the characters of a terminal.
+Columns of tables get charts of values with intervals as well, in HTML or in the characters of a terminal. Elements that
+become HTML or text, for other parts of pages as well, are made here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Short tables: contents and problems of a store, problems of files, headline metrics, extreme tracks, metrics.
+"""Short tables: contents and problems of a store or of files, headline metrics, extreme tracks, metrics of tasks.
 
-The function `check` finds the problems of files. Problems of a store are grouped by cause, each with an example.
+The function `check` finds the problems of files. Problems of a store are grouped by cause, each with an example. The
+scores of a single estimate have a table, and cells without a score, or with remarks, a line each.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tables, the formats in which they are written (text, Markdown, HTML, LaTeX, data), and tabulations.
 
 Formats of data are CSV, JSON and Parquet. A tabulation is datasets with their tables. In text, wide tables are broken
-into blocks.
+into blocks. In Markdown, HTML and LaTeX, comments can sign the numbers.
 """
 
 from __future__ import annotations

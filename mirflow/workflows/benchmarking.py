@@ -1,4 +1,8 @@
-"""Benchmarks by name: what they are, and a system's scores among the published ones."""
+"""Benchmarks by name: what they are, and a system's scores among the published ones.
+
+The data are checked before a run. In its table, systems that the headline metric does not tell apart share letters,
+where scores by track are known; notes name missing tracks, and files that belong to no track.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Functions that mend references: patches of single rows, and what they do to scores and ranks."""
+"""Patches of references: made from corrected copies, applied, and what each does to aggregates and ranks of systems.
+
+A patch lists corrections of single rows. For its effects, scores come from the store of the pipeline where this has
+them, and the others are computed; the results are datasets with their tables.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Comparisons of every two systems on their common units, and marks beside those that do not differ from the best.
 
-Metrics with one number per track are compared a block of systems at a time. Values of classes and tags are compared by
-permutation tests, which swap what each track adds to their sums.
+Of more than 100 systems the best one is compared with each other one, unless all pairs are asked for. Metrics with one
+number per track are compared a block of systems at a time. Values of classes and tags are compared by permutation
+tests, which swap what each track adds to their sums.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Non-inferiority: whether systems are shown to be no worse than a baseline by more than a margin."""
+"""Non-inferiority: whether systems are shown to be no worse than a baseline by more than a margin.
+
+The baseline is a system, a model with several runs, or the system of the same name in another store. The result is a
+dataset of gains with their intervals and a verdict for each system, which may be that tracks are too few or lacking.
+"""
 
 from __future__ import annotations
 

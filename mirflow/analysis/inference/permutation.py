@@ -7,7 +7,7 @@ modes where systems are far apart, and no standard deviation that tells how far.
 
 p-values of all pairs, or of those with the best system, are corrected together: by the largest difference of any pair
 in each replicate (max-T). For values of classes and tags the contributions to sums are swapped, and the values computed
-again.
+again. The differences that the test of a single pair does not exclude are found, too.
 
 *Sorted scores.* If the results of two systems are swapped at random, unit by unit, the median lies at or below a score
 x with a probability H(x) that is that of a binomial variable: of the units on which one of the two has a score up to x,

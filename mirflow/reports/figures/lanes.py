@@ -1,4 +1,4 @@
-"""Lanes of a timeline: annotations, and the evidence for a score."""
+"""Lanes of a timeline: annotations of each kind, and the evidence for a score, with the entries of the legend."""
 
 from __future__ import annotations
 

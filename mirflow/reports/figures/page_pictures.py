@@ -1,6 +1,7 @@
 """Pictures of pages: the lanes of a track, and who leads by a metric, as PNG for previews of links or as SVG.
 
-Without matplotlib (extra ``report``), pages have no pictures. Several threads may ask for pictures at once.
+Any other figure can become a small HTML page with its title and caption as text. Without matplotlib (extra ``report``),
+pages have no pictures. Several threads may ask for pictures at once.
 """
 
 from __future__ import annotations

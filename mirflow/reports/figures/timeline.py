@@ -1,4 +1,8 @@
-"""Timeline of one track, with reference and systems as lanes and right parts marked."""
+"""Timeline of one track, with reference and systems as lanes and right parts marked.
+
+Scores of the track are on the right, and a legend explains marks and colours. Another evaluation's reference, or a file
+of segments, may lie below the systems. The second at which a system is worst is found here, too.
+"""
 
 from __future__ import annotations
 

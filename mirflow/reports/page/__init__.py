@@ -1,4 +1,8 @@
-"""One self-contained HTML page about stores: tables, distributions, tracks, and timelines with audio."""
+"""One self-contained HTML page about stores: tables, distributions, tracks, and timelines with audio.
+
+Causes of low scores, doubted references and, if asked for, losses by kind of errors are added here. By default,
+timelines that would make the page too large are left out, which a note says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The files of the page, put together for a page in one file and for one that is served; links into it."""
+"""HTML, style and script of the page, put together for a page in one file and for one that is served; links into it.
+
+Modules of JavaScript are joined to one script, also for other pages that import them. A page in one file has a security
+policy (CSP) that allows no other script and style.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Annotations, evidence and labels in the compact form that the page draws, as text that can be nothing but data."""
+"""Annotations, evidence and labels in the compact form that the page draws, as text that can be nothing but data.
+
+Other parts of a page are packed here as well: JSON, and numbers exact to the bit. In a page in one file, parts are
+compressed, and equal ones are held once.
+"""
 
 from __future__ import annotations
 
