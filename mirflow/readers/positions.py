@@ -175,7 +175,7 @@ def _positions(annotation: Annotation, name: str | Path, *, mapped: bool) -> tup
                 return within, True
         if not mapped or len(odd) == len(labels):
             # A mark of downbeats is a part of labels that regularly occurs, but not in most of them.
-            counts = Counter(part for label in labels for part in set(_PARTS.split(label)) if part)
+            counts = Counter(part for label in labels for part in dict.fromkeys(_PARTS.split(label)) if part)
             every = {mark: [at for at, label in enumerate(labels) if mark in _PARTS.split(label)] for mark in counts}
             fitting = [
                 mark

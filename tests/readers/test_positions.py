@@ -95,6 +95,12 @@ def test_positions_that_cannot_be_used(text: str, select: str, message: str) -> 
         times(text, select=select)
 
 
+@pytest.mark.parametrize("mark", ["new", "one", "start", "first", "tick", "strong", "accent", "bar"])
+def test_of_two_marks_of_a_downbeat_the_first_is_proposed(mark: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=f"if '{mark}' marks the downbeats"):
+        read_back(f"0.5\t{mark};other\n1.0\tb\n1.5\t{mark};other\n", select="downbeat")
+
+
 def test_selections_that_make_no_sense() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'downbeat'"):
         Reading.of(task="beat", select="downbeats")
