@@ -1,4 +1,8 @@
-"""The page of a report that a server sends: scores, timelines and recordings are fetched when they are looked at."""
+"""The page of a report that a server sends: scores, timelines and recordings are fetched when they are looked at.
+
+A server also gets pictures of tracks, the second at which a system is worst, and estimates as their files are now.
+Parts that were asked for last are cached; several threads may ask for them at once.
+"""
 
 from __future__ import annotations
 

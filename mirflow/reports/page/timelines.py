@@ -1,4 +1,8 @@
-"""The timelines of a page: annotations of tracks and the evidence for their scores."""
+"""The timelines of a page: annotations of tracks and the evidence for their scores.
+
+Which tracks are drawn is chosen here: all, the worst, or as many as there is room for. Where an annotation is gone, the
+reason takes its place. The errors of systems are gathered from the same evidence, also on tracks that are not drawn.
+"""
 
 from __future__ import annotations
 
