@@ -1,7 +1,8 @@
 """Downbeat tracking: the metrics of beat tracking, applied to the first beats of the bars, in seconds.
 
 If a file has positions in the bar, only downbeats are read. The functions are those of ``mir_eval.beat``, applied to
-downbeats; `TASK` holds the metrics of whole datasets, with a warning of labels that count beats of the bar.
+downbeats; `TASK` holds the metrics of whole datasets, with kinds of errors and a warning of labels that count
+beats of the bar.
 
 Conventions
 -----------

@@ -1,7 +1,7 @@
 """Onset detection: reference and estimate are sequences of times in seconds, optionally with labels (drums).
 
 Onsets match within 50 ms unless ``window`` is set. The functions are those of ``mir_eval.onset``, with the same
-arguments, results and errors; `TASK` holds the metrics of whole datasets.
+arguments, results and errors; `TASK` holds the metrics of whole datasets, with kinds of errors.
 
 Conventions
 -----------

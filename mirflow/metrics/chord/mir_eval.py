@@ -1,4 +1,7 @@
-"""mir_eval's chord functions for one pair: its checks, then a batch of one."""
+"""mir_eval's chord functions for one pair: its checks, rules on labels, weighted accuracy, and segmentation.
+
+Only `evaluate` scores the pair as a batch of one.
+"""
 
 from __future__ import annotations
 

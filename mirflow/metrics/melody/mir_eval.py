@@ -1,4 +1,4 @@
-"""mir_eval's melody functions for one pair: its checks, then a batch of one."""
+"""mir_eval's melody functions for one pair: checks, conversion to cents and voicing on common frames, and scores."""
 
 from __future__ import annotations
 
