@@ -1,4 +1,7 @@
-"""Causes where scores are made: low cells are noted while blocks are scored, and a few lines say what was found."""
+"""Causes of the low scores of pairs and of runs, and the few lines that say what was found.
+
+Without a pipeline, low cells are noted while blocks are scored; those of a run are taken from its results.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Commands about annotation files: ``check``, ``evaluate``, ``patch`` and ``pack``."""
+"""Commands about annotation files: ``check``, ``evaluate``, ``patch`` and ``pack``.
+
+``check`` also takes pipeline, campaign and benchmark files. ``patch`` makes a patch, or shows what patches of a
+pipeline do to scores.
+"""
 
 from __future__ import annotations
 

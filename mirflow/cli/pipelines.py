@@ -1,6 +1,7 @@
 """Commands about pipeline files: ``init``, ``demo``, ``schema``, ``run`` and ``publish``.
 
-``run`` prints scores, numbers of cells, the reasons of missing scores, and causes of low ones.
+``run`` prints scores, numbers of cells, the reasons of missing scores, and causes of low ones. ``schema`` also prints
+the schemas of campaigns, benchmarks, leaderboards, patches, and mappings of published tables.
 """
 
 from __future__ import annotations

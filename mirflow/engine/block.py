@@ -1,7 +1,7 @@
 """Blocks of work: read the references and estimates of some tracks, clean both sides, and score all pairs at once.
 
 Files that cannot be used, and failures of scoring, give cells with a status and a reason; doubtful scores get a
-warning.
+warning. A block for which memory runs out is scored in halves. Linear algebra for audio is limited to one thread.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Drawings of the graph of a pipeline: each block as its steps, from its files to the store."""
+"""Drawings of the graph of a pipeline: each block as its steps, from its files to the store.
+
+Graphviz draws them if it is installed; in text files, and in notebooks without it, they are written in Mermaid. Graphs
+of more than 50 blocks are refused.
+"""
 
 from __future__ import annotations
 

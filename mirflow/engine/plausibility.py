@@ -3,7 +3,7 @@
 Doubts are warnings and never change scores; masks choose the few annotations that are looked at. Other units,
 recordings and ends, which a transformation of one side would make right, are found by :mod:`mirflow.causes`. Doubted
 here is what one side shows alone, and pairs that no transformation would help: MIDI numbers on both sides, names of two
-vocabularies, a pedal, no common note. Doubts of one task are declared with it; `every_doubt` lists them all.
+vocabularies, a pedal. Doubts of one task are declared with it; `every_doubt` lists them all.
 """
 
 from __future__ import annotations

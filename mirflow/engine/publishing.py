@@ -1,4 +1,8 @@
-"""Publish a run that was computed in parts."""
+"""Publish a run that was computed in parts: their results are joined, compared, and written to the store.
+
+Nothing is published if parts are of another pipeline or version, or have different results of a cell; nor if cells are
+missing, unless that is allowed. Parts that are published as a whole are removed.
+"""
 
 from __future__ import annotations
 

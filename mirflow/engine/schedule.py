@@ -1,7 +1,7 @@
 """The graph of blocks, and its execution: one by one in this process, or by dask in threads, processes or a cluster.
 
 Blocks whose worker died are scored again, alone. A cluster is refused if a worker has another version of mirflow, lacks
-a plug-in, or does not see the files.
+a plug-in, or does not see the files. ``auto`` starts worker processes only if they are estimated to save time.
 """
 
 from __future__ import annotations

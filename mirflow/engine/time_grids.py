@@ -1,4 +1,4 @@
-"""Annotations on common time grids, in memory or as lazy arrays over the tracks of a collection; and back."""
+"""Datasets of annotations on common time grids, in memory or lazy over the tracks of a collection; and back."""
 
 from __future__ import annotations
 

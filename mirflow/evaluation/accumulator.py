@@ -1,4 +1,7 @@
-"""Accumulate scores of pairs that arrive one by one, as in the validation of a model; merge and aggregate them."""
+"""Accumulate scores of pairs that arrive one by one, as in the validation of a model; merge and aggregate them.
+
+Annotations are copied when they are added. The state is plain data, which is checked when it is loaded or merged.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Each `ConsistencyRule` looks at one annotation, some beside another one of the same track: chords beside a key,
 sections beside downbeats. Music breaks every one of them on purpose, so their findings are notes, ranked by a strength
-from 0 to 1.
+from 0 to 1. `find_odd_labels` compares the labels of many files, and finds misspelt and unusual ones.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Score annotations in memory, in two files or in two folders, without a pipeline file.
 
 `evaluate` scores one pair or collections of a single system, `score` one or several systems, streams of pairs, or lazy
-collections, and `evaluate_paths` files, folders and packs.
+collections, and `evaluate_paths` files, folders and packs. Options of reading are refused where nothing is read. Names
+in lists, such as rankings, are matched with those of the references.
 """
 
 from __future__ import annotations

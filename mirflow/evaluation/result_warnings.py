@@ -1,4 +1,4 @@
-"""Sentences about scored cells: what has no score, is doubtful, was repaired or was not read."""
+"""Warnings about scored cells, and their sentences: what has no score, is doubtful or low, was repaired or not read."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Both sides of an evaluation in memory: the source of each track's reference, and of each system's estimates.
 
 The task and the grid are found from the values. Pairs may also come as a stream, and lazy collections have lazy scores.
+Datasets of aligned frames become annotations again.
 """
 
 from __future__ import annotations

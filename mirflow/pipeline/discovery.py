@@ -1,6 +1,7 @@
 """Find the files of an evaluation: its tracks, systems, annotators and estimates, and what is wrong with them.
 
-The files of a side hold one track each, or many: tables, packs, stored readings, and data sets of mirdata.
+The files of a side hold one track each, or many: tables, packs, stored readings, and data sets of mirdata. Campaigns
+and benchmarks find the references or the estimates alone, without URLs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Read YAML as plain values with the line of each, describe problems of its form, and show it without folders."""
+"""Read YAML as plain values with the line of each, check them by a pydantic model, and describe problems of their form.
+
+Sizes and depths are limited, and ``${NAME}`` is replaced from the environment, except in text from elsewhere. For other
+readers, absolute paths are shown without the folders of this machine.
+"""
 
 from __future__ import annotations
 

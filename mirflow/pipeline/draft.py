@@ -1,4 +1,8 @@
-"""Draft a pipeline file from folders of references and estimates, detecting names, formats and tasks."""
+"""Draft a pipeline file from folders of references and estimates, detecting names, formats and tasks.
+
+Except for audio, a few tracks of each evaluation are scored. Comments say what was found, what is uncertain, which
+files are not used, and why an evaluation cannot be run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The model of pipeline files, with names checked against the records of metrics."""
+"""The model of pipeline files, with names checked against the records of metrics.
+
+`resolve` finds the convention, grid, metrics, classes and options of reading that an evaluation names. Unknown keys and
+values of other types are errors; some parts may be written in short. Docstrings of keys become descriptions in the JSON
+Schema.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Plans of evaluations: the files that are compared, their fingerprints, and the cells that are out of date.
 
 A plan reads no annotation. It knows the sizes and versions of the files, and what a store already holds. The cells that
-a run would compute, or remove from the store, are counted here for messages.
+a run would compute, or remove from the store, are counted here for messages; removing more than a tenth of the store
+needs permission.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What files and tables hold, for drafts of pipelines: annotations, their tasks and columns, and scores of a few."""
+"""What files and tables hold, for drafts of pipelines: annotations, their tasks and columns, and scores of a few.
+
+Where a file cannot be read for a task, the reason is found and, for text, the options with which it can be read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Annotations of files: one, or all that a file holds."""
+"""Annotations read from files and jams objects: one, or all that match; and the annotators and tasks of JAMS files.
+
+A JAMS file can be validated before it is read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Audio files as signals."""
+"""Audio files as signals, which soundfile decodes block by block; and the audio files in folders.
+
+Files that are empty, too large or shorter than their headers say are refused.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Bytes, text, versions and digests of files, which files a folder holds, and why a file cannot be read.
 
-Only regular files up to a limit are read; their text is decoded here. Runs notice by sizes, versions and digests that
-files have changed.
+Only regular files up to a limit are read; their text is decoded here. Compressed JAMS files are unpacked; archives,
+spreadsheets and web pages are refused, with a remedy. Runs notice by sizes, versions and digests that files have
+changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """JAMS: read files without the jams package, convert from its objects, and validate files, for which it is imported.
 
-
 Annotations are chosen by task or namespace and annotator, and their observations converted to the kinds of mirflow.
 """
 

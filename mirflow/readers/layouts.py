@@ -2,7 +2,8 @@
 
 Rows of chords begin with a number, as rows of beats do: read as beats, they would get a score. Therefore, fields that
 are not columns of the task are errors, and so are numbers that can only belong to another task. The errors name the
-remedy: columns to declare, or the other task.
+remedy: columns to declare, or the other task. The names of columns that identify or describe tracks, or separate rows
+of one track, are listed here, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Lyrics: plain text, and text with times from LRC, subtitles (SRT) and TextGrid files of Praat."""
+"""Lyrics: plain text, and text with times from LRC, subtitles (SRT) and TextGrid files of Praat.
+
+Text with times can also be read as events or intervals. SRT and TextGrid files need pysubs2 and praatio. Plain text
+that looks like subtitles, or like rows with times, is refused.
+"""
 
 from __future__ import annotations
 

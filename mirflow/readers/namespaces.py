@@ -1,4 +1,7 @@
-"""JAMS namespaces: the kind of annotation that each holds, and the tasks that read it."""
+"""JAMS namespaces: the kind of annotation that each holds, and the tasks that read it or are written in it.
+
+Namespaces that no task reads are listed with what they hold.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Path patterns with placeholders, such as ``estimates/{system}/{track}.lab``, and the files that match them.
 
-They are on disk, on an HTTP server or in an object store, of which workers download those that they read.
+They are on disk, on an HTTP server or in an object store, of which workers download those that they read. Messages name
+the nearest folder that exists, and files that differ from a pattern in upper and lower case alone.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@
     Each beat before a change of the bar number, preceded by the first beat of the file if it lies in bar 1. That beat
     occurs twice if bar 1 has a single beat.
 
-The published scores of the Harmonix Set index downbeats in the last two ways (``bar_end`` for madmom, ``bar_start`` for
-Durand's system); the annotated downbeats are ``downbeat``.
+Columns that may be exchanged, and positions by which downbeats may be missed, get a remark. The published scores of the
+Harmonix Set index downbeats in the last two ways (``bar_end`` for madmom, ``bar_start`` for Durand's system); the
+annotated downbeats are ``downbeat``.
 """
 
 from __future__ import annotations

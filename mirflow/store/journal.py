@@ -1,6 +1,7 @@
 """The journal: finished blocks of a run, each one immutable, checksummed file, until they are published.
 
-A whole evaluation can be kept in such a file, too, until it is joined to a store.
+A whole evaluation can be kept in such a file, too, until it is joined to a store. A `CellFile` is for cells that the
+same process reads again: it has no checksum, and nothing waits for the disk.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Zarr in folders, repositories and on servers: written synced to disk, checked for lost or damaged chunks when read.
 
-Imported only when a store is opened, as `import zarr` takes longer than everything else in the package.
+Imported only when a store is opened, as `import zarr` takes longer than everything else in the package. `StoredArray`
+reads the values of an array on access.
 """
 
 from __future__ import annotations
