@@ -1,7 +1,7 @@
 """Join several stores along systems and tracks, or report why they cannot be joined.
 
-Classes, settings and references of the stores are compared first. Scores of the whole stay in the stores, and are read
-part by part.
+Stores whose classes or settings differ are refused. A warning names references that may differ, and metrics that only
+some of the stores have, which are left out. Scores of the whole stay in the stores, and are read part by part.
 """
 
 from __future__ import annotations

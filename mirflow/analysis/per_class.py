@@ -1,7 +1,7 @@
 """Values of classes and tags (counts, ratios and confusions), and of other metrics with extra dims, over the tracks.
 
 Such metrics are selected and aggregated here: from outcomes that are added up, from the order of affinities, or by the
-mean or median over the tracks.
+mean or median over the tracks. A name that others use, such as balanced accuracy, leads to a hint at the query.
 """
 
 from __future__ import annotations

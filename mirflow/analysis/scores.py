@@ -1,7 +1,7 @@
 """Scores of one evaluation as a labelled dataset: its arrays, its annotators, and groups of its tracks.
 
-Datasets of users are checked and brought into the form that a store gives. Results of queries about evaluations in
-memory have classes that do without xarray.
+Datasets of users are checked and brought into the form that a store gives. Scores of single cells can become a data
+frame. Results of queries about evaluations in memory have classes that do without xarray.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Published tables of scores, read by a mapping file: as arrays over systems, tracks and metrics, or into a store.
 
-Files of museval are read as well, with the values of sources and frames.
+Files of museval are read as well, with the values of sources and frames. Problems of a mapping are listed in one
+error; of a table, the first entry that is not as the mapping says is named with its line.
 """
 
 from __future__ import annotations

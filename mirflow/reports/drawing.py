@@ -1,4 +1,4 @@
-"""What pages, sites and figures draw alike: colours and rules of style, verdicts by sign, and short names.
+"""What pages, sites and figures draw alike: colours and rules of style, verdicts by sign, small pages, short names.
 
 A page has the colours as custom properties of CSS; figures take them from the scheme of a light ground. Text has a
 contrast of at least 4.5 to 1 with every ground (WCAG 2.2, 1.4.3), and verdicts differ for colour-blind readers. Some

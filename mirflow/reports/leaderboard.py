@@ -1,6 +1,7 @@
 """Leaderboards: aggregates of a store as JSON with a versioned schema, in the forms of other platforms, and to embed.
 
-The page to embed has no scripts: it shows who leads by the headline metric, with a chart.
+The page to embed has no scripts: it shows who leads by the headline metric, with a chart. Sites make their standings
+and scorecards from leaderboards, too.
 """
 
 from __future__ import annotations

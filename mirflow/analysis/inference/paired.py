@@ -1,7 +1,7 @@
 """Compare two systems on the same units: tests, corrections, effect sizes, groups without significant differences.
 
-Tests and corrections are also chosen here, and the results of many pairs become the dataset of a comparison.
-Permutation tests themselves are in `permutation.py`.
+Student's and Wilcoxon's tests and those by confidence sequences are here, permutation tests in `permutation.py`. Tests
+and corrections are also chosen here, and the results of many pairs become the dataset of a comparison.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Ranks of systems: those that a test does not exclude, the chances of being first, and Friedman's test of mean ranks.
 
-Friedman's test has Tukey-Kramer comparisons, as MIREX publishes them.
+Chances are shares of bootstrap replicates. Friedman's test has Tukey-Kramer comparisons, as MIREX publishes them; two
+systems are compared by the exact sign test.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Matrices: scores of tracks and systems, classes that a system confuses, and how much systems agree."""
+"""Matrices: scores of tracks and systems, classes that a system confuses, and how much systems agree.
+
+Systems agree in the scores of tracks, or in their estimates, whose files are then read again; a dendrogram orders them.
+"""
 
 from __future__ import annotations
 

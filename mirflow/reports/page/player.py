@@ -1,4 +1,7 @@
-"""The timeline of one track, to look at and to listen to in a notebook or in a file of its own."""
+"""The timeline of one track, to look at and to listen to in a notebook or in a file.
+
+The annotations are given in memory or by path, and scored and explained here; no store is needed.
+"""
 
 from __future__ import annotations
 
