@@ -1,7 +1,7 @@
 """Simple transformations of one side of a pair, each declared once: what to try, how to apply it, what it is called.
 
 They are about times (unit, rate, displacement), metrical levels, pitches (unit, tuning, transposition), labels, columns
-of files, missing ends, exchanged sides, and estimates of other tracks.
+of files, missing ends, reversed rankings, exchanged sides, and estimates of other tracks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Commands that show scores and annotations: ``plot``, ``embed``, ``report`` and ``sonify``."""
+"""Commands that show scores and annotations: ``plot``, ``embed``, ``report`` and ``sonify``.
+
+``report`` writes a page, or serves the pages of stores. ``sonify`` writes audio files.
+"""
 
 from __future__ import annotations
 

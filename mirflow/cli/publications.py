@@ -1,4 +1,7 @@
-"""Commands about published numbers: ``bench``, ``verify``, ``cite`` and ``metrics``."""
+"""Commands about published numbers: ``bench``, ``verify``, ``cite`` and ``metrics``.
+
+``bench`` has subcommands that list, show and run benchmarks, and print digests of their data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Commands about stores: ``import`` of published scores, ``export`` for other platforms, ``history``."""
+"""Commands about stores: ``import`` of published scores, ``export`` for other platforms, ``history``.
+
+``history`` lists the commits of a store at an address, or gives a version a name.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Explain scores: what of an estimate is right and wrong, item by item."""
+"""Explain scores: what of an estimate is right and wrong, item by item.
+
+The explanation of a pair is a dataset; that of two collections is a mapping of tracks to datasets, made on access.
+"""
 
 from __future__ import annotations
 

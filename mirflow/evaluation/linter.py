@@ -1,7 +1,8 @@
 """The linter: lists the problems of all files, with lines, before anything is scored.
 
 It checks files, folders, or the references of a pipeline: whether they can be read and scored, agree with other
-annotations of the track, and are perfect against themselves.
+annotations of the track, and are perfect against themselves. Labels are compared over all files. With a reference,
+files are also scored against it, and doubts about the pair are problems.
 """
 
 from __future__ import annotations

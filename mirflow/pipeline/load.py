@@ -1,7 +1,8 @@
 """Load pipeline files into plans, with the metadata of tracks and systems; one error lists all problems.
 
 Metadata are read from tables and small files, plug-ins are imported, and patches and languages applied to what was
-found. The files that a stored pipeline names can be found again without a plan.
+found. The signature of a metric changes with the settings that its scores depend on. The files that a stored pipeline
+names can be found again without a plan; for a store from elsewhere, only those below the root.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Delimited text, read and written: rows under a header or in the usual order.
 
-The separator and the layout of the columns are declared, or found from the first row. Regular files are parsed at once;
-others row by row, so that errors name the line. The readers of tables finish annotations here, too: beats are selected,
-chords and keys translated, lists sorted.
+The separator and the layout of the columns are declared, or found from the first row; times and pitches become seconds
+and Hz. Regular files are parsed at once; others row by row, so that errors name the line. The readers of tables finish
+annotations here, too: beats are selected, chords and keys translated, lists sorted.
 """
 
 from __future__ import annotations

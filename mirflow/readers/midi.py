@@ -1,7 +1,7 @@
 """MIDI files: notes, hits and pedals of all tracks are read, in seconds; notes and hits are written.
 
-Notes that end under the sustain pedal may be extended. Other readers decode files, convert ticks and find pedals by
-functions from here.
+Damaged files are refused, and unknown chunks skipped with a remark. Notes that end under the sustain pedal may be
+extended. Other readers decode files, convert ticks and find pedals by functions from here.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Convert objects in memory to annotations, by type: datasets, jams and MIDI objects, tables, and plain arrays.
 
 A table may hold the annotations of many tracks and systems; each becomes a source, which is converted when it is read.
-Columns of tables that are not read are reported.
+Columns of tables that are not read are reported. Types of other libraries are recognized without importing these.
 """
 
 from __future__ import annotations

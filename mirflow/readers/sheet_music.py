@@ -1,8 +1,8 @@
 """Sheet music in MusicXML, kern and MIDI: notes in their voices, sub-beats, meters, keys and chord symbols.
 
 Notations in MusicXML and kern have half a second per quarter note. Chords and keys of these formats can be read alone,
-by music21 or, keys of MusicXML, by partitura; their times follow from the tempo marks. Repeats are not played, grace
-notes are left out, and tied notes are one.
+by music21 or, keys of MusicXML, by partitura; their times follow from the tempo marks. Chord symbols and Roman numerals
+then become labels of chords. Repeats are not played, grace notes are left out, and tied notes are one.
 """
 
 from __future__ import annotations

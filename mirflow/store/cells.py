@@ -1,7 +1,8 @@
 """Results of cells (one system's estimate of one track): status, messages, and scores as plain arrays.
 
 `Cells` are some cells of an evaluation, to be joined and selected; `GroupContent` is a whole evaluation, with its
-coordinates, attributes, and the systems whose results are still in a store.
+coordinates, attributes, and the systems whose results are still in a store. Remarks on cells are written as messages
+and read back. Limits of names are here, too, such as those of folders on Windows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Packs: collections of annotations as contiguous ragged arrays, written, read, and used as sources."""
+"""Packs: collections of annotations as contiguous ragged arrays, written, read, and used as sources.
+
+A pack is written whole or not at all. It has a digest of each row, and its lengths and codes are checked when it is
+read.
+"""
 
 from __future__ import annotations
 
