@@ -1,7 +1,7 @@
 """Benchmark files: an evaluation as in a pipeline, with its data, headline metric and published baselines.
 
-Problems of a file are listed in one error. Benchmarks are found by name in mirflow and in installed packages. The folder
-of their data is found here, too, and its files are compared with the digests that the benchmark lists.
+Problems of a file are listed in one error. Benchmarks are found by name in mirflow and in installed packages. The
+folder of their data is found here, too, and its files are compared with the digests that the benchmark lists.
 """
 
 from __future__ import annotations

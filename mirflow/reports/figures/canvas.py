@@ -1,8 +1,8 @@
 """How figures are declared, drawn and written: kinds of figures, and the canvas with sizes, colours and captions.
 
 Files (PDF, PNG, SVG) have the signatures of the numbers in their metadata, and are the same whenever they are written.
-LaTeX with the caption can be written beside them. Figures for files alone are drawn without pyplot, by one thread at a
-time.
+LaTeX with the caption can be written beside them. Within `off_screen`, figures are drawn without pyplot, by one thread
+at a time.
 """
 
 from __future__ import annotations

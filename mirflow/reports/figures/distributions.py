@@ -1,4 +1,7 @@
-"""Distributions of scores over the tracks, as points and as histograms, and of judgements within categories."""
+"""Distributions of scores over the tracks, as points and as histograms, and of judgements within categories.
+
+Histograms can have a baseline as an outline. The fine judgements of graders are box plots within each broad category.
+"""
 
 from __future__ import annotations
 

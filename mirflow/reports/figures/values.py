@@ -1,4 +1,8 @@
-"""Values of systems: over groups of tracks, over a swept parameter, and split into losses by kind of errors."""
+"""Values of systems: over groups of tracks, over a swept parameter, and split into losses by kind of errors.
+
+Values of groups can have confidence intervals. For losses the annotations of a store are read again, unless the scores
+hold the losses.
+"""
 
 from __future__ import annotations
 
