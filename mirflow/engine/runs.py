@@ -1,7 +1,8 @@
 """Run a pipeline or a part of it: find stale cells, resume from the journal, compute, compare, and publish the store.
 
 A store is published only if its contents differ from those before; cells of copied or touched files keep their results.
-Here are also the preview of a run, the report of each evaluation, and the pipeline opened as a lazy tree.
+Evaluations can also be scored without a store. With ``on_error: raise``, a run stops at the first failed cell. Here are
+also the preview of a run, the report of each evaluation, and the pipeline opened as a lazy tree.
 """
 
 from __future__ import annotations

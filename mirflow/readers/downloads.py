@@ -1,8 +1,8 @@
 """Files on HTTP servers and in object stores: their stamped addresses, and copies of them in a folder of the account.
 
 A stamp is the digest of ETag and size of the contents, or of the time of modification where a server gives no ETag.
-Each contents are downloaded once for all runs. Requests are repeated where a service throttles; files and hosts that
-failed are asked again after 30 s. The oldest copies are removed when they take too much space.
+Each contents are downloaded once for all runs. Requests are made by obstore, and repeated where a service throttles;
+files and hosts that failed are asked again after 30 s. The oldest copies are removed when they take too much space.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Layouts of delimited text: names and units of columns in headers, and the task that rows without a header look like.
 
 Rows of chords begin with a number, as rows of beats do: read as beats, they would get a score. Therefore, fields that
-are not columns of the task are errors, and so are numbers that can only belong to another task. The errors name the
-remedy: columns to declare, or the other task. The names of columns that identify or describe tracks, or separate rows
-of one track, are listed here, too.
+are not columns of the task are errors, and so are numbers that can only belong to another task, and headers whose
+columns or units are unclear. The errors name the remedy: columns to declare, or the other task. The names of columns
+that identify or describe tracks, or separate rows of one track, are listed here, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Writing of a store by a run: generation after generation, each put in place in one step.
 
-`save` writes scores in memory or lazy ones, or adds them to a store.
+The generation before the current one stays for its readers. `save` writes scores in memory or lazy ones, or adds them
+to a store.
 """
 
 from __future__ import annotations
