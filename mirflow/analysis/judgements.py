@@ -1,7 +1,7 @@
 """Judgements of graders: agreement, fine scores within each broad category, workload, and plans of a grading.
 
-Judgements are read from files or taken from collections. A plan says how many queries and graders show a difference of
-two systems.
+Judgements are read from files or taken from collections; results are datasets. A plan says how many queries and graders
+show a difference of two systems.
 """
 
 from __future__ import annotations

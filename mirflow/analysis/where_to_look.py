@@ -3,7 +3,7 @@
 References are doubtful where systems that agree with each other disagree with them. Labels are compared as classes:
 chords as major and minor triads, keys as such, sections by name. How probable the systems' class is follows from the
 model of Dawid and Skene over all tracks, in which systems differ in what they confuse. Events, and boundaries of
-sections, agree within the window of their task.
+sections, agree within the window of their task. Tracks are given as datasets, disagreements as a list.
 """
 
 from __future__ import annotations
