@@ -1,6 +1,6 @@
 """Scores of the pairs of a block, and of its cells, which may have several references.
 
-A metric that fails on a pair costs that score alone.
+A metric that fails on a pair costs that score alone, as does one from outside of mirflow that leaves its range.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns of Arrow tables with lists and structs, by paths such as ``chords.start``.
+"""Columns of Arrow tables and data frames with lists and structs, by paths such as ``chords.start``.
 
 A path is the name of a column, followed by the names of fields of structs, inside of lists or around them; a last step
 that is a number chooses an item of the innermost list (``intervals.0``). The depth of a path is the number of lists

@@ -1,4 +1,4 @@
-"""An evaluation in a generation of a store, whose results are read system by system.
+"""An evaluation in a generation of a store or in a repository, whose results are read system by system.
 
 The attributes of stores and evaluations are checked here, as others may have written them.
 """

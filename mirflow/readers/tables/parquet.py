@@ -2,7 +2,7 @@
 
 Rows are grouped by track, system and annotator. Only the columns of the task are read, one row group at a time; but
 columns that name the tracks or may separate annotations, and unread ones that may be content, are read whole on
-opening. The rows of a track may be in several files.
+opening. The rows of a track may be in several files, and a file may hold one track alone.
 """
 
 from __future__ import annotations

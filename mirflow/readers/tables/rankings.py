@@ -1,6 +1,7 @@
 """Rankings in text: lists of items, runs and relevance judgements of TREC, and groups of items.
 
-In groups, such as cliques of covers or pieces of one genre, items are relevant to each other.
+In groups, such as cliques of covers or pieces of one genre, items are relevant to each other. The query itself, and
+items with the same value in a declared column, can be left out.
 """
 
 from __future__ import annotations
