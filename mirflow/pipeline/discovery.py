@@ -1,4 +1,4 @@
-"""Find the files of an evaluation: its tracks, systems, annotators and estimates, and what is wrong with them.
+"""Find the files of an evaluation: its tracks, systems, annotators and estimates, and their problems.
 
 The files of a side hold one track each, or many: tables, packs, stored readings, and data sets of mirdata. Campaigns
 and benchmarks find the references or the estimates alone, without URLs.

@@ -1,7 +1,7 @@
 """Draft a pipeline file from folders of references and estimates, detecting names, formats and tasks.
 
-Except for audio, a few tracks of each evaluation are scored. Comments say what was found, what is uncertain, which
-files are not used, and why an evaluation cannot be run.
+Except for audio, a few tracks of each evaluation are scored. Comments list what was found, doubts, unused files, and
+the problems of evaluations that cannot be run.
 """
 
 from __future__ import annotations

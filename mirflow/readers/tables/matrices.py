@@ -1,8 +1,8 @@
 """Matrices with names of rows and columns: distances between all items of a collection, and tables of tracks x tags.
 
-Distances are in text or numpy files, and each row is a ranking; similarities are refused unless an archive names them
-so. Tags are in numpy files: binary references, and activations of a system. Names of an array are in its archive, or in
-text files next to it.
+Distances are in text or numpy files, and each row is a ranking; what looks like similarities is refused unless an
+archive names it so. Tags are in numpy files: binary references, and activations of a system. Names of an array are in
+its archive, or in text files next to it.
 """
 
 from __future__ import annotations
