@@ -1,4 +1,4 @@
-"""Questions to a result store: aggregates over tracks, and the ``.mirflow`` accessor that asks them."""
+"""Statistics of stored scores: selections, aggregates over tracks, differences, and inference about systems."""
 
 from ..plugins import modules_on_use
 

@@ -1,4 +1,4 @@
-"""Answers made readable: tables as text, markdown, csv and json."""
+"""Answers made readable: tables, captions, figures, and pages of HTML."""
 
 from ..plugins import modules_on_use
 
