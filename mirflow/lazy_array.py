@@ -6,6 +6,7 @@ Importing this module imports xarray.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ Read = Callable[[tuple[Any, ...]], np.ndarray[Any, Any]]
 """(for each dim an int, a slice or int64 places) -> values of the product of them, without the dims of ints."""
 
 
+@dataclass(eq=False)
 class _Unread(BackendArray):
-    def __init__(self, shape: tuple[int, ...], read: Read) -> None:
-        self.shape, self.read = shape, read
-        self.dtype: np.dtype[Any] = np.dtype(np.float64)
+    shape: tuple[int, ...]
+    read: Read
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
 
     def __getitem__(self, key: Any) -> Any:
         if type(key).__name__ != "VectorizedIndexer":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import AbstractContextManager
 from html import escape
 from threading import Lock, Timer
 from types import TracebackType
@@ -20,7 +21,7 @@ LINE_SECONDS = 10.0
 SLOW_SECONDS = 0.5
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """Counts the tracks that are done; this one shows nothing. Messages and the state are shown on a stream."""
 
     stage_seconds = 0.0  # delay after which a stage is shown; 0: never
@@ -32,9 +33,6 @@ class Progress:
         self.total: int | None = 0
         self.done = 0
         self.began = time.monotonic()
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self.stage("")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..analysis.query_options import DEFAULT_LEVEL
+from ..errors import counted
 from .common_options import (
     LEVEL,
     Command,
@@ -347,7 +348,7 @@ def report_command(
     for note in page.notes:
         echo(note, err=True)
     seconds = time.perf_counter() - begun
-    tracks = f"{page.tracks} track{'s' if page.tracks != 1 else ''} with a timeline"
+    tracks = f"{counted(len(page.timelines), 'track')} with a timeline"
     echo(f"{page.path} written: {page.size / 1e6:.1f} MB, {tracks} ({seconds:.1f} s)", err=True)
 
 

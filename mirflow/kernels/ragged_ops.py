@@ -15,19 +15,6 @@ import numpy as np
 from ..ragged import Bool, Float, Int, offsets_of, rows_of
 from .ratios import divide
 
-_LARGEST = (1 << 25) - (1 << 15)  # Bytes, just below the largest size (32 MiB) to which glibc's allocator adapts
-
-
-def keep_freed_memory() -> None:
-    """Let the allocator keep the memory of freed arrays of up to some megabytes.
-
-    Kernels free their arrays after every batch. glibc returns such memory to the system, so that page faults take half
-    of the time of a small batch. It adapts to the largest mapping freed by a process, so allocating and freeing one is
-    enough (mallopt(3), M_MMAP_THRESHOLD), unless the environment sets the thresholds. This has no effect on other
-    allocators.
-    """
-    np.empty(_LARGEST, dtype=np.uint8)
-
 
 def sum_by(index: Int, values: Float, size: int) -> Float:
     """Sum the values that share an index from 0 to ``size - 1`` sequentially: float64 (size,).

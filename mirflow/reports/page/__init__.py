@@ -55,31 +55,6 @@ from .timelines import (
 STDOUT = "-"
 
 
-def check_output(output: Path) -> None:
-    """Refuse an output that cannot be written, before the work begins.
-
-    Raises `QueryError` for a folder, or a file in a folder that is not there.
-    """
-    if str(output) == STDOUT:
-        return
-    if output.is_dir():
-        raise QueryError(f"{output}: is a folder; name a file, such as {output / 'report.html'}")
-    if not output.parent.is_dir():
-        raise QueryError(f"{output}: cannot find the folder {str(output.parent)!r}")
-
-
-def write_output(output: Path, data: bytes) -> None:
-    """Write a page; a device or a pipe is written to and not replaced, a link stays one."""
-    if str(output) == STDOUT:
-        sys.stdout.buffer.write(data)
-        sys.stdout.flush()
-    elif output.exists() and not output.is_file():
-        with output.open("wb") as file:
-            file.write(data)
-    else:
-        write_atomically(Path(os.path.realpath(output)), data)
-
-
 @dataclass(frozen=True)
 class PageReport:
     """Result of writing a page; it may be used as the page's path."""
@@ -139,8 +114,12 @@ def write_page(
     choices, or the output cannot be written, `where` is not an expression, or no track is so. Raises
     `UnknownNameError` for a metric, or a name in `where`, that no evaluation has.
     """
-    wanted = check_timelines(timelines)
-    check_output(Path(output))
+    wanted, path = check_timelines(timelines), Path(output)
+    if str(path) != STDOUT:  # refused before the work begins
+        if path.is_dir():
+            raise QueryError(f"{path}: is a folder; name a file, such as {path / 'report.html'}")
+        if not path.parent.is_dir():
+            raise QueryError(f"{path}: cannot find the folder {str(path.parent)!r}")
     with progress or Progress() as reported:
         reported.stage("reading the scores")
         subject = read_subject(store, metrics, root, title, where)
@@ -152,8 +131,15 @@ def write_page(
         about = f"{contents['called']}, where {where}" if where else contents["called"]
         tab, first = html.escape(title or f"{subject.title} ({about})"), first_html(contents)
         data = assemble(tab, pack_json(contents).decode(), list(blocks.texts), links, *first).encode("utf-8")
-        write_output(Path(output), data)
-    return PageReport(Path(output), len(data), frozenset(name for name, _ in contents["timelines"]), notes)
+        if str(path) == STDOUT:
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+        elif path.exists() and not path.is_file():  # a device or a pipe is written to and not replaced
+            with path.open("wb") as file:
+                file.write(data)
+        else:
+            write_atomically(Path(os.path.realpath(path)), data)  # a link stays one
+    return PageReport(path, len(data), frozenset(name for name, _ in contents["timelines"]), notes)
 
 
 def _describe(
