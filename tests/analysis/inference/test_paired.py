@@ -617,7 +617,7 @@ class TestSize:
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["wcsr", "median"])
     def test_nominal_more_closely(self, kind):
-        pairs = 1000 if kind == "median" else 8000
+        pairs = 1000 if kind == "median" else 4000
         slack = 3 * np.sqrt(0.05 * 0.95 / pairs)
         assert abs(self.share_rejected("permutation", kind, pairs, 60, 1999) - 0.05) < slack
 
