@@ -308,8 +308,9 @@ def why_not(path: Path, task: str) -> str:
             try:
                 annotation = parse_file(head, reading, format, str(path))
             except AnnotationError as error:
-                read_otherwise = lambda changed: (parse_file(head, changed, format, str(path)), None)  # noqa: E731
-                raise with_advice(error, reading, read_otherwise) from None
+                raise with_advice(
+                    error, reading, lambda changed: (parse_file(head, changed, format, str(path)), None)
+                ) from None
         if not len(annotation):
             return f"{path} is empty"
         # Any text is read as a key, or as a class of drums.

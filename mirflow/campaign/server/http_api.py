@@ -411,9 +411,11 @@ def routes(service: Service, views: Views) -> list[BaseRoute]:
     """Return the routes of the API."""
     found: list[BaseRoute] = [_route(service, views, operation) for operation in OPERATIONS]
     unknown = _refuse(ApiError(404, f"unknown address; see {BASE}/openapi.json"))
-    answer = lambda _: Response(unknown.body, unknown.status, media_type=unknown.media_type)  # noqa: E731
-    nowhere = GuardedRoute(f"{BASE}/{{rest:path}}", answer, role=None)
-    return [*found, nowhere, zarr_route(service)]
+
+    def nowhere(_: Request) -> Response:
+        return Response(unknown.body, unknown.status, media_type=unknown.media_type)
+
+    return [*found, GuardedRoute(f"{BASE}/{{rest:path}}", nowhere, role=None), zarr_route(service)]
 
 
 def _route(service: Service, views: Views, operation: Operation) -> GuardedRoute:

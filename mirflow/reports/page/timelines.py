@@ -167,7 +167,7 @@ class _Side:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _ComparedEstimate:
     """An estimate that was compared with a reference of its track."""
 
     track: str
@@ -208,7 +208,7 @@ class Comparer:
         shelf, systems = self.shelf if drawn else Shelf(), range(len(self.systems))
         estimates: dict[str, list[_Side]] = {}
         references: dict[str, list[_Side]] = {}
-        pairs: list[_Pair] = []
+        pairs: list[_ComparedEstimate] = []
         for name in names:
             files = {place: file for place, file in enumerate(self.files) if name in file.references}
             estimates[name] = [self._estimate(system, name, files, shelf) for system in self.systems]
@@ -221,7 +221,7 @@ class Comparer:
                         # Of the annotator's own there is nothing to explain.
                         compared = reference.sources.get(store, source) != source
                         if compared and isinstance(one, Annotation) and isinstance(other, Annotation):
-                            pairs.append(_Pair(name, index, system, (one, other, self.conventions[store])))
+                            pairs.append(_ComparedEstimate(name, index, system, (one, other, self.conventions[store])))
         explained = self.explainer.explain([pair.sides for pair in pairs])
         self._add_errors(timelines.errors.setdefault(number, {}), names, pairs, explained, drawn)
         if not drawn:
@@ -285,7 +285,7 @@ class Comparer:
         self,
         lists: dict[str, ErrorLists],
         names: Sequence[str],
-        pairs: Sequence[_Pair],
+        pairs: Sequence[_ComparedEstimate],
         explained: Sequence[Sequence[Columns | None]],
         drawn: bool,
     ) -> None:
