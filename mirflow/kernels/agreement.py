@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,6 @@ import numpy.typing as npt
 from ..errors import MetricError
 from ..ragged import Bool, Float, Int
 from .ratios import divide
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 _STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
 """Upper bounds of kappa with their descriptions."""
@@ -370,29 +367,25 @@ def fit_latent_classes(
     votes = np.asarray(says.T @ np.tile(np.eye(classes), (len(codes), 1)))
     count = votes.sum(axis=1, keepdims=True)
     posterior = np.divide(votes, count, out=np.full(votes.shape, 1 / classes), where=count > 0)
-    likelihood = -np.inf
-    for _ in range(iterations):
-        confusion, prior = _maximise(posterior, says, total)
+    likelihood, converged = -np.inf, False
+    for iteration in range(iterations + 1):
+        # Confusions and priors that make the classifications most probable
+        weighted = posterior * total[:, np.newaxis]
+        counts = (says @ weighted).reshape(-1, classes, classes).transpose(0, 2, 1)
+        sums = counts.sum(axis=2, keepdims=True)
+        shares = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
+        prior = np.maximum(weighted.sum(axis=0) / weighted.sum(), _SMALLEST)
+        confusion = np.maximum(shares, _SMALLEST)
+        if converged or iteration == iterations:
+            break
         joint = np.log(prior) + says.T @ np.log(confusion).transpose(0, 2, 1).reshape(-1, classes)
         highest = joint.max(axis=1, keepdims=True)
         posterior = np.exp(joint - highest)
         evidence = posterior.sum(axis=1, keepdims=True)
         posterior /= evidence
         before, likelihood = likelihood, float(total @ (highest + np.log(evidence)).ravel() / total.sum())
-        if likelihood - before < tolerance:
-            break
-    confusion, prior = _maximise(posterior, says, total)
+        converged = likelihood - before < tolerance
     return LatentClasses(posterior[index], confusion, prior)
-
-
-def _maximise(posterior: Float, says: sparse.csr_array, total: Float) -> tuple[Float, Float]:
-    """Confusions and priors that make the classifications most probable."""
-    weighted, classes = posterior * total[:, np.newaxis], posterior.shape[1]
-    counts = (says @ weighted).reshape(-1, classes, classes).transpose(0, 2, 1)
-    sums = counts.sum(axis=2, keepdims=True)
-    shares = np.divide(counts, sums, out=np.zeros(counts.shape), where=sums > 0)
-    prior = weighted.sum(axis=0) / weighted.sum()
-    return np.maximum(shares, _SMALLEST), np.maximum(prior, _SMALLEST)
 
 
 class Components(NamedTuple):
@@ -441,7 +434,16 @@ def variance_components(values: Float, objects: Int, observers: Int, strata: Int
     np.add.at(centre, groups, values)
     centred = values - (centre / np.maximum(size, 1)[:, np.newaxis])[groups]
     both = np.unique(groups * (int(observers.max(initial=0)) + 1) + observers, return_inverse=True)[1]
-    every, same_object, same_observer = (_squares(centred, of) for of in (groups, objects, both))
+    # Half of the summed squared differences of pairs within groups (values,), and the number of pairs (values,)
+    sums = []
+    for index in (groups, objects, both):
+        size = np.bincount(index)
+        total, squares = (np.zeros((len(size), values.shape[1])) for _ in range(2))
+        np.add.at(total, index, centred)
+        np.add.at(squares, index, centred**2)
+        number = np.full(values.shape[1], float((size * (size - 1) // 2).sum()))
+        sums.append(((size[:, np.newaxis] * squares - total**2).sum(axis=0) / 2, number))
+    every, same_object, same_observer = sums
     others = [every[at] - same_object[at] - same_observer[at] for at in (0, 1)]
     within, between, all_three = (divide(total, count, np.nan) for total, count in (same_object, same_observer, others))
     if not same_observer[1].any():
@@ -449,13 +451,3 @@ def variance_components(values: Float, objects: Int, observers: Int, strata: Int
     else:
         components = all_three - within, all_three - between, within + between - all_three
     return Components(*(np.asarray(np.maximum(part, 0.0)) for part in components))
-
-
-def _squares(values: Float, groups: Int) -> tuple[Float, Float]:
-    """Half of the summed squared differences of pairs within groups (values,), and the number of pairs (values,)."""
-    size = np.bincount(groups)
-    total, squares = (np.zeros((len(size), values.shape[1])) for _ in range(2))
-    np.add.at(total, groups, values)
-    np.add.at(squares, groups, values**2)
-    pairs = np.full(values.shape[1], float((size * (size - 1) // 2).sum()))
-    return (size[:, np.newaxis] * squares - total**2).sum(axis=0) / 2, pairs

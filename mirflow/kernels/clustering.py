@@ -37,10 +37,6 @@ class ContingencyTables:
     """Pair of each nonempty cell, and its indices in `left` and `right`: int64 (cells,)."""
     count: Float  # float64 (cells,)
 
-    def sum_cells(self, values: Float) -> Float:
-        """Sums over the cells of each pair: float64 (pairs,)."""
-        return sum_by(self.pair, values, len(self.frames))
-
 
 def tabulate(left: Runs, right: Runs, times: Float | None = None) -> ContingencyTables:
     """Count the frames of all pairs by their labels on both sides; both sides of a pair have the same number of frames.
@@ -53,7 +49,7 @@ def tabulate(left: Runs, right: Runs, times: Float | None = None) -> Contingency
     until[np.cumsum(line.counts) - 1] = left.frames
     frames = until - line.rank if times is None else times[until] - times[line.rank]
     filled = np.flatnonzero(frames)
-    pair, count = line.pair[filled], frames[filled]
+    pair, count = rows_of(line.counts)[filled], frames[filled]
     pairs = len(line.counts)
     rows, row = _classes(pair, left.code[line.left[filled]], count, pairs)
     columns, column = _classes(pair, right.code[line.right[filled]], count, pairs)
@@ -168,7 +164,8 @@ def _of_parts(left: Float, right: Float, frames: Float) -> Float:
         three_quarters = power // 4 * 3
         sizes: Int = np.where((width <= three_quarters) & (power >= 4), three_quarters, power)
         most = int((least + sizes).max(initial=1))
-        information = _information(np.arange(most if most <= _TABULATED else 0))
+        tabulated = np.arange(most if most <= _TABULATED else 0, dtype=np.float64)
+        information = tabulated * np.log(np.maximum(tabulated, 1.0))
         for size in np.unique(sizes).tolist():
             members = np.flatnonzero(sizes == size)
             for start in range(0, len(members), step := max(_AT_ONCE // size, 1)):
@@ -176,15 +173,11 @@ def _of_parts(left: Float, right: Float, frames: Float) -> Float:
                 if most <= _TABULATED:
                     terms = sliding_window_view(information, size)[least[part]]
                 else:
-                    terms = _information(least[part][:, None] + np.arange(size))
+                    number = lowest[part][:, None] + np.arange(size)
+                    terms = number * np.log(np.maximum(number, 1.0))
                 expected[part] = _expected(small[part], large[part], whole[part], least[part], terms)
         result[cells] = (mean * logarithm + expected) / whole
     return result
-
-
-def _information(count: Int) -> Float:
-    number = count.astype(np.float64)
-    return number * np.log(np.maximum(number, 1.0))
 
 
 def _expected(small: Float, large: Float, frames: Float, least: Int, information: Float) -> Float:

@@ -45,11 +45,6 @@ class Timeline:
     """int64 (points,): index of the last point of each side up to here, in the original flat points. It is in force
     from the last of simultaneous points on; stretches between these are empty."""
 
-    @property
-    def pair(self) -> Int:
-        """The pair of each point: int64 (points,)."""
-        return rows_of(self.counts)
-
 
 def steps_between(times: Float, counts: Int) -> Float:
     """Differences of neighbouring times of concatenated rows; 0 at the end of each row."""

@@ -56,20 +56,19 @@ def within_distance(
     offsets = offsets_of(reference_counts)
     starts, ends = offsets[:-1].repeat(estimate_counts), offsets[1:].repeat(estimate_counts)
     first, last = within_reach(references, reference_counts, estimates, estimate_counts, window)
-
-    def move(place: Int, limit: Int, step: int, beside: int, near: bool) -> None:
-        """Move indices step by step, up to their limits, past references that are near, or past others."""
+    # Move both ends step by step, up to a limit: outwards past references that are near, then inwards past others.
+    for place, limit, step, beside, near in (
+        (first, starts, -1, -1, True),
+        (last, ends, 1, 0, True),
+        (first, last, 1, 0, False),
+        (last, first, -1, -1, False),
+    ):
         moving = (place != limit).nonzero()[0]
         while len(moving):
             distance = np.abs(estimates[moving] - references[place[moving] + beside])
             moving = moving[(distance <= window) == near]
             place[moving] += step
             moving = moving[place[moving] != limit[moving]]
-
-    move(first, starts, -1, -1, True)
-    move(last, ends, 1, 0, True)
-    move(first, last, 1, 0, False)
-    move(last, first, -1, -1, False)
     return first, last
 
 
@@ -94,13 +93,10 @@ def match(
     candidate = (last > first).nonzero()[0]
     matched, reference = _assign(first[candidate], last[candidate])
     estimate = candidate[matched]
-    return Matching(reference[matched], estimate, _count(estimate, estimate_counts))
-
-
-def _count(matched: Int, counts: Int) -> Int:
-    if len(counts) == 1:
-        return np.array([len(matched)], dtype=np.int64)
-    return np.bincount(rows_of(counts)[matched], minlength=len(counts)).astype(np.int64, copy=False)
+    if len(estimate_counts) == 1:
+        return Matching(reference[matched], estimate, np.array([len(estimate)], dtype=np.int64))
+    counts = np.bincount(rows_of(estimate_counts)[estimate], minlength=len(estimate_counts))
+    return Matching(reference[matched], estimate, counts.astype(np.int64, copy=False))
 
 
 def match_greedily(
@@ -117,7 +113,8 @@ def match_greedily(
     # Claimed estimates end at the end of the previous reference's window.
     np.maximum(first[1:], last[:-1], out=free[1:])
     reference = np.flatnonzero(last > free)
-    return Matching(reference, free[reference], _count(reference, reference_counts))
+    counts = np.bincount(rows_of(reference_counts)[reference], minlength=len(reference_counts))
+    return Matching(reference, free[reference], counts.astype(np.int64, copy=False))
 
 
 def match_ranges(first: Int, last: Int) -> Bool:
@@ -219,7 +216,8 @@ def match_nearest_first(
         left = ~taken[reference] & (partner[estimate] < 0)
         reference, estimate = reference[left], estimate[left]
     matched = np.flatnonzero(partner >= 0)
-    return Matching(partner[matched], matched, _count(matched, estimate_counts))
+    counts = np.bincount(pair[matched], minlength=len(estimate_counts)).astype(np.int64, copy=False)
+    return Matching(partner[matched], matched, counts)
 
 
 def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place: Int | None = None) -> Int:
@@ -292,52 +290,41 @@ def find_partners(graph: Graph) -> dict[int, int]:
                 partner[other] = vertex
                 break
     while True:
-        search = _PathSearch(graph, partner)
-        if not search.ends:
-            return partner
-        for end in search.ends:
-            search.augment(end)
-
-
-class _PathSearch:
-    """The shortest alternating paths from unmatched left vertices to unmatched right vertices, as layers."""
-
-    def __init__(self, graph: Graph, partner: dict[int, int]) -> None:
-        self.partner = partner
+        # The shortest alternating paths from unmatched left vertices to unmatched right vertices, as layers
         matched = set(partner.values())
         layer = [vertex for vertex in graph if vertex not in matched]
-        self.before = dict.fromkeys(layer, _START)
-        self.parents: dict[int, list[int]] = {}
-        self.ends: list[int] = []
-        while layer and not self.ends:
+        before = dict.fromkeys(layer, _START)
+        parents: dict[int, list[int]] = {}
+        ends: list[int] = []
+        while layer and not ends:
             reached: dict[int, list[int]] = {}
             for vertex in layer:
                 for other in graph[vertex]:
-                    if other not in self.parents:
+                    if other not in parents:
                         reached.setdefault(other, []).append(vertex)
-            self.parents |= reached
-            self.ends = [other for other in reached if other not in partner]
+            parents |= reached
+            ends = [other for other in reached if other not in partner]
             behind = [other for other in reached if other in partner]
             layer = [partner[other] for other in behind]
-            self.before.update(zip(layer, behind, strict=True))
-
-    def augment(self, end: int) -> None:
-        """Match along a remaining path to an unmatched right vertex; each vertex is used once."""
-        path: list[tuple[int, Iterator[int]]] = [(end, iter(self.parents.pop(end, ())))]
-        lefts: list[int] = []
-        while path:
-            vertex = next((vertex for vertex in path[-1][1] if vertex in self.before), None)
-            if vertex is None:
-                path.pop()
-                if lefts:
-                    lefts.pop()
-                continue
-            lefts.append(vertex)
-            before = self.before.pop(vertex)
-            if before == _START:
-                self.partner.update((other, mate) for (other, _), mate in zip(path, lefts, strict=True))
-                return
-            path.append((before, iter(self.parents.pop(before, ()))))
+            before.update(zip(layer, behind, strict=True))
+        if not ends:
+            return partner
+        for end in ends:
+            # Match along a remaining path to the unmatched right vertex; each vertex is used once.
+            path: list[tuple[int, Iterator[int]]] = [(end, iter(parents.pop(end, ())))]
+            lefts: list[int] = []
+            while path:
+                free = next((vertex for vertex in path[-1][1] if vertex in before), None)
+                if free is None:
+                    path.pop()
+                    del lefts[-1:]
+                    continue
+                lefts.append(free)
+                previous = before.pop(free)
+                if previous == _START:
+                    partner.update((other, mate) for (other, _), mate in zip(path, lefts, strict=True))
+                    break
+                path.append((previous, iter(parents.pop(previous, ()))))
 
 
 _LARGE = 32  # Size of connected components above which vertices are matched one by one

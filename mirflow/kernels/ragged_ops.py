@@ -121,18 +121,15 @@ def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
     step = max(_LIMIT // (len(left_counts) + len(right_counts) + 1), 1)
     for low in range(0, len(shared), step):
         members = shared[low : low + step]
-        sizes += _table(left, left_counts, members) @ _table(right, right_counts, members).T
+        tables = []  # indicators of members, float64 (sets, members)
+        for items, counts in ((left, left_counts), (right, right_counts)):
+            column = np.searchsorted(members, items)
+            mask = column < len(members)
+            mask[mask] = members[column[mask]] == items[mask]
+            tables.append(np.zeros((len(counts), len(members))))
+            tables[-1][rows_of(counts)[mask], column[mask]] = 1.0
+        sizes += tables[0] @ tables[1].T
     return sizes
-
-
-def _table(items: Int, counts: Int, members: Int) -> Float:
-    """Indicators of members: float64 (sets, members)."""
-    column = np.searchsorted(members, items)
-    mask = column < len(members)
-    mask[mask] = members[column[mask]] == items[mask]
-    table = np.zeros((len(counts), len(members)))
-    table[rows_of(counts)[mask], column[mask]] = 1.0
-    return table
 
 
 Side = Literal["left", "right"]
@@ -156,14 +153,12 @@ def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, si
     scale = 2.0 ** (bits - 1) / (high - low) if high > low else np.inf
     if not 0 < scale < np.inf:
         return advance(times, np.repeat(offsets[:-1], query_counts), end, queries, side)
-    keys = _keys(times, counts, low, scale, bits)
-    query_keys = _keys(np.clip(queries, low, high), query_counts, low, scale, bits)
+    # Integers that ascend with the row and do not descend with the value
+    keys, query_keys = (
+        (rows_of(number) << bits) + ((values - low) * scale).astype(np.int64)
+        for values, number in ((times, counts), (np.clip(queries, low, high), query_counts))
+    )
     return advance(times, np.searchsorted(keys, query_keys), end, queries, side)
-
-
-def _keys(values: Float, counts: Int, low: float, scale: float, bits: int) -> Int:
-    """Integers that ascend with the row and do not descend with the value."""
-    return (rows_of(counts) << bits) + ((values - low) * scale).astype(np.int64)
 
 
 def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> Int:
@@ -215,7 +210,7 @@ def _bisect(times: Float, low: Int, high: Int, bounds: Float, side: Side) -> Int
 class SortedRows:
     """Rows of ascending keys, each followed by an infinite one, with data for a first guess.
 
-    Sample i of a row is in force from its key to the next one. Instances are made by `holding` or `nearest`.
+    Sample i of a row is in force from its key to the next one.
     """
 
     keys: Float  # float64 (samples + rows,)
@@ -227,6 +222,27 @@ class SortedRows:
     rate: Float
     """Time of the first sample, and samples per second: float64 (rows,)."""
     closed: bool  # Whether a sample is in force exactly at its key
+
+    @classmethod
+    def of(cls, times: Float, counts: Int, nearest: bool) -> SortedRows:
+        """Make an axis on which a sample holds until the next one or, with `nearest`, the nearest one is in force.
+
+        Rows have at least one sample, followed by an infinite one that is not counted. The last of simultaneous samples
+        holds; of two equally near ones, it is the earlier. Their middle is computed as ``a / 2 + b / 2``.
+        """
+        first = offsets_of(counts + 1)[:-1]
+        last = first + counts - 1
+        origin = times[first]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rate = np.where(last > first, (last - first) / (times[last] - origin), 0.0)
+        if not nearest:
+            return cls(times, first, last, origin, rate, closed=True)
+        half = times / 2.0
+        middles = np.empty_like(times)
+        np.add(half[1:], half[:-1], out=middles[1:])
+        middles[first] = -np.inf
+        middles[last + 1] = np.inf
+        return cls(middles, first, last, origin - divide(0.5, rate), rate, closed=False)
 
     def find(self, row: Int, times: Float, counts: Int) -> Int:
         """Find the sample in force at given times (the first one for earlier times): int64 (times,), indices into
@@ -262,38 +278,3 @@ class SortedRows:
             sample[far] = low
             guess[places] = sample
         return guess
-
-
-def holding(times: Float, counts: Int) -> SortedRows:
-    """Make an axis on which a sample holds from its time to that of the next one.
-
-    Rows have at least one sample, followed by an infinite one that is not counted. The last of simultaneous samples
-    holds.
-    """
-    first = offsets_of(counts + 1)[:-1]
-    last = first + counts - 1
-    return SortedRows(times, first, last, *_pace(times, first, last), closed=True)
-
-
-def nearest(times: Float, counts: Int) -> SortedRows:
-    """Make an axis on which the nearest sample is in force, the earlier of two equally near ones.
-
-    The middle between two samples is computed as ``a / 2 + b / 2``. Parameters are those of :func:`holding`.
-    """
-    first = offsets_of(counts + 1)[:-1]
-    last = first + counts - 1
-    half = times / 2.0
-    middles = np.empty_like(times)
-    np.add(half[1:], half[:-1], out=middles[1:])
-    middles[first] = -np.inf
-    middles[last + 1] = np.inf
-    origin, rate = _pace(times, first, last)
-    origin -= divide(0.5, rate)
-    return SortedRows(middles, first, last, origin, rate, closed=False)
-
-
-def _pace(times: Float, first: Int, last: Int) -> tuple[Float, Float]:
-    """Time of the first sample, and samples per second."""
-    origin = times[first]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return origin, np.where(last > first, (last - first) / (times[last] - origin), 0.0)

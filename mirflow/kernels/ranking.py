@@ -98,6 +98,7 @@ class Ordered:
     relevant: Bool  # bool (items,)
     last: Bool  # Whether the item is the last of several with equal affinity: bool (items,)
     counts: Int  # int64 (rows,)
+    positives: Float  # Number of relevant items of each row: float64 (rows,)
 
     @classmethod
     def of(cls, row: Int, relevant: Bool, affinity: Float, rows: int) -> Ordered:
@@ -106,12 +107,8 @@ class Ordered:
         row, affinity = row[order], affinity[order]
         last = np.ones(len(row), dtype=np.bool_)
         last[:-1] = (row[1:] != row[:-1]) | (affinity[1:] != affinity[:-1])
-        return cls(row, relevant[order], last, np.bincount(row, minlength=rows).astype(np.int64))
-
-    @property
-    def positives(self) -> Float:
-        """Number of relevant items of each row: float64 (rows,)."""
-        return sum_by(self.row, self.relevant.astype(np.float64), len(self.counts))
+        positives = sum_by(row, relevant[order].astype(np.float64), rows)
+        return cls(row, relevant[order], last, np.bincount(row, minlength=rows).astype(np.int64), positives)
 
     def roc_auc(self) -> Float:
         """Area under the ROC curve of each row: float64 (rows,), NaN without relevant or without other items.
@@ -125,9 +122,8 @@ class Ordered:
         # Tied items have their mean rank, counted from the lowest affinity.
         rank = self.counts[self.row] - (position[start] + (size - 1) / 2).repeat(size)
         positive = self.positives
-        negative = self.counts - positive
         above = sum_by(self.row, np.where(self.relevant, rank, 0.0), len(self.counts)) - positive * (positive + 1) / 2
-        return divide(above, positive * negative, np.nan)
+        return divide(above, positive * (self.counts - positive), np.nan)
 
     def average_precision(self) -> Float:
         """Average precision of each row: float64 (rows,), NaN without relevant items.
@@ -135,7 +131,6 @@ class Ordered:
         It is the mean precision at the relevant items; items of equal affinity are added at once, so that their order
         is irrelevant.
         """
-        positive = self.positives
         size = np.arange(1, len(self.row) + 1) - offsets_of(self.counts)[self.row]
         hits = np.cumsum(self.relevant)
         before = np.concatenate([[0], hits])[offsets_of(self.counts)[self.row]]
@@ -143,7 +138,7 @@ class Ordered:
         ends = np.flatnonzero(self.last)
         gained = np.diff(np.concatenate([[0], np.cumsum(self.relevant)[ends]]))
         total = sum_by(self.row[ends], gained * (hits[ends] / size[ends]), len(self.counts))
-        return divide(total, positive, np.nan)
+        return divide(total, self.positives, np.nan)
 
     def precision_at(self, k: int) -> Float:
         """Number of relevant items among the first `k`, over `k` even if there are fewer items: float64 (rows,)."""

@@ -57,17 +57,12 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, *, otherwise: fl
 
     `otherwise` is the precision without estimates and the recall without references.
     """
-    if what == "precision":
-        return _rate(hits, estimates, otherwise)
-    if what == "recall":
-        return _rate(hits, references, otherwise)
-    return f_measure(_rate(hits, estimates, otherwise), _rate(hits, references, otherwise), beta)
-
-
-def _rate(hits: Int, whole: Int, otherwise: float) -> Scored:
-    # As `share`, but faster, as there are no hits among no events.
-    score, weight = hits / np.maximum(whole, 1), whole.astype(np.float64)
-    return (np.where(whole > 0, score, otherwise) if otherwise else score), weight
+    rates: list[Scored] = []
+    for name, whole in (("precision", estimates), ("recall", references)):
+        if what in (name, "f_measure"):  # as `share`, but faster, as there are no hits among no events
+            score = hits / np.maximum(whole, 1)
+            rates.append((np.where(whole > 0, score, otherwise) if otherwise else score, whole.astype(np.float64)))
+    return f_measure(rates[0], rates[1], beta) if what == "f_measure" else rates[0]
 
 
 def f_measure(precision: tuple[Any, Any], recall: tuple[Any, Any], beta: float = 1.0) -> Scored:

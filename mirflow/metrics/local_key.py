@@ -36,7 +36,7 @@ from ..annotations.grids import LABELS
 from ..kernels.intervals import batches, merge, rank, steps_between
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import divide
-from ..ragged import Bool, Column, Float, Int, Ragged
+from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..theory.keys import OTHER, RELATIONS, SAME, key_codes, not_a_key, parse_key, relation_table
 from .base import GRIDS, Convention, Grid, Pairs, Scores, Task, by_name, read_scores, score_on_frames
 from .cleaning import NO_INTERVALS, Cleaned, find_overlaps, inspected, intervals_in_order, set_aside, usable_pair
@@ -84,7 +84,7 @@ def find_stretches(references: Ragged, estimates: Ragged) -> KeyStretches:
     reference, estimate = items[0][line.left[chosen]], items[1][line.right[chosen]]
     relation = relation_table()[codes_of(references)[reference], codes_of(estimates)[estimate]].astype(np.int64)
     relation[estimate < 0] = OTHER
-    return KeyStretches(time[chosen], time[chosen + 1], reference, estimate, relation, line.pair[chosen])
+    return KeyStretches(time[chosen], time[chosen + 1], reference, estimate, relation, rows_of(line.counts)[chosen])
 
 
 @dataclass(frozen=True, slots=True)

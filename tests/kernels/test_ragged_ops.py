@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.kernels.ragged_ops import (
+    SortedRows,
     advance,
     ascending,
     by_group_and_time,
     common,
-    holding,
     medians,
     retreat,
     search_rows,
@@ -164,7 +164,9 @@ def test_sums_of_rows_do_not_depend_on_the_rows_around_them() -> None:
 def test_samples_in_force_are_found_where_their_distances_differ() -> None:
     times = np.array([0.0, 0.9, 1.9, 2.9, 3.9, 5.0])  # up to a tenth before a regular sample
     keys, asked = np.append(times, np.inf), np.linspace(-1.0, 6.0, 141)
-    found = holding(keys, np.array([len(times)])).find(np.array([0]), asked, np.array([len(asked)]))
+    found = SortedRows.of(keys, np.array([len(times)]), nearest=False).find(
+        np.array([0]), asked, np.array([len(asked)])
+    )
     np.testing.assert_array_equal(found, np.maximum(np.searchsorted(times, asked, side="right") - 1, 0))
 
 

@@ -245,7 +245,7 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
             steps_between(times, line.counts) * axis.unit,
             reference,
             estimate,
-            line.pair,
+            rows_of(line.counts),
             axis.sides[0].chord[reference.item][line.left],
             axis.sides[1].chord[estimate.item][line.right],
             len(line.counts),

@@ -181,7 +181,7 @@ class Judged(Shared):
             counts = np.bincount(keys >> (bits + 1), minlength=len(zero)).astype(np.int64)
             sides.append((keys >> 1 & ((1 << bits) - 1), counts, np.cumsum(keys & 1)))
         line = merge(*sides[0][:2], *sides[1][:2])
-        pair, rank = line.pair, line.rank
+        pair, rank = rows_of(line.counts), line.rank
         follows = (pair[1:] == pair[:-1]) & (rank[1:] > rank[:-1]) & (rank[1:] <= reference.last_end[pair[:-1]])
         at = np.flatnonzero(follows)
         pair, until = pair[at], rank[at + 1]

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from ...kernels.ragged_ops import holding, nearest, sum_by
+from ...kernels.ragged_ops import SortedRows, sum_by
 from ...kernels.ratios import divide
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges
 
@@ -133,7 +133,7 @@ def resample(series: Melodies, row: Int, times: Float, counts: Int, resampling: 
     if same.all():
         item = ranges(series.first[row], counts)
         return series.cents[item], series.voicing[item]
-    axis = (nearest if resampling == "nearest" else holding)(series.rounded, series.counts)
+    axis = SortedRows.of(series.rounded, series.counts, nearest=resampling == "nearest")
     wanted = np.round(times, _DECIMALS)
     sample = axis.find(row, wanted, counts)
     # Bounds need no check because the indices are those of samples.

@@ -14,7 +14,7 @@ from ...annotations import rolls
 from ...annotations.grids import GridForm, GridOptions, TimeGrid, Variables
 from ...kernels.intervals import batches
 from ...kernels.matching import match_edges
-from ...kernels.ragged_ops import nearest
+from ...kernels.ragged_ops import SortedRows
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ..base import Pairs
 
@@ -80,7 +80,7 @@ def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
     distinct, index = np.unique(row, return_inverse=True)
     own = rows.take(distinct)
     frames = own.counts[0]
-    axis = nearest(np.insert(own.columns["time"], np.cumsum(frames), np.inf), frames)
+    axis = SortedRows.of(np.insert(own.columns["time"], np.cumsum(frames), np.inf), frames, nearest=True)
     frame = axis.find(index, times, counts) - np.repeat(axis.first[index], counts)
     frame += np.repeat(rows.offsets[row], counts)
     first, last = (rows.columns["time"][at] for at in (rows.offsets[row], rows.offsets[row + 1] - 1))

@@ -159,7 +159,9 @@ def find_stretches(left: LabelledSpans, right: LabelledSpans, end: Float) -> Str
     until[np.cumsum(line.counts) - 1] = one.frames
     codes = one.code[line.left], other.code[line.right]
     items = np.flatnonzero((until > line.rank) & ((codes[0] != NOTHING) | (codes[1] != NOTHING)))
-    return Stretches(line.pair[items], times[line.rank[items]], times[until[items]], codes[0][items], codes[1][items])
+    return Stretches(
+        rows_of(line.counts)[items], times[line.rank[items]], times[until[items]], codes[0][items], codes[1][items]
+    )
 
 
 def paint_exactly(left: LabelledSpans, right: LabelledSpans, end: Float) -> tuple[tuple[Runs, Runs], Float]:
@@ -290,7 +292,7 @@ class LabelAgreement:
         """Sums of squares of the cells, of the reference's classes and of the estimate's."""
         table = self.table
         left, right = (sum_by(side.pair, side.frames**2, len(table.frames)) for side in (table.left, table.right))
-        return table.sum_cells(table.count**2), left, right
+        return sum_by(table.pair, table.count**2, len(table.frames)), left, right
 
     @cached_property
     def pairs(self) -> tuple[Float, Float, Float, Float]:
@@ -322,7 +324,7 @@ class LabelAgreement:
         # Grouped so that a side with one class gives exactly 0 despite rounding.
         frames = np.log(table.frames[table.pair])
         gain = (np.log(table.count) - np.log(rows)) + (frames - np.log(columns))
-        return np.maximum(divide(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
+        return np.maximum(divide(sum_by(table.pair, table.count * gain, len(table.frames)), table.frames), 0.0)
 
     @cached_property
     def entropies(self) -> tuple[Float, Float]:
@@ -339,8 +341,10 @@ class LabelAgreement:
         table = self.table
         rows, columns = table.left.frames[table.row], table.right.frames[table.column]
         cells = np.log2(table.count)
-        given = (table.sum_cells(table.count * (np.log2(of) - cells)) for of in (columns, rows))
-        under, over = (divide(bits, table.frames, 0.0) for bits in given)
+        under, over = (
+            divide(sum_by(table.pair, table.count * (np.log2(of) - cells), len(table.frames)), table.frames)
+            for of in (columns, rows)
+        )
         return under, over
 
 
