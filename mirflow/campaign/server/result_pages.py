@@ -29,7 +29,7 @@ from ...reports.figures.page_pictures import draw_standings, has_chart
 from ...reports.leaderboard import to_json
 from ...reports.page import live
 from ..site import page_contents
-from ..site.archive import join_years, years_of
+from ..site.archive import years_of
 from ..site.build import NEWS
 from ..site.changes import CHANGES, Change, authority_of, find_changes, ranked, state_of, to_atom
 from ..site.front_page import SearchIndex, entries_of, front, news_of
@@ -190,11 +190,9 @@ class Visit:
         changes.sort(key=lambda change: change.time, reverse=True)
         identifier = f"tag:{authority_of(base)},2026:mirflow-server{service.prefix}"
 
-        def address(change: Change) -> str:
-            return base + links.url("evaluation", store=change.store, evaluation=change.evaluation)
-
+        addresses = [base + links.url("evaluation", store=row.store, evaluation=row.evaluation) for row in changes]
         ends = {"home": base + links.url("front"), "own": base + links.url("feed")}
-        text = to_atom(changes, address, title=service.title, identifier=identifier, **ends)
+        text = to_atom(changes, addresses, title=service.title, identifier=identifier, **ends)
         return Content(text.encode(), "application/atom+xml")
 
     def years(self) -> dict[str, Any]:
@@ -205,10 +203,10 @@ class Visit:
         present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
         if self.service.archive is not None:
             return {"page": self.service.read_years(), "present": present}
-        entries = [entry for store in stores for entry in years_of(store.name, store.board)]
-        if not entries:
+        years = years_of({store.name: store.board for store in stores})
+        if not years.entries:
             raise QueryError("no system has a year")
-        return {"page": join_years(entries), "present": present}
+        return {"page": years, "present": present}
 
     def report_page(self, store: str) -> Content:
         """Return the report of a store, which loads its data on demand; for a hidden split the released part."""

@@ -261,21 +261,16 @@ def has_years(path: str | Path) -> bool:
     return any(_YEAR.fullmatch(text) for ds in boards if YEAR in coords_of(ds, "system") for text in names_of(ds, YEAR))
 
 
-def years_of(name: str, board: Leaderboard) -> list[YearOfTask]:
-    """Return the years of a store whose systems have a coordinate ``year``; empty without one."""
+def years_of(boards: Mapping[str, Leaderboard]) -> Archive:
+    """Return the years of stores, by name, whose systems have a coordinate ``year``; without entries if none has."""
     entries = []
-    for evaluation in board.evaluations:
+    for name, evaluation in ((name, evaluation) for name, board in boards.items() for evaluation in board.evaluations):
         by_year: dict[int, list[RankedSystem]] = {}
         for system in evaluation.systems:
             value = str(system.metadata.get(YEAR, ""))
             if _YEAR.fullmatch(value):
                 by_year.setdefault(int(float(value)), []).append(system)
-        entries += [_entry(year, name, evaluation, systems, {}) for year, systems in sorted(by_year.items())]
-    return entries
-
-
-def join_years(entries: Sequence[YearOfTask]) -> Archive:
-    """Combine the years of several stores."""
+        entries += [_entry(year, name, evaluation, systems, {}) for year, systems in by_year.items()]
     return Archive(sorted(entries, key=lambda entry: entry.year))
 
 
@@ -351,7 +346,8 @@ def read_archive(path: str | Path, names: Mapping[str, str] = MappingProxyType({
             raise QueryError(f"{place}: expected a store or a task")
     if not entries:
         raise QueryError(f"{path}: no row with a store or a task")
-    archive = Archive(join_years(entries).entries, {year: people for year, people in counts.items() if people})
+    entries.sort(key=lambda entry: entry.year)
+    archive = Archive(entries, {year: people for year, people in counts.items() if people})
     changes: dict[int, str] = {}
     for of_metric in archive.grouped("part", "metric").values():
         stored = [entry for entry in of_metric if entry.source is not None and entry.system]

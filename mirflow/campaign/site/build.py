@@ -33,7 +33,7 @@ from ...reports.page.timelines import check_timelines, tracks_wanted
 from ...store.generations import remove, remove_left
 from ...store.read import read_scores
 from . import page_contents
-from .archive import Archive, has_years, join_years, read_archive, years_of
+from .archive import Archive, has_years, read_archive, years_of
 from .changes import LONG_AGO, Change, authority_of, find_changes, to_atom
 from .front_page import SearchIndex, WorthListening, entries_of, front, news_of, worth_listening
 from .page_contents import StoreContents
@@ -110,15 +110,13 @@ class Folder:
         except FileExistsError:
             where = f"{self.path.parent}: the file system does not distinguish names that differ in case"
             raise QueryError(f"{where}: {name}; write the site to another disk, or rename one") from None
-        self.count(name, len(data))
+        self.pages, self.size = self.pages + name.endswith(".html"), self.size + len(data)
 
-    def render(self, template: str, file: str, **context: Any) -> None:
-        """Write a page from a template, with links relative to it."""
-        self.write(file, self.templates.at(file).render(template, **context))
-
-    def count(self, name: str, size: int) -> None:
-        """Count a written file."""
-        self.pages, self.size = self.pages + name.endswith(".html"), self.size + size
+    def render(self, template: str, file: str, **context: Any) -> str:
+        """Write a page from a template, with links relative to it; returns its text."""
+        text = replace(self.templates, links=DiskLinks(file, self.twins)).render(template, **context)
+        self.write(file, text)
+        return text
 
 
 def write_site(
@@ -216,7 +214,7 @@ def _write_pages(
     rooted = replace(site.templates, links=links, home="")
     site.write(MISSING, rooted.render("error.html", **words, guess=None, missing=True))
     if any(page == "archive" for page, _ in site.templates.navigation):
-        years = years or join_years([entry for store in stores for entry in years_of(store.name, store.board)])
+        years = years or years_of({store.name: store.board for store in stores})
         present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
         site.render("archive.html", site.file_of("archive"), page=years, present=present, here="archive")
         site.write(site.file_of("archive_json"), years.tabulation().to_json())
@@ -245,7 +243,7 @@ def _write_store(
         links += [(key, url("evaluation", store=name, evaluation=key)) for key in contents.ranked]
     settings: dict[str, Any] = {"timelines": timelines, "root": root, "links": links, "progress": progress}
     report = write_page(path, site.place(file), **settings, **shown)
-    site.count(file, report.size)
+    site.pages, site.size = site.pages + 1, site.size + report.size
     notes = [] if timelines == "none" else [f"{name}: {note}" for note in report.notes]
     contents = replace(contents, timelines=report.timelines)
     progress.stage("writing the tables")
@@ -322,22 +320,20 @@ def write_front(
 ) -> None:
     """Write the pages about the whole site: front page, assets, feed and record."""
     page = front(stores, news_of(record.changes, stores)[:NEWS], listening=listening)
-    text = site.templates.at("index.html").render("front.html", page=page, here="front", grading=())
-    site.write(site.file_of("front"), text)
+    text = site.render("front.html", site.file_of("front"), page=page, here="front", grading=())
     # All pages share its head; the other assets belong to pages of a server.
     for name in asset_names():
         if asset_name(name) in text:
             site.write(f"static/{asset_name(name)}", read_asset(name))
     base = site.templates.home
     present = {(store.name, evaluation) for store in stores for evaluation in store.ranked}
-
-    def address(change: Change) -> str:
+    addresses = []
+    for change in record.changes:
         parts = {"store": change.store, "evaluation": change.evaluation}
         exists = (change.store, change.evaluation) in present
-        return base + (site.file_of("evaluation", **parts) if exists else site.file_of("front"))
-
+        addresses.append(base + (site.file_of("evaluation", **parts) if exists else site.file_of("front")))
     ends = {"home": base or site.file_of("front"), "own": base + site.file_of("feed")}
-    site.write("feed.xml", to_atom(record.changes, address, title=record.title, identifier=record.id, **ends))
+    site.write("feed.xml", to_atom(record.changes, addresses, title=record.title, identifier=record.id, **ends))
     site.write(RECORD, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
 
 

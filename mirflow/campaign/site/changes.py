@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -160,10 +160,10 @@ def _scored(evaluation: RankedEvaluation, system: RankedSystem) -> str:
 
 
 def to_atom(
-    changes: Sequence[Change], address: Callable[[Change], str], *, title: str, identifier: str, home: str, own: str
+    changes: Sequence[Change], addresses: Sequence[str], *, title: str, identifier: str, home: str, own: str
 ) -> str:
-    """Format changes as an Atom feed. `changes`: changes, newest first. `address`: returns the address of the page
-    about a change, absolute or relative to the feed. `identifier`: id of the feed, a URI that never changes.
+    """Format changes as an Atom feed. `changes`: changes, newest first. `addresses`: those of the pages about them,
+    absolute or relative to the feed. `identifier`: id of the feed, a URI that never changes.
     """
     feed = ElementTree.Element("feed", xmlns=_ATOM)
     _add(feed, "title", title)
@@ -173,12 +173,12 @@ def to_atom(
     ElementTree.SubElement(feed, "link", rel="alternate", type="text/html", href=home)
     ElementTree.SubElement(feed, "link", rel="self", type="application/atom+xml", href=own)
     _add(feed, "generator", "mirflow", version=version("mirflow"))
-    for change in changes[:ENTRIES]:
+    for change, address in list(zip(changes, addresses, strict=True))[:ENTRIES]:
         entry = ElementTree.SubElement(feed, "entry")
         _add(entry, "title", change.title)
         _add(entry, "id", change.id)
         _add(entry, "updated", change.time)
-        ElementTree.SubElement(entry, "link", rel="alternate", type="text/html", href=address(change))
+        ElementTree.SubElement(entry, "link", rel="alternate", type="text/html", href=address)
         _add(entry, "content", "\n".join(change.details) or change.title, type="text")
     ElementTree.indent(feed, " ")
     return ElementTree.tostring(feed, encoding="unicode", xml_declaration=False).join(

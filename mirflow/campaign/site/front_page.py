@@ -116,10 +116,6 @@ class FrontPage:
     systems: int  # number of systems, counted separately for each store, but once for all splits of a campaign
     namesakes: list[str]  # names of systems in several stores that may be different systems
 
-    def store(self, name: str) -> StoreContents:
-        """Return a store by name."""
-        return next(store for store in self.stores if store.name == name)
-
     def evaluations_of(self, store: StoreContents) -> list[EvaluationPage]:
         """Return the evaluations of a store."""
         return [page for page in self.evaluations if page.store.name == store.name]

@@ -35,7 +35,7 @@ from ...reports.tables import plain_entry
 from ...store.cells import QUOTES_NOTHING, Status
 from ...store.format import list_cautions
 from . import changes
-from .archive import YEAR, join_years, years_of
+from .archive import YEAR, years_of
 from .pages import RUNTIME, runtimes_of
 
 if TYPE_CHECKING:
@@ -155,8 +155,8 @@ class StoreContents:
         lower = names_of(ds, "orientation")[column] == "lower"
         spread, best = (np.where(count > 0, row, np.nan) for row in (spread, smallest if lower else largest))
         names = names_of(ds, "system"), names_of(ds, "track"), metrics
-        coords = coords_of(ds, "track")
-        self._scores[name] = TrackScores(*names, score, status, coords, column, lower, mean, spread, best)
+        coords, places = coords_of(ds, "track"), {track: index for index, track in enumerate(names[1])}
+        self._scores[name] = TrackScores(*names, score, status, coords, column, lower, mean, spread, best, places)
         return self._scores[name]
 
 
@@ -199,11 +199,7 @@ class TrackScores:
     mean: Float
     spread: Float
     best: Float  # mean, spread (best minus worst) and best of the headline metric over the systems; NaN without scores
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Positions of the tracks by name."""
-        return {name: index for index, name in enumerate(self.tracks)}
+    places: dict[str, int]  # positions of the tracks by name
 
     def order(self, values: Float) -> list[int]:
         """Sort tracks by a value of the headline metric, worst first and missing values last."""
@@ -225,42 +221,22 @@ class EvaluationPage:
     main: list[RankedMetric]  # metrics beside the headline in the table of systems
     facts: list[str]  # coordinates of systems that have values: the column of each
     like_best: list[str]  # systems that do not differ significantly from the leader, except the leader
+    leader: SimpleNamespace | None  # the row of the best system; None if the systems are not ranked
+    # Whether any system has an interval, letters of systems without significant differences, or missing scores.
+    has: dict[str, bool]
     has_tracks: bool  # whether pages of tracks exist
     warnings: list[str]
-    own: frozenset[str] = frozenset()  # the viewer's own systems
-
-    @property
-    def heading(self) -> str:
-        """The task, with the name of the evaluation if that is another."""
-        name = self.evaluation.name
-        return self.task if name == self.evaluation.task else f"{self.task} ({name})"
-
-    @property
-    def policies(self) -> str:
-        """Describe the treatment of missing scores and of tracks without anything to measure."""
-        missing, undefined = MISSING.get(self.evaluation.missing, ""), UNDEFINED.get(self.evaluation.undefined, "")
-        return ". ".join(f"{text[:1].upper()}{text[1:]}" for text in (missing, undefined) if text)
-
-    @property
-    def leader(self) -> SimpleNamespace | None:
-        """The best system; None if the systems are not ranked."""
-        return self.rows[0] if self.rows and self.rows[0].system.rank else None
-
-    @property
-    def standings(self) -> Standings:
-        """Who leads, and who is not told apart from the leader."""
-        return standings_of(self.evaluation, self.store.decimals)
-
-    @property
-    def sentences(self) -> tuple[str, str]:
-        """Who leads; and what follows: who is not told apart, who is worse, and which tracks count."""
-        standings = self.standings
-        lead = standings.lead()
-        return lead, standings.sentence().removeprefix(lead).strip()
+    own: frozenset[str]  # the viewer's own systems
+    heading: str  # the task, with the name of the evaluation if that is another
+    policies: str  # the treatment of missing scores and of tracks without anything to measure
+    command: str  # the command that prints the same table from the store; empty if the store is not public
+    standings: Standings  # who leads, and who is not told apart from the leader
+    # Who leads; and what follows: who is not told apart, who is worse, and which tracks count.
+    sentences: tuple[str, str]
 
     @property
     def forest(self) -> str:
-        """The same as a chart, in HTML."""
+        """The standings as a chart, in HTML."""
         return to_html(self.standings.nodes()[1:])
 
     def leaders(self, url: Callable[..., str]) -> str:
@@ -278,23 +254,6 @@ class EvaluationPage:
     def runtimes(self) -> SimpleNamespace | None:
         """The systems by run time; None if fewer than two have one."""
         return runtimes_of(self.evaluation)
-
-    @property
-    def command(self) -> str:
-        """The command that prints the same table from the store; empty if the store is not public."""
-        ranked = self.evaluation
-        if not self.store.has_report:
-            return ""
-        words = ["mirflow", "query", f"{self.store.name}.zarr", "-g", ranked.name, "-m", ranked.headline]
-        level = ["--ci", f"{ranked.level:g}", "--significance"] if ranked.level else []
-        return shlex.join([*words, *level])
-
-    @cached_property
-    def has(self) -> dict[str, bool]:
-        """Whether any system has an interval, letters of systems without significant differences, or missing scores."""
-        scores, letters = [row.score for row in self.rows], [row.system.letters for row in self.rows]
-        intervals, missing = (score.low is not None for score in scores), (score.n_missing for score in scores)
-        return {"intervals": any(intervals), "letters": any(letters), "missing": any(missing)}
 
 
 def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) -> EvaluationPage:
@@ -314,13 +273,26 @@ def evaluation(contents: StoreContents, name: str, own: Collection[str] = ()) ->
         ranks = str(system.rank or "-") if low is None or high is None else show_ranks(low, high)
         rows.append(SimpleNamespace(system=system, score=system.scores[ranked.headline], ranks=ranks))
     like_best = [row.system.name for row in rows[1:] if row.system.like_best]
+    leader = rows[0] if rows and rows[0].system.rank else None
+    has = {"intervals": any(row.score.low is not None for row in rows)}
+    has |= {"letters": any(row.system.letters for row in rows), "missing": any(row.score.n_missing for row in rows)}
     constants = constants_that_win(ranked.task, ranked.headline.partition("@")[0])
     ranked_by = f"systems are ranked by {ranked.headline}, by which"
     warnings = [f"{ranked_by} {words} is within a tenth of perfect" for words in constants]
     warnings += list_cautions(ds.attrs) if ds is not None and contents.references else []
     main, of_tracks = [by_name[key] for key in listed[: MAIN - 1]], (ds is not None, warnings, frozenset(own))
-    about = contents, ranked, task_title(ranked.task), by_name[ranked.headline]
-    return EvaluationPage(*about, rows, main, facts, like_best, *of_tracks)
+    task = task_title(ranked.task)
+    heading = task if name == ranked.task else f"{task} ({name})"
+    texts = MISSING.get(ranked.missing, ""), UNDEFINED.get(ranked.undefined, "")
+    policies = ". ".join(f"{text[:1].upper()}{text[1:]}" for text in texts if text)
+    command = ["mirflow", "query", f"{contents.name}.zarr", "-g", name, "-m", ranked.headline]
+    command += ["--ci", f"{ranked.level:g}", "--significance"] if ranked.level else []
+    standings = standings_of(ranked, contents.decimals)
+    lead = standings.lead()
+    sentences = lead, standings.sentence().removeprefix(lead).strip()
+    words = heading, policies, shlex.join(command) if contents.has_report else "", standings, sentences
+    about = contents, ranked, task, by_name[ranked.headline]
+    return EvaluationPage(*about, rows, main, facts, like_best, leader, has, *of_tracks, *words)
 
 
 def ranks_of(gains: Mapping[K, float]) -> dict[K, int]:
@@ -365,8 +337,8 @@ def system(contents: StoreContents, name: str, system: str) -> SimpleNamespace:
     about = {"store": contents, "evaluation": ranked, "task": task_title(ranked.task), "system": by_name[system]}
     listed = {"facts": facts, "metrics": metrics, "tracks": tracks, "problems": problems, "gaps": gaps}
     # The best of each year by the headline metric, with the system on the same scale.
-    entries = [entry for entry in years_of(contents.name, contents.board) if entry.evaluation == name]
-    line, text = next(iter(join_years(entries).lines()), None), str(by_name[system].metadata.get(YEAR, ""))
+    lines = years_of({contents.name: contents.board_of(name)}).lines()
+    line, text = next(iter(lines), None), str(by_name[system].metadata.get(YEAR, ""))
     value, years = by_name[system].scores[ranked.headline].value, None
     if line is not None and isinstance(value, float) and text:
         year = int(float(text))

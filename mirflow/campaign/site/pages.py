@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -245,11 +245,6 @@ class Pages:
         else:
             path = LiveLinks().url(page, **parts).removeprefix("/")
         return self.home and self.home + path
-
-    def at(self, here: str) -> Pages:
-        """Return the pages of a site on disk with links relative to the file `here`."""
-        links = self.links
-        return replace(self, links=DiskLinks(here, links.twins if isinstance(links, DiskLinks) else {}))
 
     def render(self, template: str, *, viewer: Mapping[str, str] | None = None, here: str = "", **context: Any) -> str:
         """Render a template. `viewer`: the viewer with ``name``, ``role`` and ``csrf``. `**context`: variables of the

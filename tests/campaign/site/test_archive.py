@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mirflow
-from mirflow.campaign.site.archive import LABEL_WIDTH, join_years, read_archive, years_of
+from mirflow.campaign.site.archive import LABEL_WIDTH, read_archive, years_of
 from mirflow.campaign.site.build import write_site
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.reports.leaderboard import leaderboard
@@ -193,7 +193,7 @@ def test_of_low_values_the_lowest_is_the_best(tmp_path):
 def test_systems_with_a_year_make_an_archive_of_their_store(tmp_path):
     group = chords("A", "B", "C", values=[0.5, 0.25, 0.75], years=[2012.0, 2012.0, 2014.0])
     store = write_store(tmp_path / "s.zarr", {"ACE": group})
-    archive = join_years(years_of("s", leaderboard(read_scores(store))))
+    archive = years_of({"s": leaderboard(read_scores(store))})
     assert [(one.year, one.runs, one.system) for one in archive.entries] == [(2012, 2, "A"), (2014, 1, "C")]
     write_site([store], tmp_path / "site")
     page = Links((tmp_path / "site" / "archive" / "index.html").read_text())

@@ -54,7 +54,7 @@ def test_a_scorecard_has_the_systems_of_evaluations_that_share_some_and_leads_to
     assert alone == []
     assert card.count('href="campaign/chord"') == 5  # the head, and a cell for each system
     assert card.count('href="campaign/beat"') == 4
-    (card,), alone = page.below_the_first(page.store("other"), address)
+    (card,), alone = page.below_the_first(next(one for one in page.stores if one.name == "other"), address)
     assert "other/a" in card
     assert "other/chord" not in card
     assert alone == []  # the first one is above
