@@ -22,7 +22,7 @@ from ...kernels.ratios import Scored, divide
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import Pairs, Shared, Sparse, computed_once
 from ..cleaning import Cleaned, usable_pair
-from ..measures import FUNCTIONS, Measure, Metric, Parameter, Value, Weight, metric, metrics_in
+from ..measures import FUNCTIONS, Measure, Metric, Parameter, Value, Weight, family, metric, metrics_in
 from ..pair import documented, row_of_intervals
 from ..util import Array, validate_intervals
 from . import kernel
@@ -49,9 +49,9 @@ def milliseconds(times: Float) -> Float:
 
 
 class LabelTimes(Shared):
-    """Labels of pairs, and the time that they share.
+    """Labels of unmodified pairs, and the time that they share.
 
-    Pairs without a reference have no time. `names` are the sorted labels of either side in lower case; code 1 is the
+    Pairs without a reference share no time. `names` are the sorted labels of either side in lower case; code 1 is the
     first.
     """
 
@@ -92,15 +92,6 @@ class LabelTimes(Shared):
             cropped.append(replace(side, start=start, end=end))
         return kernel.find_stretches(cropped[0], cropped[1], high - low), low
 
-    def sums(self, measure: Measure) -> tuple[Float, Float, Float]:
-        """Time with one label on both sides, and with a label on either, in its unit: float64 (pairs,) each."""
-        stretches, _ = self.stretches(*measure.values)
-        same, reference, estimate = (
-            sum_by(stretches.pair[mask], (stretches.end - stretches.start)[mask], len(self.pairs))
-            for mask in (stretches.left == stretches.right, stretches.left != NOTHING, stretches.right != NOTHING)
-        )
-        return same, reference, estimate
-
 
 def _seconds(measure: Measure, time: Float) -> Float:
     return time / 1000 if measure["times"] == MS else time
@@ -112,38 +103,56 @@ _PARAMETERS = (
     Parameter("extent", "reference", choices=("reference", "common", "given"), help=_EXTENTS),
     Parameter("times", "exact", choices=("exact", MS), help=_TIMES),
 )
-_of_labels = partial(
-    metric, needs=FUNCTIONS, default=False, parameters=_PARAMETERS, perfect_exceptions="0 without labels"
+_of_each = partial(
+    metric,
+    needs=FUNCTIONS,
+    default=False,
+    parameters=_PARAMETERS,
+    perfect_exceptions="0 without labels",
+    unit="s",
+    range=(0.0, np.inf),
+    orientation="none",
+    pooling="none",
+    perfect=None,
 )
-_of_each = partial(_of_labels, unit="s", range=(0.0, np.inf), orientation="none", pooling="none", perfect=None)
 
 
-@_of_labels(
-    "Label accuracy",
-    Weight("time on which either side has a label", "s"),
-    aliases=("ACC",),
+@family(
+    {
+        "label_accuracy": Weight("time on which either side has a label", "s"),
+        "iou": Weight("time with a label on either side, summed over labels", "s"),
+    },
+    {
+        "label_accuracy": {
+            "title": "Label accuracy",
+            "summary": "share of the time with the same label on both sides",
+            "aliases": ("ACC",),
+            "literature": "@wang2022; @kim2023; @mirex2025structure",
+        },
+        "iou": {
+            "title": "Intersection over union",
+            "summary": "time with a label on both sides, over the time with it on either side, each summed over labels",
+            "aliases": ("jaccard",),
+            "literature": "@hao2025; @jaccard1912",
+        },
+    },
+    needs=FUNCTIONS,
+    default=False,
+    parameters=_PARAMETERS,
+    perfect_exceptions="0 without labels",
     itemwise=True,
-    literature="@wang2022; @kim2023; @mirex2025structure",
 )
-def _label_accuracy(times: LabelTimes, measure: Measure) -> Scored:
-    """Share of the time with the same label on both sides."""
+def equal_labels(name: str, times: LabelTimes, measure: Measure) -> Scored:
+    """Time with one label on both sides, over that of all stretches or, for ``iou``, of the labels of either side."""
     stretches, _ = times.stretches(*measure.values)
-    whole = sum_by(stretches.pair, stretches.end - stretches.start, len(times.pairs))
-    return divide(times.sums(measure)[0], whole), _seconds(measure, whole)
-
-
-@_of_labels(
-    "Intersection over union",
-    Weight("time with a label on either side, summed over labels", "s"),
-    aliases=("jaccard",),
-    itemwise=True,
-    literature="@hao2025; @jaccard1912",
-)
-def _iou(times: LabelTimes, measure: Measure) -> Scored:
-    """Time with a label on both sides, over the time with it on either side, each summed over labels."""
-    same, reference, estimate = times.sums(measure)
-    union = reference + estimate - same
-    return divide(same, union), _seconds(measure, union)
+    left, right, length = stretches.left, stretches.right, stretches.end - stretches.start
+    same, reference, estimate, whole = (
+        sum_by(stretches.pair[mask], length[mask], len(times.pairs))
+        for mask in (left == right, left != NOTHING, right != NOTHING, slice(None))
+    )
+    if name == "iou":
+        whole = reference + estimate - same
+    return divide(same, whole), _seconds(measure, whole)
 
 
 @_of_each("Time by label", Weight("none", "s"), dims=("label", "count"), literature="@hao2025")
@@ -259,7 +268,7 @@ def label_accuracy(
     0.5
     """
     both = _pair(reference_intervals, reference_labels, estimated_intervals, estimated_labels)
-    return float(_label_accuracy.measure(extent=extent, times=times).read(both)[0][0])
+    return float(METRICS[0].measure(extent=extent, times=times).read(both)[0][0])
 
 
 @_documented
@@ -285,7 +294,7 @@ def iou(
     0.4
     """
     both = _pair(reference_intervals, reference_labels, estimated_intervals, estimated_labels)
-    return float(_iou.measure(extent=extent, times=times).read(both)[0][0])
+    return float(METRICS[1].measure(extent=extent, times=times).read(both)[0][0])
 
 
 @_documented
@@ -323,25 +332,24 @@ def confusion_matrix(
 ONE_SIDE = "one side"  # The `needs` of these metrics
 
 
-class OneSide(Shared):
-    """Unmodified segments of either side of pairs."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self._pairs = pairs
-
-    @computed_once
-    def segments(self, side: Value) -> tuple[Float, Int, Int, Int, Float]:
-        """Lengths of the segments of a side, their labels as numbers from 0, their pairs, and the number and total
-        length of the segments of each pair.
-        """
-        rows, chosen = self._pairs.sides[side == "estimate"]
-        spans = kernel.take(rows, chosen, kernel.encode(rows.labels).of_label)
-        length, pair = spans.end - spans.start, rows_of(spans.counts)
-        return length, spans.code, pair, spans.counts, sum_by(pair, length, len(spans.counts))
-
-
-_of_one = partial(
-    metric,
+@family(
+    {
+        "length_variation": Weight("number of segments", "segments"),
+        "label_balance": Weight("length of the segments", "s"),
+    },
+    {
+        "length_variation": {
+            "title": "Variation of segment lengths",
+            "summary": "standard deviation of the lengths of the segments over their mean: 0 if all are equally long",
+            "range": (0.0, float("inf")),
+            "literature": "coefficient of variation; on regular lengths @sargent2017",
+        },
+        "label_balance": {
+            "title": "Balance of labels",
+            "summary": "entropy of the labels' shares of time over its largest value: 1 if all have equal shares",
+            "literature": "evenness of @pielou1966",
+        },
+    },
     needs=ONE_SIDE,
     default=False,
     orientation="none",
@@ -349,40 +357,30 @@ _of_one = partial(
     perfect=None,
     parameters=(Parameter("side", "estimate", choices=("estimate", "reference"), help="side to describe"),),
 )
+def one_side(name: str, times: LabelTimes, measure: Measure) -> Scored:
+    """Variation of the lengths of segments, or balance of their labels; NaN if it is undefined."""
+    rows, chosen = times.pairs.sides[measure["side"] == "estimate"]
+    spans = kernel.take(rows, chosen, kernel.encode(rows.labels).of_label)
+    length, pair, number = spans.end - spans.start, rows_of(spans.counts), spans.counts.astype(np.float64)
+    seconds = sum_by(pair, length, len(number))
+    if name == "length_variation":
+        mean = divide(seconds, number, np.nan)
+        squares = sum_by(pair, (length - mean[pair]) ** 2, len(number))
+        score, weight = divide(np.sqrt(divide(squares, number)), mean, np.nan), number
+    else:
+        size = int(spans.code.max(initial=0)) + 1
+        key, index = np.unique(pair * size + spans.code, return_inverse=True)
+        pair, time = key // size, sum_by(index, length, len(key))
+        pair, time = pair[time > 0], time[time > 0]
+        labels = np.bincount(pair, minlength=len(number)).astype(np.float64)
+        whole = seconds[pair]
+        entropy = sum_by(pair, time / whole * (np.log(whole) - np.log(time)), len(number))
+        score = np.minimum(divide(entropy, np.log(np.maximum(labels, 1.0)), np.nan), 1.0)
+        weight = seconds
+    return score, np.where(np.isnan(score), 0.0, weight)
 
 
-@_of_one(
-    "Variation of segment lengths",
-    Weight("number of segments", "segments"),
-    range=(0.0, float("inf")),
-    literature="coefficient of variation; on regular lengths @sargent2017",
-)
-def _length_variation(sides: OneSide, measure: Measure) -> Scored:
-    """Standard deviation of the lengths of the segments over their mean: 0 if all are equally long."""
-    length, _, pair, counts, seconds = sides.segments(measure["side"])
-    number = counts.astype(np.float64)
-    mean = divide(seconds, number, np.nan)
-    squares = sum_by(pair, (length - mean[pair]) ** 2, len(number))
-    variation = divide(np.sqrt(divide(squares, number)), mean, np.nan)
-    return variation, np.where(np.isnan(variation), 0.0, number)
-
-
-@_of_one("Balance of labels", Weight("length of the segments", "s"), literature="evenness of @pielou1966")
-def _label_balance(sides: OneSide, measure: Measure) -> Scored:
-    """Entropy of the labels' shares of time over its largest value: 1 if all have equal shares."""
-    length, code, pair, counts, seconds = sides.segments(measure["side"])
-    size = int(code.max(initial=0)) + 1
-    key, index = np.unique(pair * size + code, return_inverse=True)
-    pair, time = key // size, sum_by(index, length, len(key))
-    pair, time = pair[time > 0], time[time > 0]
-    labels = np.bincount(pair, minlength=len(counts)).astype(np.float64)
-    whole = seconds[pair]
-    entropy = sum_by(pair, time / whole * (np.log(whole) - np.log(time)), len(counts))
-    balance = np.minimum(divide(entropy, np.log(np.maximum(labels, 1.0)), np.nan), 1.0)
-    return balance, np.where(np.isnan(balance), 0.0, seconds)
-
-
-OF_ONE_SIDE = metrics_in({"_length_variation": _length_variation, "_label_balance": _label_balance})
+OF_ONE_SIDE = metrics_in({"one_side": one_side})
 _of_side = documented("", OF_ONE_SIDE)
 
 
@@ -409,7 +407,7 @@ def length_variation(intervals: Array) -> float:
     >>> length_variation(np.array([[0.0, 4.0], [4.0, 8.0], [8.0, 12.0]])), length_variation(np.array([[0, 1], [1, 4]]))
     (0.0, 0.5)
     """
-    return _score(_length_variation, intervals, [""] * len(intervals))
+    return _score(OF_ONE_SIDE[0], intervals, [""] * len(intervals))
 
 
 @_of_side
@@ -441,10 +439,10 @@ def label_balance(intervals: Array, labels: _Labels) -> float:
     """
     if len(intervals) != len(labels):
         raise ValueError("Number of intervals does not match number of labels")
-    return _score(_label_balance, intervals, labels)
+    return _score(OF_ONE_SIDE[1], intervals, labels)
 
 
 def _score(record: Metric, intervals: Array, labels: _Labels) -> float:
     validate_intervals(intervals)
     row = row_of_intervals(intervals, labels)
-    return float(record.measure().read(OneSide(Pairs.in_order(row, row)))[0][0])
+    return float(record.measure().read(LabelTimes(Pairs.in_order(row, row)))[0][0])

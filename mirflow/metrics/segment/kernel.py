@@ -77,19 +77,16 @@ def take(rows: Ragged, chosen: Int, of_label: Int) -> LabelledSpans:
     return LabelledSpans(start, end, of_label[rows.columns["label"][source]], counts)
 
 
-def fit_reference(given: LabelledSpans, codes: Codes) -> LabelledSpans:
-    """Prepend an interval from 0 to references that start later."""
-    lead = extreme(np.minimum, given.start, given.counts, 0.0)
-    every, none = np.ones(len(given.start), dtype=np.bool_), np.zeros(len(lead))
-    return _extend(given, every, codes, np.maximum(lead, 0.0), none, none)
+def fit(sides: Sequence[LabelledSpans], codes: Sequence[Codes], limit: Float) -> tuple[LabelledSpans, LabelledSpans]:
+    """Pad references to begin at 0, and crop and pad estimates to the time from 0 to a limit, which is above 0.
 
-
-def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSpans:
-    """Crop and pad estimates to the time from 0 to the end of their reference, which is above 0.
-
-    An interval that starts after that end is dropped together with all later rows; one that starts exactly at the end
-    is dropped alone. An estimate without intervals is replaced by a single one.
+    An interval that starts after the limit is dropped together with all later rows; one that starts exactly at the
+    limit is dropped alone. An estimate without intervals is replaced by a single one.
     """
+    references, given = sides
+    lead = extreme(np.minimum, references.start, references.counts, 0.0)
+    every, none = np.ones(len(references.start), dtype=np.bool_), np.zeros(len(lead))
+    fitted = _extend(references, every, codes[0], np.maximum(lead, 0.0), none, none)
     owner = rows_of(given.counts)
     item = np.arange(len(owner))
     late = given.start > limit[owner]
@@ -100,7 +97,7 @@ def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSp
     lead = np.minimum(extreme(np.minimum, given.start, given.counts, np.inf), limit)
     lead = np.where((remaining == 0) & (lead <= 0), limit, np.maximum(lead, 0.0))
     last = np.maximum(extreme(np.maximum, np.where(mask, cut.end, 0.0), given.counts, 0.0), lead)
-    return _extend(cut, mask, codes, lead, last, np.where(last < limit, limit, 0.0))
+    return fitted, _extend(cut, mask, codes[1], lead, last, np.where(last < limit, limit, 0.0))
 
 
 def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: Float, end: Float) -> LabelledSpans:
@@ -265,14 +262,6 @@ class PairScores(Shared):
         precision, recall = share(both, estimate, self.undefined), share(both, reference, self.undefined)
         return precision, recall, f_measure(precision, recall, float(given["beta"]))
 
-    def rand(self, given: Given) -> Scored:
-        """Share of the pairs of frames on which both sides agree whether they are of one class."""
-        agreement = self.agreement(given)
-        both, _, _, every = agreement.pairs
-        cells, reference, estimate = agreement.squares
-        neither = (agreement.table.frames**2 - reference - estimate + cells) / 2
-        return divide(both + neither, every, self.undefined), np.maximum(every, 0.0)
-
 
 class LabelAgreement:
     """Sums over the contingency tables of pairs (references in the rows), computed on first use.
@@ -303,18 +292,6 @@ class LabelAgreement:
             return both, reference, estimate, frames**2
         both, reference, estimate = ((squares - frames) / 2 for squares in self.squares)
         return both, reference, estimate, frames * (frames - 1) / 2
-
-    @cached_property
-    def single(self) -> Bool:
-        """Mask of pairs with at most one class on each side, and the same number on both."""
-        counts = self.table.left.counts, self.table.right.counts
-        return np.asarray((counts[0] == counts[1]) & (counts[0] <= 1))
-
-    @cached_property
-    def distinct(self) -> Bool:
-        """Mask of pairs with as many classes as frames on both sides."""
-        frames = self.table.frames
-        return np.asarray((self.table.left.counts == frames) & (self.table.right.counts == frames))
 
     @cached_property
     def information(self) -> Float:
@@ -428,11 +405,9 @@ class _MirexScores(PairScores):
     def _fitted(self, extent: str) -> tuple[LabelledSpans, LabelledSpans]:
         if extent == "given":
             return self._given
-        references, estimates = self._given
-        end = references.latest()
+        end = self._given[0].latest()
         # An estimate is not cropped to a reference of zero length.
-        fitted = fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
-        return fit_reference(references, self._codes[0]), fitted
+        return fit(self._given, self._codes, np.where(end > 0, end, self._given[1].latest()))
 
     def boundaries(self, given: Given) -> Both:
         """Boundaries of both sides, with or without those of silence."""
@@ -470,7 +445,14 @@ def sample_points(spans: LabelledSpans, first: Float, last: Float, points: int) 
     intervals whose label first occurs later in the row take precedence.
     """
     low, high = np.repeat(first, spans.counts), np.repeat(last, spans.counts)
-    start, stop = (nearest_point(time, low, high, points) for time in (spans.start, spans.end))
+    reach, bounds = high - low, list[Int]()
+    for time in (spans.start, spans.end):
+        # The earlier of two equally near points
+        centre = np.clip(np.rint(divide((time - low) * (points - 1), reach)), 0, points - 1)
+        candidates = np.clip(centre + np.array([[-1.0], [0.0], [1.0]]), 0, points - 1)
+        distance = np.abs(low + candidates * reach / (points - 1) - time)
+        bounds.append(candidates[distance.argmin(axis=0), np.arange(len(time))].astype(np.int64))
+    start, stop = bounds
     owner = rows_of(spans.counts)
     over = np.zeros(len(owner), dtype=np.bool_)
     over[1:] = (start[1:] < np.maximum(stop[:-1], start[:-1])) & (owner[1:] == owner[:-1])
@@ -484,12 +466,3 @@ def sample_points(spans: LabelledSpans, first: Float, last: Float, points: int) 
         start, stop, code = start[order], stop[order], code[order]
     frames = np.where(last > first, points - 1, 0)
     return paint(start, np.maximum(stop, start), code, spans.counts, frames)
-
-
-def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
-    """Nearest of equally spaced points to each time; the earlier of two equally near ones: int64 (n,)."""
-    reach = last - first
-    centre = np.clip(np.rint(divide((time - first) * (points - 1), reach)), 0, points - 1)
-    candidates = np.clip(centre + np.array([[-1.0], [0.0], [1.0]]), 0, points - 1)
-    distance = np.abs(first + candidates * reach / (points - 1) - time)
-    return np.asarray(candidates[distance.argmin(axis=0), np.arange(len(time))], dtype=np.int64)

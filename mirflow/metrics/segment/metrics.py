@@ -35,7 +35,7 @@ from ..constants import doubts_about_constants
 from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mending, kinds_in, number_texts
 from ..event_errors import pair_up
 from ..events import matched
-from ..measures import FUNCTIONS, Family, Measure, Metric, Parameter, Weight, family, metric, metrics_in, select
+from ..measures import Family, Measure, Metric, Parameter, Weight, family, metrics_in, select
 from . import functions, kernel
 
 
@@ -189,94 +189,92 @@ pairs_of_frames = _of_kind(
     perfect_exceptions="NaN for a reference shorter than two frames, or if no two frames have the same label",
     literature="@levy2008",
 )
-_of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
+_INFORMATION = {"mir_eval": "mutual_information", "literature": "@strehl2002"}
 
 
-@_of_frames(
-    "Rand Index",
-    Weight("all pairs of frames", "pairs of frames"),
-    key="Rand Index",
-    literature="@hubert1985",
-    perfect_exceptions="NaN for a reference shorter than two frames",
+@family(
+    {
+        "rand_index": Weight("all pairs of frames", "pairs of frames"),
+        "adjusted_rand_index": Weight("largest possible difference from chance, in pairs of frames", "pairs of frames"),
+        "mutual_information": Weight("length of all frames", "s"),
+        "adjusted_mutual_information": Weight(
+            "largest possible difference from chance, times the length of all frames", "nat s"
+        ),
+        "normalized_mutual_information": Weight(
+            "geometric mean of both entropies, times the length of all frames", "nat s"
+        ),
+    },
+    {
+        "rand_index": {
+            "title": "Rand Index",
+            "summary": "share of the pairs of frames that both sides label equally, or both differently",
+            "key": "Rand Index",
+            "literature": "@hubert1985",
+            "perfect_exceptions": "NaN for a reference shorter than two frames",
+        },
+        "adjusted_rand_index": {
+            "title": "Adjusted Rand Index",
+            "summary": "Rand index corrected for chance",
+            "key": "Adjusted Rand Index",
+            "mir_eval": "ari",
+            "literature": "@hubert1985",
+            "range": (-1.0, 1.0),
+        },
+        "mutual_information": {
+            **_INFORMATION,
+            "title": "Mutual Information",
+            "summary": "information that the labels of one side provide about those of the other",
+            "key": "Mutual Information",
+            "range": (0.0, float("inf")),
+            "unit": "nat",
+            "perfect": None,
+            "perfect_exceptions": "it is the entropy of the reference's labels",
+        },
+        "adjusted_mutual_information": {
+            **_INFORMATION,
+            "title": "Adjusted Mutual Information",
+            "summary": "mutual information corrected for chance",
+            "key": "Adjusted Mutual Information",
+            "literature": "@vinh2010",
+            "range": (float("-inf"), 1.0),
+        },
+        "normalized_mutual_information": {
+            **_INFORMATION,
+            "title": "Normalized Mutual Information",
+            "summary": "mutual information over the geometric mean of both entropies",
+            "key": "Normalized Mutual Information",
+        },
+    },
+    pooling="micro",
+    parameters=(_FRAME,),
 )
-def rand_index(scores: kernel.PairScores, measure: Measure) -> Scored:
-    """Share of the pairs of frames that both sides label equally, or both differently."""
-    score, weight = scores.scores("rand", measure)
-    return score, weight
-
-
-@_of_frames(
-    "Adjusted Rand Index",
-    Weight("largest possible difference from chance, in pairs of frames", "pairs of frames"),
-    summary="Rand index corrected for chance",
-    key="Adjusted Rand Index",
-    mir_eval="ari",
-    literature="@hubert1985",
-    range=(-1.0, 1.0),
-)
-def adjusted_rand_index(scores: FittedScores, measure: Measure) -> Scored:
-    """Rand index adjusted for chance."""
+def clusterings(name: str, scores: kernel.PairScores, measure: Measure) -> Scored:
+    """Agreement of the labels of frames as of two clusterings."""
     agreement = scores.agreement(measure)
-    both, reference, estimate, every = agreement.pairs
-    chance = divide(reference * estimate, every)
-    return _adjusted(both - chance, (reference + estimate) / 2 - chance, agreement)
-
-
-def _adjusted(gain: Float, reach: Float, agreement: kernel.LabelAgreement) -> Scored:
-    """Gain over chance as a share of the largest possible one, which is the weight."""
-    trivial = agreement.single | agreement.distinct
+    table, seconds = agreement.table, agreement.seconds
+    if name == "mutual_information":
+        return agreement.information, seconds
+    counts, frames = (table.left.counts, table.right.counts), table.frames
+    single = (counts[0] == counts[1]) & (counts[0] <= 1)
+    if name == "normalized_mutual_information":
+        whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
+        score = agreement.information / np.maximum(whole, 1e-10)
+        return np.where(single, 1.0, score), whole * seconds
+    if name == "adjusted_mutual_information":
+        chance, unit = expected_mutual_information(table), seconds
+        gain, reach = agreement.information - chance, np.maximum(*agreement.entropies) - chance
+    else:
+        both, reference, estimate, every = agreement.pairs
+        if name == "rand_index":
+            cells, left, right = agreement.squares
+            neither = (frames**2 - left - right + cells) / 2
+            return divide(both + neither, every, scores.undefined), np.maximum(every, 0.0)
+        chance, unit = divide(reference * estimate, every), np.ones(len(every))
+        gain, reach = both - chance, (reference + estimate) / 2 - chance
+    # Pairs with one class, or with as many classes as frames, on both sides agree perfectly.
+    trivial = single | ((counts[0] == frames) & (counts[1] == frames))
     score = divide(gain, reach, np.nan, where=~trivial & (reach != 0))
-    return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
-
-
-_mutual = partial(_of_frames, mir_eval="mutual_information")
-
-
-@_mutual(
-    "Mutual Information",
-    Weight("length of all frames", "s"),
-    key="Mutual Information",
-    literature="@strehl2002",
-    range=(0.0, float("inf")),
-    unit="nat",
-    perfect=None,
-    perfect_exceptions="it is the entropy of the reference's labels",
-)
-def mutual_information(scores: FittedScores, measure: Measure) -> Scored:
-    """Information that the labels of one side provide about those of the other."""
-    agreement = scores.agreement(measure)
-    return agreement.information, agreement.seconds
-
-
-@_mutual(
-    "Adjusted Mutual Information",
-    Weight("largest possible difference from chance, times the length of all frames", "nat s"),
-    summary="mutual information corrected for chance",
-    key="Adjusted Mutual Information",
-    literature="@vinh2010",
-    range=(float("-inf"), 1.0),
-)
-def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
-    """Mutual information adjusted for chance, over its largest possible value."""
-    agreement = scores.agreement(measure)
-    expected = expected_mutual_information(agreement.table)
-    reach = np.maximum(*agreement.entropies) - expected
-    score, weight = _adjusted(agreement.information - expected, reach, agreement)
-    return score, weight * agreement.seconds
-
-
-@_mutual(
-    "Normalized Mutual Information",
-    Weight("geometric mean of both entropies, times the length of all frames", "nat s"),
-    key="Normalized Mutual Information",
-    literature="@strehl2002",
-)
-def normalized_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
-    """Mutual information over the geometric mean of both entropies."""
-    agreement = scores.agreement(measure)
-    whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
-    score = agreement.information / np.maximum(whole, 1e-10)
-    return np.where(agreement.single, 1.0, score), whole * agreement.seconds
+    return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0)) * unit
 
 
 conditional_entropies = _of_kind(
@@ -338,12 +336,10 @@ def score(
     every = np.zeros((2, len(pairs), sum(not measure.metric.dims for measure in measures)))
     extras: dict[str, Sparse] = {}
     needs = np.array([measure.metric.needs for measure in measures if not measure.metric.dims], dtype=str)
-    # Metrics of unmodified annotations.
-    for need, compute in ((FUNCTIONS, functions.LabelTimes), (functions.ONE_SIDE, functions.OneSide)):
-        if some := [measure for measure in measures if measure.metric.needs == need]:
-            scores = read_scores(some, compute(pairs), len(pairs))
-            every[:, :, needs == need] = scores.score, scores.weight
-            extras |= scores.extras
+    if unmodified := [measure for measure in measures if measure.metric.needs]:
+        scores = read_scores(unmodified, functions.LabelTimes(pairs), len(pairs))
+        every[:, :, needs != ""] = scores.score, scores.weight
+        extras = dict(scores.extras)
     measures = [measure for measure in measures if not measure.metric.needs]
     values = np.zeros((2, len(pairs), len(measures)))
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan
@@ -361,7 +357,7 @@ def score(
             late = [kernel.extreme(np.minimum, side.start, side.counts, 0.0) > 0 for side in given]
             other_end = (given[1].latest() != end) & (given[1].counts > 0)
             repairs[batch] = late[0].astype(np.int64) + late[1] + other_end
-            given = [kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)]
+            given = [*kernel.fit(given, codes, end)]
         values[:, batch], of_part = _read_sides(given[0], given[1], end, measures)
         refused |= {int(batch[index]): message for index, message in of_part.items()}
     every[:, :, needs == ""] = values
@@ -412,8 +408,7 @@ def evidence(
     codes = [kernel.encode(side.labels) for side in rows]
     spans = [kernel.take(side, np.zeros(1, int), code.of_label) for side, code in zip(rows, codes, strict=True)]
     if fitted:
-        end = spans[0].latest()
-        spans = [kernel.fit_reference(spans[0], codes[0]), kernel.fit_estimate(spans[1], codes[1], end)]
+        spans = [*kernel.fit(spans, codes, spans[0].latest())]
     boundaries = [kernel.find_boundaries(side) for side in spans]
     if measure["trim"]:
         boundaries = [side.trim() for side in boundaries]
@@ -500,7 +495,7 @@ _OF_LABELS = (
         (replace(_POINTS, default=500), _EXTENT),
         "0 if no two frames have the same label",
     ),
-    *_of_mirex((rand_index,), ("Rand",), (_POINTS, _EXTENT)),
+    *_of_mirex(clusterings[:1], ("Rand",), (_POINTS, _EXTENT)),
 )
 _DETECTION = _of_mirex(
     (detection[2], *detection[:2]),
@@ -508,12 +503,13 @@ _DETECTION = _of_mirex(
     (_WINDOW, replace(_MATCHING, default="nearest"), _SILENCE, _EXTENT),
     "0 if all labels are silence",
 )
+_UNKEYED = tuple(replace(record, key="") for record in detection)
+_IN_WINDOWS, _OF_MIREX_IN_WINDOWS, _UNKEYED_IN_WINDOWS = (
+    [record.measure(window=window) for window in (0.5, 3.0) for record in records]
+    for records in (detection, _DETECTION, _UNKEYED)
+)
 _OF_DEVIATIONS = "medianTrue2claim", "medianClaim2true"
 _DEVIATION = _of_mirex(deviation, _OF_DEVIATIONS, (_MEDIAN, _SILENCE, _EXTENT), "NaN if all labels are silence")
-
-
-def _in_windows(metrics: Sequence[Metric]) -> list[Measure]:
-    return [metric.measure(window=window) for window in (0.5, 3.0) for metric in metrics]
 
 
 MIR_EVAL = Convention(
@@ -524,7 +520,7 @@ MIR_EVAL = Convention(
     partial(score_on_frames, score, "intervals", LABELS),
     GRIDS,
     tuple(record.name for record in METRICS if any(parameter.name == "frame_size" for parameter in record.parameters)),
-    default_measures=(*_in_windows(detection), *(metric.measure() for metric in METRICS[3:])),
+    default_measures=(*_IN_WINDOWS, *(metric.measure() for metric in METRICS[3:])),
     explain=evidence,
     literature="@raffel2014",
 )
@@ -536,7 +532,7 @@ MIREX = Convention(
     kernel.score_as_mirex,
     default_measures=(
         *(metric.measure() for metric in _OF_LABELS),
-        *_in_windows(_DETECTION),
+        *_OF_MIREX_IN_WINDOWS,
         *(metric.measure() for metric in _DEVIATION),
     ),
     literature="@downie2010",
@@ -547,14 +543,13 @@ _FUNCTIONAL = (
     *(one.with_defaults(extent="given") for one in functions.METRICS[1:]),
     *functions.OF_ONE_SIDE,
 )
-_UNKEYED = tuple(replace(record, key="") for record in detection)
 MIREX2025 = Convention(
     "mirex2025_structure",
     "MIREX 2025: accuracy of functional labels in whole milliseconds of the common time, unmodified boundaries",
     (*_FUNCTIONAL, *_UNKEYED),
     clean_as_given,
     partial(score, fitted=False),
-    default_measures=(*select(("label_accuracy", "iou"), _FUNCTIONAL), *_in_windows(_UNKEYED)),
+    default_measures=(*select(("label_accuracy", "iou"), _FUNCTIONAL), *_UNKEYED_IN_WINDOWS),
     explain=partial(evidence, fitted=False),
     literature="@mirex2025structure",
 )
