@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.metrics.separation import kernel as correlations
-from mirflow.metrics.separation.kernel import DelaySpan, Filters, Reader, SignalBlocks, correlate, to_gram
+from mirflow.metrics.separation.kernel import DelaySpan, Filters, Reader, blocks_of, correlate, to_gram
 
 
 def reader(rows: np.ndarray) -> Reader:
@@ -33,13 +33,13 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(deadline=None)
 @given(frames=st.integers(0, 300000), lags=st.integers(1, 2000))
 def test_blocks_cover_a_signal_and_leave_room_for_ringing(frames: int, lags: int) -> None:
-    blocks = SignalBlocks.of(frames, lags)
-    spans = list(blocks)
+    size, spans = blocks_of(frames, lags)
     assert [start for start, _ in spans[1:]] == [stop for _, stop in spans[:-1]]
     assert (spans[0][0], spans[-1][1]) == (0, frames) if frames else spans == []
-    assert all(0 < stop - start <= blocks.block for start, stop in spans)
-    assert blocks.size >= blocks.block + lags - 1
-    assert len(spans) < 2 or blocks.block >= lags - 1
+    block = spans[0][1] if spans else 1
+    assert all(0 < stop - start <= block for start, stop in spans)
+    assert size >= block + lags - 1
+    assert len(spans) < 2 or block >= lags - 1
 
 
 @pytest.mark.usefixtures("short_blocks")
@@ -59,7 +59,7 @@ def test_filters_ring_on_after_the_end(frames: int) -> None:
     signal, taps = noise(2, frames), noise(3, 10, 1).reshape(3, 2, 5)
     filters = Filters(frames, [(slice(None), taps), (slice(1, 2), taps[:, :1])])
     spans, both = [], []
-    for start, stop, (found,) in filters.run(reader(signal)):
+    for start, stop, (found,) in filters.run(reader(signal), [[0, 1]]):
         spans.append((start, stop))
         both.append(found)
     assert (spans[0][0], spans[-1][1]) == (0, frames + 4)

@@ -22,29 +22,17 @@ Reader = Callable[[int, int], Float]
 _LONGEST = 2**14  # Largest number of samples of a block, so that its transforms fit into the cache
 
 
-@dataclass(frozen=True, slots=True)
-class SignalBlocks:
-    """Blocks of a signal for transforms, which only depend on its length and the number of lags."""
+def blocks_of(frames: int, lags: int) -> tuple[int, list[tuple[int, int]]]:
+    """Size of transforms that do not wrap around, and start and stop of the blocks of a signal that are transformed.
 
-    frames: int
-    lags: int
-    """Number of samples of the signal, and of lags (or filter taps)."""
-    block: int
-    size: int
-    """Number of samples of a block (the last one may be shorter), and of transforms, which do not wrap around."""
+    Blocks are of nearly equal length, and only depend on the numbers of samples and of lags (or filter taps).
+    """
+    from scipy.fft import next_fast_len
 
-    @classmethod
-    def of(cls, frames: int, lags: int) -> SignalBlocks:
-        """Make blocks of nearly equal length."""
-        from scipy.fft import next_fast_len
-
-        count = max(1, -(-frames // max(_LONGEST, 4 * lags)))
-        block = max(1, -(-frames // count))
-        return cls(frames, lags, block, int(next_fast_len(block + lags - 1, real=True)))
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        for start in range(0, self.frames, self.block):
-            yield start, min(start + self.block, self.frames)
+    count = max(1, -(-frames // max(_LONGEST, 4 * lags)))
+    block = max(1, -(-frames // count))
+    size = int(next_fast_len(block + lags - 1, real=True))
+    return size, [(start, min(start + block, frames)) for start in range(0, frames, block)]
 
 
 def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
@@ -54,19 +42,19 @@ def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
     """
     from scipy.fft import irfft, rfft
 
-    blocks = SignalBlocks.of(frames, lags)
+    size, blocks = blocks_of(frames, lags)
     rows = len(first(0, 0)), len(second(0, 0))
-    total = np.zeros((*rows, blocks.size // 2 + 1), dtype=np.complex128)
+    total = np.zeros((*rows, size // 2 + 1), dtype=np.complex128)
     product = np.empty(total.shape[1:], dtype=np.complex128)
     for start, stop in blocks:
         # The first recording is silent outside its block; the last samples of the block overlap with the following ones
         # of the second recording.
-        left = rfft(first(start, stop), blocks.size, axis=-1, workers=1)
-        right = rfft(second(start, min(stop + lags - 1, frames)), blocks.size, axis=-1, workers=1)
+        left = rfft(first(start, stop), size, axis=-1, workers=1)
+        right = rfft(second(start, min(stop + lags - 1, frames)), size, axis=-1, workers=1)
         np.conjugate(left, out=left)
         for row, spectrum in enumerate(left):
             total[row] += np.multiply(spectrum, right, out=product)
-    correlation: Float = irfft(total, blocks.size, axis=-1, workers=1)[..., :lags]
+    correlation: Float = irfft(total, size, axis=-1, workers=1)[..., :lags]
     return np.ascontiguousarray(correlation)
 
 
@@ -82,28 +70,26 @@ class Filters:
     def __init__(self, frames: int, banks: Sequence[Bank]) -> None:
         from scipy.fft import rfft
 
-        self.blocks = SignalBlocks.of(frames, banks[0][1].shape[-1])
+        self.frames, self._lags = frames, banks[0][1].shape[-1]
+        self._size, self._blocks = blocks_of(frames, self._lags)
         self._inputs = [rows for rows, _ in banks]
-        self._responses = [rfft(taps, self.blocks.size, axis=-1, workers=1) for _, taps in banks]
+        self._responses = [rfft(taps, self._size, axis=-1, workers=1) for _, taps in banks]
 
-    def run(
-        self, read: Reader, groups: Sequence[Sequence[int]] | None = None
-    ) -> Iterator[tuple[int, int, list[Float]]]:
+    def run(self, read: Reader, groups: Sequence[Sequence[int]]) -> Iterator[tuple[int, int, list[Float]]]:
         """Compute the outputs of the banks for consecutive stretches of time, including the filters' ringing at the
         end.
 
-        Banks of a group have equal numbers of outputs and are transformed back together; None: all banks. Stretches are
-        given as start, stop and a float64 (banks, outputs, stop - start) of each group. The last one extends beyond the
-        recording by the number of taps minus one.
+        Banks of a group have equal numbers of outputs and are transformed back together. Stretches are given as start,
+        stop and a float64 (banks, outputs, stop - start) of each group. The last one extends beyond the recording by
+        the number of taps minus one.
         """
         from scipy.fft import irfft, rfft
 
-        size, tail, frames = self.blocks.size, self.blocks.lags - 1, self.blocks.frames
-        groups = [range(len(self._responses))] if groups is None else groups
+        size, tail = self._size, self._lags - 1
         ringing = [np.zeros((len(group), len(self._responses[group[0]]), tail)) for group in groups]
-        for start, stop in self.blocks:
+        for start, stop in self._blocks:
             spectra = rfft(read(start, stop), size, axis=-1, workers=1)
-            end = stop + tail if stop == frames else stop
+            end = stop + tail if stop == self.frames else stop
             outputs = []
             for number, group in enumerate(groups):
                 met = []  # Spectra of the outputs of each bank
@@ -287,7 +273,7 @@ class Projections:
         time from the parts themselves, because differences of energies would suffer from rounding from 60 dB on.
         """
         several = len(references) > 1
-        if self._filters is None or self._filters.blocks.frames != references.frames:
+        if self._filters is None or self._filters.frames != references.frames:
             # Banks of the projections onto single sources, then those onto all sources.
             banks: list[Bank] = [
                 (references.rows(source), taps) for (_, source), taps in zip(self.meetings, self._alone, strict=True)
@@ -576,9 +562,12 @@ def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterat
     rows, frames = len(side) * side.channels, 1 + side.frames // hop
     step = max(1, _VALUES // (rows * (size // 2 + 1)))
     last = side.frames - 1
-
-    def read(start: int, stop: int) -> Float:
-        """Mirror the signal at its ends without repeating the first and last sample."""
+    for begin in range(0, frames, step):
+        end = min(begin + step, frames)
+        # Samples outside of the window do not contribute, and a shift does not change magnitudes.
+        start = begin * hop - width // 2
+        stop = start + (end - begin - 1) * hop + width
+        # The signal is mirrored at its ends without repeating the first and last sample.
         parts = []
         if start < 0:
             parts.append(side.read(1, 1 - start)[:, ::-1][:, : stop - start])
@@ -586,13 +575,7 @@ def _magnitudes(side: Recording, resolution: Resolution, floor: float) -> Iterat
             parts.append(side.read(max(start, 0), min(stop, last + 1)))
         if stop > last + 1:
             parts.append(side.read(2 * last + 1 - stop, last)[:, ::-1][:, max(0, start - last - 1) :])
-        return np.concatenate(parts, axis=1)
-
-    for begin in range(0, frames, step):
-        end = min(begin + step, frames)
-        # Samples outside of the window do not contribute, and a shift does not change magnitudes.
-        start = begin * hop - width // 2
-        samples = read(start, start + (end - begin - 1) * hop + width)
+        samples = np.concatenate(parts, axis=1)
         cut = np.lib.stride_tricks.sliding_window_view(samples, width, axis=1)[:, ::hop]
         spectrum = rfft(cut * window, size, axis=-1, workers=1)
         yield np.sqrt(np.maximum(spectrum.real**2 + spectrum.imag**2, floor))

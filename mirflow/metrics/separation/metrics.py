@@ -195,11 +195,6 @@ def _track_frames(pair: SourcePair, window: float, hop: float, lags: int, filter
     return ratios
 
 
-@computed_once
-def _track_medians(pair: SourcePair, *values: Any) -> Float:
-    return np.array([median_over_frames(ratios) for ratios in _track_frames(pair, *values)])
-
-
 def _invariant(pair: SourcePair, zero_mean: bool, permutation: bool) -> Float:
     sides = pair.reference, pair.estimate
     table = pair.once(("invariant", zero_mean), lambda: scale_invariant(*sides, zero_mean))
@@ -228,8 +223,12 @@ def median_over_frames(ratios: Float) -> Float:
 
 
 def _read(table: Callable[..., Float], row: int | EllipsisType, pair: SourcePair, measure: Measure) -> Float:
-    """Select a row of the results that several metrics share, which depend on the parameters in order."""
-    return np.asarray(table(pair, *measure.values)[row])
+    """Select a row of the results that several metrics share, which depend on the parameters in order.
+
+    A metric without frames has the medians over those of the results.
+    """
+    values = np.asarray(table(pair, *measure.values)[row])
+    return values if values.ndim == 1 or "frame" in measure.metric.dims else median_over_frames(values)
 
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, lenient: bool = False) -> Scores:
@@ -471,7 +470,7 @@ _OF_MUSEVAL = replace(_WINDOW, default=1.0), replace(_HOP, default=1.0), _LENGTH
 _IMAGES = {name: f"image_{name}" for name in ("sdr", "isr", "sir", "sar")}
 _MEDIAN: dict[str, Any] = {"standard_aggregate": "median", "literature": "@stoeter2018"}
 _OVER_FRAMES = "median over frames, then mean over the sources"
-_MEDIANS = _metrics("", _IMAGES, _track_medians, _OF_MUSEVAL, _OVER_FRAMES, **_MEDIAN)
+_MEDIANS = _metrics("", _IMAGES, _track_frames, _OF_MUSEVAL, _OVER_FRAMES, **_MEDIAN)
 MUSEVAL = Convention(
     "museval",
     "museval 0.4.1: BSS Eval v4, medians over frames",
@@ -479,7 +478,7 @@ MUSEVAL = Convention(
         replace(_MEDIANS[0], aliases=("csdr",)),
         *_MEDIANS[1:],
         *_IN_TURN,
-        *_metrics("source_", _IMAGES, _track_medians, _OF_MUSEVAL, **_MEDIAN),
+        *_metrics("source_", _IMAGES, _track_frames, _OF_MUSEVAL, **_MEDIAN),
         *_metrics("frame_", _IMAGES, _track_frames, _OF_MUSEVAL, **_MEDIAN),
         *_WHOLE_TRACK,
     ),
