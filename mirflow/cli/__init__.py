@@ -15,7 +15,7 @@ from functools import partial
 from importlib import import_module
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
@@ -140,7 +140,8 @@ class Commands(click.Group):
         # Exit at once: a signal during the interpreter's clean-up would print a traceback, and after a signal the
         # clean-up complains about unfinished work.
         if stop_answering() and code in _STOPPED:
-            _discard(sys.stderr)
+            # What is left in the buffer would be complained about when the interpreter flushes it at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         sys.exit(code if isinstance(code, int) else exits.OK)
 
     def invoke(self, context: click.Context) -> Any:
@@ -153,7 +154,7 @@ class Commands(click.Group):
 
     def _report(self, error: BaseException) -> int:
         if isinstance(error, BrokenPipeError):
-            _discard(sys.stdout)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the buffer, which nothing can write
             return exits.BROKEN_PIPE
         if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
             return _print_message("interrupted", exits.INTERRUPTED)
@@ -187,11 +188,6 @@ def _print_message(message: str, code: int) -> int:
     with suppress(OSError):  # the terminal may have been closed
         click.secho(visible(message), err=True, color=red, fg="red" if red else None)
     return code
-
-
-def _discard(stream: TextIO) -> None:
-    """Discard the rest of a buffer, so that the interpreter does not complain when it flushes at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:

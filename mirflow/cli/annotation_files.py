@@ -170,7 +170,7 @@ def evaluate_command(
     from ..evaluation.evaluate import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..readers.options import OPTIONS, SIDES
-    from ..reports.summaries import failed_cells, partial_cells, problem_lines
+    from ..reports.summaries import cell_remarks, problem_lines
     from ..store.cells import FAILED_METRICS
     from ..store.format import list_cautions, nested_attrs
 
@@ -192,8 +192,8 @@ def evaluate_command(
         }
         said = "; ".join(f"{who} read with {typed(chosen)}" for who, chosen in named.items() if chosen)
         echo(said, err=style not in FOR_PEOPLE or output is not None)
-    failed = failed_cells(ds)
-    reasons = [*failed, *partial_cells(ds)]
+    failed, partly = cell_remarks(ds)
+    reasons = [*failed, *partly]
     few = len(reasons) <= 5  # longer lists are counted by cause
     for line in map(shorten_quotes, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         echo(line, err=True)

@@ -277,7 +277,8 @@ class ReadingCommand(Command):
         if not self._names:
             options: list[click.Parameter] = []
             for side, declared in product(("", *self._sides), _reading_options()):
-                spelling = f"{side}-{_spelling(declared)}" if side else _spelling(declared)
+                spelling = declared.spelling or declared.name.replace("_", "-")
+                spelling = f"{side}-{spelling}" if side else spelling
                 flag = f"--{spelling}"
                 settings: dict[str, Any] = {"default": None}
                 settings |= {"hidden": True} if side else {"help": declared.help or declared.words}
@@ -328,17 +329,13 @@ def _reading_options() -> list[Option]:
     return sorted(shown, key=lambda declared: declared.place)
 
 
-def _spelling(option: Option) -> str:
-    return option.spelling or option.name.replace("_", "-")
-
-
 def typed(options: Mapping[str, Any]) -> str:
     """Options of reading as typed on the command line."""
     parts = []
     for declared in _reading_options():
         if declared.name not in options:
             continue
-        name, value = _spelling(declared), options[declared.name]
+        name, value = declared.spelling or declared.name.replace("_", "-"), options[declared.name]
         if isinstance(value, bool):
             parts.append(f"--{name}" if value else f"--no-{name}")
             continue

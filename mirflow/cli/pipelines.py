@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -227,7 +227,8 @@ def _may_prune(prune: bool) -> Prune:
 
 def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str, diagnose: str = "none") -> None:
     """Print the scores, the numbers of computed cells, and the reasons of missing scores (these despite ``--quiet``).
-    If they have none on purpose, one line replaces the reasons."""
+    If they have none on purpose, one line replaces the reasons. At last, who has the best value by the first metric of
+    few evaluations, and how many cells lack a score."""
     path, here = report.store, Path.cwd()
     if isinstance(path, Path) and path.is_relative_to(here):
         path = path.relative_to(here)
@@ -235,6 +236,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
     scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
     idle = not report.published and scored <= {"reused", "removed"}
     incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
+    failed = sum(one.failed for one in report.evaluations)
     shown = {}
     if not quiet and not report.part and (primary or not idle):
         shown = _print_results(store, report.evaluations, primary)
@@ -242,7 +244,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
         if not quiet or report.failed:
             cells = sum(sum(one.status.values()) for one in report.evaluations)
             lacking = {
-                "without a score": sum(one.failed for one in report.evaluations),
+                "without a score": failed,
                 "with an empty side": sum(one.empty for one in report.evaluations),
                 "with some scores only": sum(one.partly for one in report.evaluations),
             }
@@ -253,54 +255,26 @@ def _print_report(report: RunReport, quiet: bool, primary: bool, on_purpose: str
             echo(f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)", err=True)
             _print_broken(report.evaluations)
         return
-    problems: list[str] = []
-    for evaluation in report.evaluations:
-        name = evaluation.plan.name
-        if not quiet:
-            _print_summary(evaluation, shown.get(name))
-        if name in incomplete and not on_purpose:
-            from ..analysis.selection import find_problems
-            from ..reports.summaries import problem_lines
-
-            lines = problem_lines(name, find_problems(evaluation.content))
-            problems += lines
-            for line in lines:
-                echo(f"  {line}", err=True)
-    _print_broken(report.evaluations)
-    if not quiet:
-        noted = sum(one.noted for one in report.evaluations)
-        repairs = sum(one.repairs for one in report.evaluations)
-        remarks = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
-        remarks += [f"{counted(repairs, 'repair')}: {REPAIRED}"] if repairs else []
-        if remarks:
-            echo(f"  {'; '.join(remarks)}", err=True)
-        if diagnose != "none" and not report.part:
-            _print_causes(report.evaluations, store, problems, everything=diagnose == "all")
+    _print_cells(report, shown, store, quiet, set() if on_purpose else incomplete, diagnose)
     if incomplete and on_purpose:
         echo(f"  {on_purpose}", err=True)
     elif incomplete and quiet and not report.part:
         echo(f"  all reasons: mirflow problems {store}", err=True)
-    if not quiet and report.part:
-        took = f"{report.seconds:.1f} s, {report.scheduler}"
+    if quiet:
+        return
+    took = f"{report.seconds:.1f} s, {report.scheduler}"
+    if report.part:
         echo(f"{path}: part {report.part} computed ({took}); `mirflow publish` joins all parts", err=True)
-    elif not quiet:
-        state = "written" if report.published else "unchanged"
-        echo(f"{path} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
-        _print_headlines(report.evaluations, shown, store if not on_purpose else "")
-
-
-def _print_headlines(evaluations: Sequence[EvaluationReport], shown: Mapping[str, ResultInMemory], store: str) -> None:
-    """Print who has the best value by the first metric of few evaluations, and how many cells lack a score. Without a
-    store the reader knows why they do."""
+        return
+    echo(f"{path} {'written' if report.published else 'unchanged'} ({took})", err=True)
     from ..reports.standings import rank_result
 
     for name, result in shown.items() if len(shown) <= _NAMED else ():
         standings = rank_result(result, tracks=int(result["n_tracks"].values))
         echo(f"{name}, {result['metric'].values[0]}: {standings.sentence()}", err=True)
-    failed = sum(scored.failed for scored in evaluations)
-    if store and any(scored.failed or scored.partly or scored.empty or scored.warned for scored in evaluations):
-        lacking = f"without a score: {counted(failed, 'cell')}; " if failed else ""
-        echo(f"{lacking}all reasons: mirflow problems {store}", err=True)
+    if incomplete and not on_purpose:
+        without = f"without a score: {counted(failed, 'cell')}; " if failed else ""
+        echo(f"{without}all reasons: mirflow problems {store}", err=True)
 
 
 def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
@@ -310,16 +284,52 @@ def _print_broken(evaluations: Sequence[EvaluationReport]) -> None:
             echo(f"  {evaluation.plan.name}: metric {metric!r} failed in {count} of {cells}, as in {reason}", err=True)
 
 
-def _print_causes(
-    evaluations: Sequence[EvaluationReport], store: str, problems: Sequence[str], *, everything: bool
+def _print_cells(
+    report: RunReport,
+    shown: Mapping[str, ResultInMemory],
+    store: str,
+    quiet: bool,
+    explained: Collection[str],
+    diagnose: str,
 ) -> None:
+    """Print the numbers of computed cells, the reasons in the evaluations that are to be explained, and the causes."""
+    from ..analysis.selection import VALUELESS, find_problems
+    from ..reports.summaries import problem_lines
+
+    problems: list[str] = []
+    for evaluation in report.evaluations:
+        name = evaluation.plan.name
+        result = None if quiet else shown.get(name)
+        if not quiet:
+            echo(str(evaluation), err=True)
+        if result is not None and (count := int(result.attrs["undefined_cells"])):
+            metrics = result["metric"].values.tolist()
+            what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
+            treatment = say_undefined(result.attrs["undefined"], result.attrs.get(VALUELESS, ""))
+            echo(f"  {name}: {counted(count, 'cell')} had nothing to measure for {what}; {treatment}", err=True)
+        if name in explained:
+            lines = problem_lines(name, find_problems(evaluation.content))
+            problems += lines
+            for line in lines:
+                echo(f"  {line}", err=True)
+    _print_broken(report.evaluations)
+    if quiet:
+        return
+    noted = sum(one.noted for one in report.evaluations)
+    repairs = sum(one.repairs for one in report.evaluations)
+    remarks = [f"{counted(noted, 'file')} not read whole: mirflow problems {store}"] if noted else []
+    remarks += [f"{counted(repairs, 'repair')}: {REPAIRED}"] if repairs else []
+    if remarks:
+        echo(f"  {'; '.join(remarks)}", err=True)
+    if diagnose == "none" or report.part:
+        return
     from ..causes.low_cells import causes_of_run, describe
 
-    computed = [
-        sum(report.counts.values()) - report.counts["reused"] - report.counts["removed"] for report in evaluations
-    ]
-    rows = [(report.plan, report.content, count) for report, count in zip(evaluations, computed, strict=True)]
-    findings, _, left = causes_of_run(rows, everything=everything)
+    rows = []
+    for one in report.evaluations:
+        computed = sum(one.counts.values()) - one.counts["reused"] - one.counts["removed"]
+        rows.append((one.plan, one.content, computed))
+    findings, _, left = causes_of_run(rows, everything=diagnose == "all")
     for line in describe(findings, doubts=problems):
         echo(f"  {line}", err=True)
     if findings:
@@ -359,20 +369,6 @@ def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary:
             echo("\n".join(f"{content.name}: {note}" for note in notes))
     emit([primary_table(list(shown.values()), left_out=left_out)] if primary else tables, "table")
     return shown
-
-
-def _print_summary(evaluation: EvaluationReport, shown: ResultInMemory | None) -> None:
-    from ..analysis.selection import VALUELESS
-
-    name = evaluation.plan.name
-    echo(str(evaluation), err=True)
-    count = 0 if shown is None else int(shown.attrs["undefined_cells"])
-    if shown is not None and count:
-        cells = counted(count, "cell")
-        metrics = shown["metric"].values.tolist()
-        what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
-        treatment = say_undefined(shown.attrs["undefined"], shown.attrs.get(VALUELESS, ""))
-        echo(f"  {name}: {cells} had nothing to measure for {what}; {treatment}", err=True)
 
 
 _ON_PURPOSE = "A file of the example is missing and one is empty on purpose, to show how they are counted."

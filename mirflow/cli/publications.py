@@ -194,7 +194,8 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
     """
     from ..metrics.base import get_task, tasks
     from ..plugins import TASKS, find_all
-    from ..reports.summaries import full_table, short_table, tasks_overview_table
+    from ..reports.summaries import full_table, short_table
+    from ..reports.tables import Table
 
     style = choose_format(style, output)
     make = short_table if style in FOR_PEOPLE else full_table
@@ -208,5 +209,6 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
     ]
     tables = [make(name, rules) for name, rules in conventions]
     if style in FOR_PEOPLE and len(conventions) > 1:
-        tables.insert(0, tasks_overview_table(conventions))
+        rows = tuple((name, rules.name, len(rules.metrics), rules.summary) for name, rules in conventions)
+        tables.insert(0, Table(("task", "convention", "metrics", "rules"), rows, folds=("rules",)))
     emit(tables, style, output)

@@ -349,8 +349,8 @@ def diff(
     (0.5, 1)
     """
     from ..analysis.differences import differences, exceeding
-    from ..reports.comparisons_tables import difference_long_table, difference_table, worst_table
-    from ..reports.tables import Tabulation
+    from ..reports.comparisons_tables import DIFFERENCES, difference_table, worst_table
+    from ..reports.tables import Tabulation, rows_of
 
     try:
         most = None if fail_above in (None, TOLERANCE) else float(fail_above or 0)
@@ -377,7 +377,9 @@ def diff(
         return made
 
     def rows() -> list[Table]:
-        return [worst_table(ds, worst, long=True) if worst else difference_long_table(ds) for ds in found]
+        if not worst:
+            return [rows_of(found, ("a", "b"), DIFFERENCES)]
+        return [worst_table(ds, worst, long=True) for ds in found]
 
     if fail_above is None:
         return Tabulation(found, tables, rows)

@@ -90,20 +90,6 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
     return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
 
 
-def skips_a_system(letters: Sequence[str]) -> bool:
-    """Whether two systems share a letter that one between them does not have.
-
-    `letters`: of each system, from the best to the worst.
-
-    Examples
-    --------
-    >>> skips_a_system(["a", "ab", "b"]), skips_a_system(["a", "ab", "a", "b"])
-    (False, True)
-    """
-    places = [[at for at, own in enumerate(letters) if letter in own] for letter in set("".join(letters))]
-    return any(own[-1] - own[0] >= len(own) for own in places)
-
-
 def ranks_note(ds: xr.Dataset, metric: int) -> str:
     """Meaning of intervals of ranks, as the end of a sentence; and why they exclude none where they do not."""
     level, correction = float(ds.attrs["level"]), ds.attrs["correction"]

@@ -30,9 +30,9 @@ from ..causes.transformations import REFERENCE, LowPair
 from ..engine.schedule import start_forkserver, worker_pool
 from ..errors import QueryError, counted
 from ..readers.patches import PatchedTrack, ReferencePatch, edits_between, parse_patch
-from .doubted_references import Disagreements, file_digest, rows_of
+from .doubted_references import Disagreements
 from .origins import Files, Roots, Shelf, evaluations_with_files
-from .tables import Table, Tabulation
+from .tables import Table, Tabulation, rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -178,7 +178,7 @@ def write_patch(path: str | Path, corrections: Sequence[tuple[Sequence[Files], C
         edited = one.change.apply(LowPair(task, reference, reference)).reference
         edits = edits_between(reference, edited)
         if edits:
-            digest, today = file_digest(references[0].source, shelf), datetime.date.today().isoformat()
+            digest, today = shelf.digest(references[0].source, original=True), datetime.date.today().isoformat()
             reason = f"{one.sentence} (mirflow diagnose, {one.systems} of {one.of} systems)"
             tracks[one.track] = PatchedTrack(
                 one.track, digest, edits, "mirflow diagnose", reason, today, references[0].annotator

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..analysis.aggregation import ranked
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.noninferiority import PASSED
 from ..analysis.inference.paired import compared_pairs
@@ -33,7 +34,6 @@ from .captions import (
     missing_note,
     pairs_span,
     say_units,
-    skips_a_system,
     title_in,
     titles_of,
     undefined_note,
@@ -69,7 +69,7 @@ def comparison_tables(ds: xr.Dataset, *, percent: bool = False, all_pairs: bool 
     """
     tables = []
     for metric, unit in enumerate(ds["unit"].values):
-        order = best_first(ds, metric)
+        order = ranked(ds["value"].values[:, metric], str(ds["orientation"].values[metric]))
         in_percent = percent and not unit
         tables.append(_ranking(ds, metric, order, in_percent))
         rows: list[tuple[Entry, ...]] = []
@@ -131,13 +131,6 @@ def kinds_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     )
     columns = ("kind", *names, "difference", "p", "p_corrected")
     return Table(columns, tuple(rows), f"{title_of(ds.attrs)}; {ds['metric'].values[0]}", notes)
-
-
-def best_first(ds: xr.Dataset, metric: int) -> list[int]:
-    """The places of the systems from the best to the worst by a metric."""
-    sign = 1.0 if ds["orientation"].values[metric] == "lower" else -1.0
-    order: list[int] = np.argsort(sign * ds["value"].values[:, metric], kind="stable").tolist()
-    return order
 
 
 def listed_pairs(order: Sequence[int], all_pairs: bool) -> list[tuple[int, int]]:
@@ -224,13 +217,16 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
         for index in order
     )
     kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
+    # The places of the systems that share a letter: where they are not neighbours, it skips one.
+    shown = [str(letters[at, metric]) for at in order]
+    sharing = [[place for place, own in enumerate(shown) if letter in own] for letter in set("".join(shown))]
     notes = (
         f"{kind}: {DECLARED[kind].words}",
         *(("ratios in percent",) if percent else ()),
         f"group: {letters_note(ds, metric)}",
         *(
             ("a letter may skip a system: a smaller difference of two systems can be surer than a larger one",)
-            if skips_a_system([str(letters[at, metric]) for at in order])
+            if any(places[-1] - places[0] >= len(places) for places in sharing)
             else ()
         ),
     )
@@ -550,6 +546,13 @@ def _gate_sentence(row: tuple[Any, ...], attrs: Mapping[str, Any], percent: bool
     }[verdict]
 
 
+DIFFERENCES = (
+    *("metric", "unit", "relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "tolerance"),
+    *("missing_a", "missing_b"),
+)
+"""Columns for programs of differences."""
+
+
 def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool = False) -> Table:
     """For people: how many metrics agree, and a row for each one that does not; or for each one."""
     columns = ("relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "missing_a", "missing_b")
@@ -583,15 +586,6 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = (), *, every: bool =
     below = (verdict, *_difference_notes(ds, shown=bool(rows)), *notes)
     title = "a: {a}; b: {b}".format_map(ds.attrs)
     return Table((*heads, *lacking), rows, title, below, keys=1) if rows else Table((), (), title, below)
-
-
-def difference_long_table(ds: xr.Dataset) -> Table:
-    """Long table for csv and json: one row per metric, in full precision."""
-    counts = ("n", "n_agreeing", "tolerance", "missing_a", "missing_b")
-    columns = ("metric", "unit", "relative_change", "mean_difference", "max_difference", *counts)
-    rows = zip(*(ds[name].values.tolist() for name in columns), strict=True)
-    sides = ds.attrs["a"], ds.attrs["b"]
-    return Table(("a", "b", *columns), tuple((*sides, *row) for row in rows))
 
 
 def _worst_cells(ds: xr.Dataset, most: int) -> Iterator[tuple[int, int, int]]:

@@ -18,11 +18,9 @@ from ..analysis.scores import names_of
 from ..analysis.where_to_look import Disagreement, TrackAnnotations, find_disagreements
 from ..annotations.annotation import Annotation
 from ..annotations.schema import kind_of
-from ..annotations.source import Source
 from ..errors import QueryError, counted, shorten
-from ..readers.patches import PatchedSource
 from .origins import Files, Roots, Shelf, evaluations_with_files
-from .tables import Table, Tabulation
+from .tables import Table, Tabulation, rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -148,14 +146,9 @@ def describe_disagreements(
         key = one.track, one.annotator
         system = next((place for place, name in enumerate(systems) if name in one.names), -1)
         described = {name: getattr(one, name) for name in ("annotator", *COLUMNS)}
-        edits = {"digest": file_digest(sources[key], shelf), **_editable(references[key], one)}
+        edits = {"digest": shelf.digest(sources[key], original=True), **_editable(references[key], one)}
         listed.append({"track": one.track, **described, "system": system, **edits})
     return {"task": task, "total": len(found), "rows": listed}
-
-
-def file_digest(source: Source, shelf: Shelf) -> str:
-    """Digest of a reference's file, without the corrections of patches that the pipeline has."""
-    return shelf.digest(source.source if isinstance(source, PatchedSource) else source)
 
 
 def _editable(reference: Annotation, one: Disagreement) -> dict[str, Any]:
@@ -197,13 +190,3 @@ def _readable(ds: xr.Dataset) -> Table:
     who = ["annotator"] if several else []
     columns = ("track", *who, "start", "end", "reference", "consensus", "systems", "weight")
     return Table(columns, tuple(rows), f"{ds.attrs['group']}: the systems agree against the reference", (notes,))
-
-
-def rows_of(found: Sequence[xr.Dataset], attrs: Sequence[str], columns: Sequence[str]) -> Table:
-    """For programs: the variables of datasets along one dim, behind attributes of each dataset."""
-    rows = [
-        (*(ds.attrs[name] for name in attrs), *row)
-        for ds in found
-        for row in zip(*(ds[name].values.tolist() for name in columns), strict=True)
-    ]
-    return Table((*attrs, *columns), tuple(rows))

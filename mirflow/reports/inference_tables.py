@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..analysis.aggregation import ranked
 from ..analysis.inference.correlations import BETWEEN, OTHERS
 from ..analysis.query_options import say_intervals, say_level, say_test
 from ..errors import counted
 from ..metrics.aggregates import DECLARED
 from .captions import caution_notes, few_notes, missing_note, ranks_note, say_units, title_in, undefined_note
-from .comparisons_tables import best_first, columns_table, comparison_title, listed_pairs, pairs_note
+from .comparisons_tables import columns_table, comparison_title, listed_pairs, pairs_note
 from .layout import show_interval, show_value, title_of, together
 from .tables import Table
 
@@ -110,7 +111,7 @@ def plan_table(ds: xr.Dataset, metric: int, *, percent: bool = False, all_pairs:
         parts = [ds[name].values[..., metric] for name in ("error", "resolution")]
         needed = ds["needed"].values[..., metric, np.newaxis]
         counts = ["tracks" if attrs["unit_of_comparison"] == "track" else attrs["unit_of_comparison"]]
-    order = best_first(ds, metric)
+    order = ranked(ds["value"].values[:, metric], str(ds["orientation"].values[metric]))
     shown = [ds["difference"].values[..., metric], *parts]
     rows = tuple(
         (

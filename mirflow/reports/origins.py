@@ -23,6 +23,7 @@ from ..pipeline import find_files
 from ..pipeline.document import Document, parse_document
 from ..pipeline.plan import EvaluationFiles, Reference
 from ..readers.content import join_digests
+from ..readers.patches import PatchedSource
 from ..store.generations import is_own_run
 from ..store.packs import open_pack, row_digests
 from ..store.read import read_scores
@@ -133,8 +134,9 @@ class Shelf:
                 self._read[source] = shorten(str(error), LONGEST), ""
         return self._read[source][0]
 
-    def digest(self, source: Source) -> str:
-        """Give the digest of the file; empty without an annotation."""
+    def digest(self, source: Source, *, original: bool = False) -> str:
+        """Give the digest of the file, perhaps without the patches of the pipeline; empty without an annotation."""
+        source = source.source if original and isinstance(source, PatchedSource) else source
         self.read(source)
         return self._read[source][1]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import mul
 
-from .standings import ALIKE, MINUS, Node, Standings, node
+from .standings import ALIKE, Node, Standings, node
 
 SHADES = 4
 """Steps of colour."""
@@ -84,8 +84,7 @@ def scorecard(evaluations: Sequence[ScoredEvaluation]) -> list[Node]:
         number = {"data-value": f"{row.value:.10g}"} if math.isfinite(row.value) and not board.unit else {}
         value = node("data", board.show(row.value), kind="strong" if best else "", **number)
         alike = [node("span", "=", kind="mark", title="not told apart from the best")] if row.relation == ALIKE else []
-        sign = "+" if gap > 0 else MINUS if gap < 0 else ""
-        said = "best" if best and not gap else "" if math.isnan(gap) else f"{sign}{board.show(abs(gap))}"
+        said = "best" if best and not gap else "" if math.isnan(gap) else board.show_signed(gap)
         said = f"({said})" if "unsure" in kind else said
         # The head of the evaluation is the stop for the keyboard.
         where = {"href": own.address, "title": f"{row.system}, {own.name}", "tabindex": "-1"}

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from html import unescape
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +67,13 @@ class Signing:
         return [f"mirflow {number}: {one}" for number, one in enumerate(self.signatures(), 1)]
 
     def comments(self) -> list[str]:
-        """The comment of each row."""
-        cells = " & ".join(_assigned(names) or NUMBER for names in self.columns)
-        return [f"mirflow: {' & '.join(_assigned(names) or NOTHING for names in row)} : {cells}" for row in self.rows]
-
-
-def _assigned(names: Names) -> str:
-    """Names in which nothing ends a comment or a part of one."""
-    pairs = (map(quoted, pair) for pair in names)
-    return ",".join("=".join(text.replace("=", "%3D").replace("*", "%2A") for text in pair) for pair in pairs)
+        """The comment of each row, with names in which nothing ends a comment or a part of one."""
+        texts: dict[Names, str] = {}
+        for names in {*self.columns, *chain.from_iterable(self.rows)}:
+            escaped = [[quoted(text).replace("=", "%3D").replace("*", "%2A") for text in pair] for pair in names]
+            texts[names] = ",".join(map("=".join, escaped))
+        cells = " & ".join(texts[names] or NUMBER for names in self.columns)
+        return [f"mirflow: {' & '.join(texts[names] or NOTHING for names in row)} : {cells}" for row in self.rows]
 
 
 @dataclass(frozen=True)
@@ -246,19 +245,14 @@ class _SignedDocument:
             if self._signatures and shown not in known:
                 self._feet.setdefault(self._table, shown)
 
-    def begin_table(self, place: str) -> None:
-        """A table begins."""
-        self.end_table()
-        self._grid = _Grid(place)
-
-    def end_table(self) -> None:
-        """The table ends, if one is open."""
+    def end_table(self, following: str = "") -> None:
+        """The table ends, if one is open, and perhaps another one follows at some place."""
         if self._grid is not None and self._grid.unsigned:
             if self._grid.signed:
                 self._rows += self._grid.unsigned
             else:
                 self._tables.append(self._grid.place)
-        self._grid = None
+        self._grid = _Grid(following) if following else None
 
     def row(self, place: str, cells: Sequence[str], read: Callable[[str], str]) -> None:
         """A row without a comment; the first one of a table is its head."""
@@ -355,7 +349,7 @@ def _read_latex(text: str, path: str, document: _SignedDocument) -> None:
                 depth -= 1
                 flush(code[start : found.start()])
                 depth += 1
-                document.begin_table(f"{path}:{number}")
+                document.end_table(f"{path}:{number}")
             elif found["end"]:
                 depth += 1
                 flush(code[start : found.start()])
@@ -490,7 +484,7 @@ def _read_markdown(text: str, path: str, document: _SignedDocument) -> None:
         if inside and not begins:
             document.end_table()
         elif begins and not inside:
-            document.begin_table(place)
+            document.end_table(place)
         inside = begins
         start = line.find("<!-- mirflow")
         end = line.find("-->", start)
@@ -554,7 +548,7 @@ def _read_html(text: str, path: str, document: _SignedDocument, first: int = 1) 
         elif name == "table":
             foot(shown, found.start())
             shown, begin, done = found.end(), -1, True
-            (document.end_table if closes else partial(document.begin_table, place))()
+            document.end_table("" if closes else place)
         elif not name:
             end = text.find("-->", found.start())
             if end < 0:

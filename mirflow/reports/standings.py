@@ -305,29 +305,6 @@ def charts_of(values: Sequence[Bounded | None]) -> list[Node | None]:
     return [None if one is None else next(charts) for one in values]
 
 
-def relations_of(value: Sequence[float], letters: Sequence[str], sign: int) -> list[str]:
-    """What the letters of a comparison say of each system beside the best one.
-
-    `letters`: of each system; none where nothing was tested. `sign`: 1 where high values are better, -1 where low ones
-    are.
-
-    Examples
-    --------
-    >>> relations_of([0.7, 0.9, 0.8], ["b", "a", "ab"], 1)
-    ['worse', 'leader', 'not told apart']
-    """
-    known = [sign * one for one in value if not math.isnan(one)]
-    if not letters or not sign or not known:
-        return [""] * len(value)
-    best = max(known)
-    leaders = [own for one, own in zip(value, letters, strict=True) if sign * one == best]
-    shared = set(leaders[0]).intersection(*leaders[1:])
-    return [
-        "" if math.isnan(one) or not own else LEADER if sign * one == best else ALIKE if shared & set(own) else WORSE
-        for one, own in zip(value, letters, strict=True)
-    ]
-
-
 def rank_result(
     result: Results,
     metric: int = 0,
@@ -348,7 +325,16 @@ def rank_result(
     low, high = (result[name].values[:, metric] if name in result else nowhere for name in ("low", "high"))
     sign = SIGN_OF.get(names_of(result, "orientation")[metric], 0)
     columns = [one.tolist() for one in (value, low, high)]
-    relations = relations_of(columns[0], letters, sign)
+    known = [sign * one for one in columns[0] if not math.isnan(one)]
+    relations = [""] * len(value)
+    if letters and sign and known:
+        leads = [sign * one == max(known) for one in columns[0]]
+        shared, *others = (set(own) for own, is_best in zip(letters, leads, strict=True) if is_best)
+        shared.intersection_update(*others)
+        for place, own in enumerate(letters):
+            if own and not math.isnan(columns[0][place]):
+                relation = WORSE if shared.isdisjoint(own) else ALIKE
+                relations[place] = LEADER if leads[place] else relation
     ends = np.full((2, len(value)), np.nan) if gaps is None or not any(relations) else gaps
     named = names_of(result, "system"), *columns, relations, letters or [""] * len(relations), *ends.tolist()
     named = *named, first or [None] * len(relations)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -30,7 +30,7 @@ from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
-from ..store.cells import EMPTY, FAILED, CellRemark, Status, read_message
+from ..store.cells import EMPTY, FAILED, Status, read_message
 from ..store.format import list_cautions, told_patches, told_reading
 from .captions import caution_notes, empty_note, missing_note, nothing_note, titles_of
 from .layout import (
@@ -327,44 +327,25 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False, people: bool = True) ->
     return Table(columns, tuple(rows), title_of(origin), tuple(notes))
 
 
-def failed_cells(ds: xr.Dataset) -> list[str]:
-    """One line for each cell without a score, with its reason."""
-    return [
-        f"{where}: {status.name}: {remark.text.removeprefix(f'{both}: ')}"
-        for where, both, status, remarks in _cells(ds)
-        if status in FAILED
-        for remark in [one for one in remarks if one.kind == "reason"] or [_NO_REASON]
-    ]
-
-
-def partial_cells(ds: xr.Dataset) -> list[str]:
-    """A line for each remark on scored cells: on missing metrics, an empty side, doubts, repairs, what was not read."""
-    return [
-        f"{where}: {'' if remark.kind == 'reason' else f'{remark.kind}: '}{remark.text.removeprefix(f'{both}: ')}"
-        for where, both, status, remarks in _cells(ds)
-        if status.scored
-        for remark in remarks
-    ]
-
-
-_NO_REASON = CellRemark("reason", "pair", "")
-
-
-def _cells(ds: xr.Dataset) -> Iterator[tuple[str, str, Status, tuple[CellRemark, ...]]]:
-    """Name, name with the system, status and remarks of each cell."""
+def cell_remarks(ds: xr.Dataset) -> tuple[list[str], list[str]]:
+    """Lines about cells: the reasons of those without a score; and each remark on those with one, on missing metrics,
+    an empty side, doubts, repairs, what was not read."""
+    failed: list[str] = []
+    scored: list[str] = []
     part = ds[["status", "message"]].transpose("system", "track")
     for system, name in enumerate(part["system"].values.tolist()):
         for track, title in enumerate(part["track"].values.tolist()):
             both = f"system {name!r}, track {title!r}"
             where = f"track {title!r}" if part.sizes["system"] == 1 else both
+            status = Status(int(part["status"].values[system, track]))
             remarks = read_message(str(part["message"].values[system, track]))
-            yield where, both, Status(int(part["status"].values[system, track])), remarks
-
-
-def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:
-    """Overview of the tasks: a row for each task and convention, with its number of metrics."""
-    rows = tuple((task, rules.name, len(rules.metrics), rules.summary) for task, rules in conventions)
-    return Table(("task", "convention", "metrics", "rules"), rows, folds=("rules",))
+            if status in FAILED:
+                texts = [one.text for one in remarks if one.kind == "reason"] or [""]
+                failed += [f"{where}: {status.name}: {text.removeprefix(f'{both}: ')}" for text in texts]
+            for one in remarks if status.scored else ():
+                kind = "" if one.kind == "reason" else f"{one.kind}: "
+                scored.append(f"{where}: {kind}{one.text.removeprefix(f'{both}: ')}")
+    return failed, scored
 
 
 def short_table(task: str, convention: Convention) -> Table:

@@ -277,18 +277,14 @@ _GAP = 3
 
 def _widths(table: Table, width: int | None) -> list[int]:
     """Least width of each column, with the space before the next one."""
-    widths = []
-    for index, name in enumerate(table.columns):
-        widest = max(map(text_width, [name, *(clean_text(show_entry(row[index])) for row in table.rows)]))
-        widths.append((min(24, widest) if name in table.folds and width else widest) + _GAP)
-    return widths
-
-
-def text_width(text: str) -> int:
-    """Columns that a text takes on a terminal."""
     from rich.cells import cell_len
 
-    return max((cell_len(line) for line in text.splitlines()), default=0)
+    widths = []
+    for index, name in enumerate(table.columns):
+        texts = [name, *(clean_text(show_entry(row[index])) for row in table.rows)]
+        widest = max((cell_len(line) for text in texts for line in text.splitlines()), default=0)
+        widths.append((min(24, widest) if name in table.folds and width else widest) + _GAP)
+    return widths
 
 
 def to_markdown(table: Table) -> str:
@@ -507,6 +503,16 @@ def bare_entry(entry: Entry) -> Entry:
     return None if isinstance(entry, float) and math.isnan(entry) else entry
 
 
+def rows_of(found: Sequence[xr.Dataset], attrs: Sequence[str], columns: Sequence[str]) -> Table:
+    """For programs: the variables of datasets along one dim, behind attributes of each dataset."""
+    rows = [
+        (*(ds.attrs[name] for name in attrs), *row)
+        for ds in found
+        for row in zip(*(ds[name].values.tolist() for name in columns), strict=True)
+    ]
+    return Table((*attrs, *columns), tuple(rows))
+
+
 def show_entry(entry: Entry) -> str:
     """An entry for people."""
     if entry is None or (isinstance(entry, float) and math.isnan(entry)):
@@ -525,14 +531,6 @@ def numeric_columns(table: Table) -> list[bool]:
         shown = [text for text in (show_entry(row[place]) for row in table.rows) if text not in ("-", "undefined")]
         numeric.append(bool(shown) and all(map(_NUMBER.fullmatch, shown)))
     return numeric
-
-
-def write_parquet(table: Table, path: Path) -> None:
-    """Write the rows of a table: text, whole numbers and float64, null for missing values."""
-    made = to_arrow(table)
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(made, path)
 
 
 def to_arrow(table: Table) -> Any:
@@ -676,7 +674,10 @@ class Tabulation(Generic[Item]):
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows for programs to a Parquet file; it takes pyarrow."""
-        write_parquet(self.rows(), Path(path))
+        made = to_arrow(self.rows())
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(made, path)
 
     def to_dataframe(self) -> pd.DataFrame:
         """The rows for programs as a data frame."""

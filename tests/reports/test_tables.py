@@ -16,14 +16,14 @@ from mirflow.reports.comparisons_tables import show_p
 from mirflow.reports.layout import show_value
 from mirflow.reports.tables import (
     Table,
+    Tabulation,
+    full_width,
     merge,
     show_entry,
-    text_width,
     to_csv,
     to_json,
     to_markdown,
     to_text,
-    write_parquet,
 )
 
 ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))
@@ -84,7 +84,7 @@ class TestText:
         assert to_text(table, width=60).count("word") == 40
 
     def test_wide_characters_count_double(self):
-        assert text_width("日本") == 4
+        assert full_width(Table(("日本",), ())) == 4
 
     def test_nothing_to_show(self):
         assert to_text(Table(("a",), ())).splitlines()[0] == "a"
@@ -158,7 +158,8 @@ class TestParquet:
 
     @staticmethod
     def back(tmp_path, *rows, columns=("name", "value", "n")) -> pd.DataFrame:
-        write_parquet(Table(columns, rows), tmp_path / "x.parquet")
+        table = Table(columns, rows)
+        Tabulation((), lambda width: [table], lambda: [table]).to_parquet(tmp_path / "x.parquet")
         return pd.read_parquet(tmp_path / "x.parquet")
 
     def test_texts_numbers_and_whole_numbers(self, tmp_path):
@@ -183,4 +184,4 @@ class TestParquet:
     def test_without_pyarrow_it_says_how_to_install_it(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         with pytest.raises(QueryError, match=r"pip install 'mirflow\[parquet\]' .*, or choose csv"):
-            write_parquet(Table(("a",), ()), tmp_path / "x.parquet")
+            self.back(tmp_path)

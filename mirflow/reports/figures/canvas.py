@@ -57,11 +57,11 @@ class FigureKind:
     """Place in lists."""
 
 
+@dataclass(frozen=True, repr=False, eq=False)
 class Plots:
     """The figures of :mod:`mirflow.reports.figures`, about a dataset or tree of scores."""
 
-    def __init__(self, scores: Any) -> None:
-        self.scores = scores
+    scores: Any
 
 
 Drawing = TypeVar("Drawing", bound=Draw)
@@ -432,7 +432,7 @@ def write_figure(ax: Axes, target: Path | BinaryIO, kind: str, dots: float = 300
     `text`: whether SVG keeps its text as text, which makes it smaller, or draws the letters.
     """
     figure = figure_of(ax)
-    signed = "\n".join(_signed(figure))
+    signed = "\n".join(map(str, _SIGNERS.get(figure, list)()))
     metadata = {**_UNDATED[kind], **({_SIGNED[kind]: f"mirflow: {signed}"} if signed else {})}
     settings = {**_SAVING, "savefig.dpi": dots, "svg.fonttype": "none" if text else "path"}
     with need_matplotlib().rc_context(settings), warnings.catch_warnings(record=True) as caught:
@@ -442,11 +442,6 @@ def write_figure(ax: Axes, target: Path | BinaryIO, kind: str, dots: float = 300
     for one in foreign:
         warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
     return len(foreign) == len(caught)
-
-
-def _signed(figure: Figure) -> list[str]:
-    """The signatures of the numbers in a figure."""
-    return list(map(str, _SIGNERS[figure]())) if figure in _SIGNERS else []
 
 
 def save_caption(ax: Axes, path: str | Path) -> Path:
@@ -467,7 +462,7 @@ def save_caption(ax: Axes, path: str | Path) -> Path:
     texts = [text.replace("\u00a0", " ") for text in HEADS.get(figure_of(ax), ()) if text]
     sentences = [escape(f"{text[:1].upper()}{text[1:]}".rstrip(".") + ".") for text in texts]
     lines = [
-        *(f"% mirflow: {one}" for one in _signed(figure_of(ax))),
+        *(f"% mirflow: {one}" for one in _SIGNERS.get(figure_of(ax), list)()),
         r"\begin{figure}",
         r"\centering",
         rf"\includegraphics{{{path.name}}}",

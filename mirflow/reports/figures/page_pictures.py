@@ -19,7 +19,7 @@ from ..drawing import BLUE, GREY, PALE, small_page
 from ..origins import AnnotationFolder
 from ..standings import ALIKE, LEADER, WORSE, Standings, ticks
 from .canvas import HEADS, Frame, figure_of, label, off_screen, sheet, write_figure
-from .timeline import has_time_axis, timeline
+from .timeline import timeline
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,11 +36,6 @@ _DOTS = 1200 / 7.16
 """Dots an inch of PNG, so that a picture is 1200 wide: what previews of links have room for."""
 _ROW, _MOST = 0.24, 24
 """Inches of a system in a chart, and the systems that a chart has room for."""
-
-
-def can_draw(task: str) -> bool:
-    """Whether tracks of a task have pictures: their annotations have a time axis, and matplotlib is installed."""
-    return has_time_axis(task) and find_spec("matplotlib") is not None
 
 
 def draw_track(

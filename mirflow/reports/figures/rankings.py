@@ -80,35 +80,44 @@ def critical_difference(
     # The bars, and how far below the axis each has room: bars at one height do not touch.
     at = -shown.place if shown.reverse else shown.place
     gap = 0.02 * (np.ptp(at[shown.order]) if shown.reverse or np.isnan(shown.difference) else len(at))
+    letters = [re.findall(r"\(\d+\)|.", text) for text in shown.ds["letters"].values[:, 0].tolist()]
+    every = dict.fromkeys(letter for system in shown.order for letter in letters[system])
+    groups = [[system for system in shown.order if letter in letters[system]] for letter in every]
     ends: list[float] = []
     levels = []
-    for members in shown.groups:
+    for members in groups:
+        if len(members) < 2:
+            continue
         level = next((height for height, end in enumerate(ends) if end < at[members].min() - gap), len(ends))
         ends[level : level + 1] = [at[members].max()]
         levels.append((members, level))
-    rows = (len(shown.systems) + 1) // 2
+    systems = shown.ds["system"].values.tolist()
+    rows = (len(systems) + 1) // 2
     bars = _BAR * len(ends)
-    width = "page" if max(map(len, shown.systems)) > _LONG else "column"
+    width = "page" if max(map(len, systems)) > _LONG else "column"
     # Above the axis stand its numbers and its title, and the critical difference of ranks.
     above = 0.5 if np.isfinite(shown.difference) else 0.34
     with sheet(frame_of(options, width), above + 0.12 + bars + _NAME_ROW * rows + 0.06) as page:
         passing = _draw_axis(page, shown, levels, bars, above)
         dots = "; dots show which systems a bar joins where it passes by others" if passing else ""
-        page.head(shown.title, shown.about + dots, signer_of(ds, query, group=group))
+        note = letters_note(shown.ds, 0).replace("systems that share a letter", "bars join systems that")
+        note = note.replace("no letters", "no bars")
+        about = f"{shown.about}. {note[:1].upper()}{note[1:]}{dots}"
+        page.head(shown.title, about, signer_of(ds, query, group=group))
     return page.ax
 
 
 @dataclass(frozen=True)
 class _Shown:
-    """Places of systems on the axis, and groups without significant differences."""
+    """A comparison of systems, and their places on the axis."""
 
-    systems: list[str]
+    ds: xr.Dataset
+    """The comparison."""
     place: Float
     """float64 (systems,). The best on the left: 1 and more are ranks, and values of which large ones are better run the
     other way."""
     order: list[int]
     """The systems from the best to the worst; those without a value are not among them."""
-    groups: list[list[int]]
     difference: float
     """From which on mean ranks are told apart; NaN for values."""
     reverse: bool
@@ -116,27 +125,6 @@ class _Shown:
     decimals: int
     title: str
     about: str
-
-    @classmethod
-    def of(
-        cls,
-        ds: xr.Dataset,
-        place: Float,
-        order: list[int],
-        difference: float,
-        reverse: bool,
-        decimals: int,
-        title: str,
-        about: str,
-    ) -> _Shown:
-        """Systems by their places on the axis, with what the letters of a comparison say of them."""
-        letters = [re.findall(r"\(\d+\)|.", text) for text in ds["letters"].values[:, 0].tolist()]
-        every = dict.fromkeys(letter for system in order for letter in letters[system])
-        groups = [[system for system in order if letter in letters[system]] for letter in every]
-        note = letters_note(ds, 0).replace("systems that share a letter", "bars join systems that")
-        note = note.replace("no letters", "no bars")
-        groups, about = [members for members in groups if len(members) > 1], f"{about}. {note[:1].upper()}{note[1:]}"
-        return cls(ds["system"].values.tolist(), place, order, groups, difference, reverse, decimals, title, about)
 
 
 def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
@@ -155,7 +143,7 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
         test = f"Exact sign test: {chance}"
     kind = "" if unit == "track" else f" ({aggregate_in_words(ds['aggregate'].item())} within them)"
     about = f"{origin_in_words(ds.attrs)}; ranks within {units} that all systems have{kind}. {test}"
-    return _Shown.of(ds, mean, order, critical, False, 2, title, about)
+    return _Shown(ds, mean, order, critical, False, 2, title, about)
 
 
 def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
@@ -179,7 +167,7 @@ def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str)
     share = f"{kind} over the tracks" if unit == "track" else f"{kind} within each {unit}"
     notes = [share, MISSING[ds.attrs["missing"]], *infinite(value, "infinite value")]
     about = f"{origin_in_words(ds.attrs)}; {'; '.join(notes)}"
-    return _Shown.of(ds, value, order, np.nan, higher, decimals, title, about)
+    return _Shown(ds, value, order, np.nan, higher, decimals, title, about)
 
 
 def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars: float, above: float) -> bool:
@@ -235,7 +223,7 @@ def _draw_axis(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], 
         at = 0.12 + bars + _NAME_ROW * (row + 0.5)
         edge = left_edge if left else right_edge
         ax.plot([place[system], place[system], edge], [0, at, at], color="black", linewidth=0.6, clip_on=False)
-        text = label(shown.systems[system], most)
+        text = label(shown.ds["system"].values[system], most)
         number = f"{place[system]:.{shown.decimals}f}"
         both = f"{text}  {number} " if left else f" {number}  {text}"
         ax.text(edge, at, both, ha="right" if left else "left", va="center", fontsize=small)

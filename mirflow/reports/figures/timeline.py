@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import origin_of
+from ...analysis.aggregation import origin_of, ranked
 from ...analysis.lookup import find_labels, find_metrics, find_single
 from ...analysis.query_options import Names, as_names
 from ...analysis.scores import Scores, computed, names_of, numbers_of
@@ -30,7 +30,7 @@ from ..drawing import GREY, explained, form_of, matches, worst_second
 from ..origins import AnnotationFolder, Shelf, find_plan, find_plans
 from .canvas import Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_octaves, draw_verdicts, fill_of, legend_entries, unwritten
-from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
+from .track_scores import FigureOptions, Stored, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -127,7 +127,7 @@ def timeline(
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
     rule = _Rule.of(ds, plan, places, named=asked is not None)
-    order = best_first(first[:, column], names_of(ds, "orientation")[places[0]])
+    order = ranked(first[:, column], names_of(ds, "orientation")[places[0]])
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
     shown = [(names_of(ds, "system")[systems[row]], tuple(values[row, column].tolist())) for row in order[:_MOST]]
     lanes = _read(plan, track, shown, rule)
@@ -410,12 +410,15 @@ def _add_legend(page: Sheet, lanes: Lanes, rows: Sequence[_Lane]) -> bool:
         colour, hatch = fill_of(lanes, name)
         entries.append((label(name), {"facecolor": colour, "hatch": hatch, "edgecolor": "white"}))
     lines, top = [entries] if entries else [], _BESIDE
-    if sum(map(_entry_width, entries)) > lanes.points - _AXIS:
-        lines = [[]]
-        for entry in entries:
-            if lines[-1] and sum(map(_entry_width, [*lines[-1], entry])) > lanes.points + _OVER:
+    widths = [(_MARK if "marker" in style else _STROKE) + 0.62 * 6 * len(text) for text, style in entries]
+    if sum(widths) > lanes.points - _AXIS:
+        lines, used = [[]], 0.0
+        for entry, width in zip(entries, widths, strict=True):
+            if lines[-1] and used + width > lanes.points + _OVER:
                 lines.append([])
+                used = 0.0
             lines[-1].append(entry)
+            used += width
         lines, top = lines[:_LINES], _BESIDE - _LINE
         page.grow(_LINE * len(lines) / 72)
     # The lowest line comes first and is the legend of the axes, for which a layout keeps room.
@@ -434,12 +437,6 @@ def _add_legend(page: Sheet, lanes: Lanes, rows: Sequence[_Lane]) -> bool:
         else:
             lanes.ax.add_artist(drawn)
     return top < _BESIDE
-
-
-def _entry_width(entry: Entry) -> float:
-    """Points that an entry of the legend takes."""
-    text, style = entry
-    return (_MARK if "marker" in style else _STROKE) + 0.62 * 6 * len(text)
 
 
 def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[float, float]:

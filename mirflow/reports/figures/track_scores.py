@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...analysis.aggregation import aggregate_query, aggregate_scores, select
+from ...analysis.aggregation import aggregate_query, aggregate_scores, ranked, select
 from ...analysis.lookup import find_single, find_tables, headline_metric, split_names
 from ...analysis.queries import ScoresLike, choose_one, evaluations_of
 from ...analysis.query_options import MISSING, Names, Query, SelectionOptions, say_undefined
@@ -119,12 +119,6 @@ def axis_name(result: xr.Dataset, metric: int = 0) -> str:
     return f"{called} [{unit}]" if unit else called
 
 
-def best_first(value: Float, orientation: str) -> list[int]:
-    """Positions from the best value to the worst; NaN last, ties in their order."""
-    order: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
-    return order
-
-
 def rank_systems(result: xr.Dataset, value: Float | None = None) -> list[int]:
     """The systems from the best to the worst by the mean of their values, which are (systems, values)."""
     value = values_of(result)[..., 0] if value is None else value
@@ -133,7 +127,7 @@ def rank_systems(result: xr.Dataset, value: Float | None = None) -> list[int]:
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total = np.where(known, value, 0.0).sum(axis=1)
     mean = divide(total, number, np.nan)
-    return best_first(mean, column_of(result, "orientation")[0])
+    return ranked(mean, column_of(result, "orientation")[0])
 
 
 def numeral(result: xr.Dataset, value: float) -> str:

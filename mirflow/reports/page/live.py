@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from importlib.util import find_spec
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
@@ -21,8 +22,8 @@ from ...analysis.queries import ScoresLike
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ..drawing import style_sheet
-from ..figures.page_pictures import can_draw, draw_track
-from ..figures.timeline import find_worst
+from ..figures.page_pictures import draw_track
+from ..figures.timeline import find_worst, has_time_axis
 from ..origins import Roots, Shelf
 from .assembly import assemble_shell, read_asset, script
 from .contents import add_causes, add_doubts, cause_boards, describe_page, draw_first_screens, find_doubts, read_subject
@@ -167,7 +168,8 @@ class LivePage:
         """Whether a track has a picture: its annotations may be shown, are here, and have a time axis."""
         if not (self._shown.references and self._shown.by_track and evaluation in self._origins):
             return False
-        return any(track in one.references and can_draw(one.plan.task) for one in self._origins[evaluation].files)
+        files = [one for one in self._origins[evaluation].files if track in one.references]
+        return any(has_time_axis(one.plan.task) for one in files) and find_spec("matplotlib") is not None
 
     def picture(self, evaluation: str, track: str) -> bytes | None:
         """Draw the reference and the systems of a track as PNG, with what is right and wrong by the headline metric.
