@@ -23,8 +23,8 @@ class Source:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Files of the source."""
-        return (self.path,)
+        """Files of the source; without any, its label."""
+        return (self.path or self.label,)
 
     @property
     def label(self) -> str:
@@ -34,13 +34,11 @@ class Source:
     def stat(self) -> tuple[int, int]:
         """Size in bytes and a number that changes with the file (`content.version_of`), when the source was found.
 
-        Raises :class:`mirflow.errors.UnreadableError` if it is gone.
+        Sources that may be made without looking at the file look at it now, and raise
+        :class:`mirflow.errors.UnreadableError` if it is gone.
         """
-        return self.stat_now() if self.found is None else self.found
-
-    def stat_now(self) -> tuple[int, int]:
-        """Size in bytes and a number that changes with the file."""
-        raise NotImplementedError
+        assert self.found is not None
+        return self.found
 
     def read(self) -> tuple[Annotation, str]:
         """Read the annotation, and the digest of its bytes.
@@ -68,7 +66,7 @@ class DerivedSource(Source):
     @property
     def path(self) -> str:  # type: ignore[override]
         """The path of the other source's file."""
-        return str(getattr(self.source, "path", self.label))
+        return str(getattr(self.source, "path", "")) or self.label
 
     @property
     def label(self) -> str:
@@ -83,23 +81,12 @@ class DerivedSource(Source):
 
 
 class MemorySource(Source):
-    """A source in memory, identified by its name, without a time of modification."""
+    """A source in memory, identified by its name, without a file and a time of modification."""
 
     __slots__ = ()
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The label."""
-        return (self.label,)
-
-    @property
-    def label(self) -> str:
-        """The name."""
-        return self.name
-
-    def stat(self) -> tuple[int, int]:
-        """Nothing."""
-        return 0, 0
+    path = ""
+    found = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -285,7 +286,10 @@ def in_language(source: Source, language: str | None) -> Source:
 
 def values_of(sources: Sequence[Found]) -> Iterable[Mapping[str, str]]:
     """The values that led to each source."""
-    return sources.values() if isinstance(sources, FoundFiles) else (values for _, values in sources)
+    if not isinstance(sources, FoundFiles):
+        return (values for _, values in sources)
+    rows = zip(*sources.columns.values(), strict=True) if sources.columns else repeat((), len(sources))
+    return (dict(zip(sources.columns, row, strict=True)) for row in rows)
 
 
 def _qualified(sources: Sequence[Found], shared: Sequence[str]) -> list[Found]:
@@ -298,7 +302,7 @@ def _qualified(sources: Sequence[Found], shared: Sequence[str]) -> list[Found]:
 def _without_format(sources: Sequence[Found]) -> Sequence[Found]:
     """What was found without the suffixes of files, which tell neither tracks nor systems apart."""
     if isinstance(sources, FoundFiles):
-        return sources.without(FORMAT)
+        return replace(sources, columns={name: held for name, held in sources.columns.items() if name != FORMAT})
     if all(FORMAT not in values for _, values in sources):
         return sources
     return [(source, {name: text for name, text in values.items() if name != FORMAT}) for source, values in sources]

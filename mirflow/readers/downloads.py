@@ -181,20 +181,15 @@ _MOST_OTHERS = 100_000
 _written = int.from_bytes(os.urandom(8), "little") % _SWEEP_EVERY
 
 
-_failures: dict[tuple[str, ...], tuple[float, str]] = {}
+failures: dict[tuple[str, ...], tuple[float, str]] = {}
 """Until when, and why, a file is not asked for again, or nothing on a host that gives no answer."""
-
-
-def forget_failures() -> None:
-    """Ask again for files and hosts that have just failed, as a new run does."""
-    _failures.clear()
 
 
 def _download(file: RemoteFile) -> Path:
     """Copy a file, under the stamp that it has now; a file that has just failed fails at once."""
     host = file.kind, file.host
     for key in (file, host):
-        until, message = _failures.get(key, (0.0, ""))
+        until, message = failures.get(key, (0.0, ""))
         if time.monotonic() < until:
             raise UnreadableError(message)
     try:
@@ -225,9 +220,9 @@ def _download(file: RemoteFile) -> Path:
         raise AssertionError
     except UnreadableError as error:
         failed = time.monotonic() + _PAUSE, error.message
-        _failures[file] = failed
+        failures[file] = failed
         if error.message.removeprefix(_UNREAD) in SILENCES:
-            _failures[host] = failed
+            failures[host] = failed
         raise
 
 

@@ -433,7 +433,6 @@ class MirdataSource(Source):
     """As for `convert`."""
     files: tuple[str, ...] = ()
     """Files that are read; empty for an attribute of the table of metadata."""
-    found: None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -446,7 +445,7 @@ class MirdataSource(Source):
         name = f"mirdata:{self.dataset.name}/{self.track}/{self.annotation}"
         return name if self.annotator is None else f"{name} [{self.annotator}]"
 
-    def stat_now(self) -> tuple[int, int]:
+    def stat(self) -> tuple[int, int]:
         """Size and time of its files, combined with mirdata's version; without files, a hash of its contents.
 
         Missing files and unreadable contents are ignored.

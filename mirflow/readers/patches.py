@@ -321,11 +321,6 @@ class PatchedSource(DerivedSource):
         size, modified = self.source.stat()
         return size, modified ^ int(self.fingerprint[:15], 16)
 
-    def stat_now(self) -> tuple[int, int]:
-        """As `stat`, now."""
-        size, modified = self.source.stat_now()
-        return size, modified ^ int(self.fingerprint[:15], 16)
-
     def read(self) -> tuple[Annotation, str]:
         """The corrected annotation, and a digest of the file with the corrections.
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import AnnotationError, name_some
 from ..remote import NEEDED, client_of, reason_of, status_of
 from .content import is_hidden, version_of
-from .downloads import AT_ONCE, RemoteFile, forget_failures, new_stamp, parse_url, patiently, stamp_of
+from .downloads import AT_ONCE, RemoteFile, failures, new_stamp, parse_url, patiently, stamp_of
 
 if TYPE_CHECKING:
     from obstore import ObjectMeta
@@ -47,40 +47,29 @@ class Match(NamedTuple):
     """A number that changes with the file (`content.version_of`); 0 for a broken link."""
 
 
+@dataclass
 class MatchedFiles(Sequence[Match]):
     """Files that match a pattern, each of which becomes a `Match` on access: of a million files, few bytes are kept."""
 
-    def __init__(self, base: str, text: str, names: Sequence[str]) -> None:
-        self.columns: tuple[list[str], ...] = tuple([] for _ in names)
-        """Values of each placeholder of all files."""
-        self.sizes, self.versions = array("q"), array("q")
-        self.otherwise: list[str] = []
-        """Names of files that would match in other upper and lower case."""
-        self._base, self._text, self._names = base, text, tuple(names)
-        parts = _PLACEHOLDER.split(re.sub("/+", "/", text))
-        self._form = "%s".join(part.replace("%", "%%") for part in parts[::2])
-        self._order = [self._names.index(inner.partition(":")[0]) for inner in parts[1::2]]
-        self._folder = "" if _is_absolute(text) else f"{base.rstrip('/')}/"
-
-    def extend(self, found: Iterable[tuple[Sequence[str], tuple[int, int]]]) -> None:
-        """Add files: the values of the placeholders, size and version of each."""
-        shared: dict[str, str] = {}
-        for values, (size, version) in found:
-            for column, value in zip(self.columns, values, strict=True):
-                column.append(shared.setdefault(value, value))
-            self.sizes.append(size)
-            self.versions.append(version)
+    folder: str
+    """What precedes the names in paths."""
+    form: str
+    """Names of files, with ``%s`` for values of placeholders."""
+    order: Sequence[int]
+    """Index of the placeholder of each of these values."""
+    columns: tuple[list[str], ...]
+    """Values of each placeholder of all files."""
+    sizes: array[int] = field(default_factory=lambda: array("q"))
+    versions: array[int] = field(default_factory=lambda: array("q"))
+    otherwise: list[str] = field(default_factory=list)
+    """Names of files that would match in other upper and lower case."""
 
     def take(self, places: Iterable[int]) -> MatchedFiles:
         """Some of the files."""
-        taken, chosen = MatchedFiles(self._base, self._text, self._names), list(places)
-        taken.columns = tuple([column[place] for place in chosen] for column in self.columns)
-        for numbers, every in ((taken.sizes, self.sizes), (taken.versions, self.versions)):
-            numbers.extend(every[place] for place in chosen)
-        return taken
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MatchedFiles) and vars(self) == vars(other)
+        chosen = list(places)
+        columns = tuple([column[place] for place in chosen] for column in self.columns)
+        sizes, versions = (array("q", [every[place] for place in chosen]) for every in (self.sizes, self.versions))
+        return MatchedFiles(self.folder, self.form, self.order, columns, sizes, versions)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -89,8 +78,8 @@ class MatchedFiles(Sequence[Match]):
         if isinstance(place, slice):
             return self.take(range(len(self))[place])
         values = tuple([column[place] for column in self.columns])
-        name = self._form % tuple([values[index] for index in self._order])
-        return Match(self._folder + name, name, values, self.sizes[place], self.versions[place])
+        name = self.form % tuple([values[index] for index in self.order])
+        return Match(self.folder + name, name, values, self.sizes[place], self.versions[place])
 
 
 @dataclass(frozen=True)
@@ -148,16 +137,27 @@ class Pattern:
         Hidden files match only if the pattern itself begins with a dot.
         """
         base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
-        found = MatchedFiles(base, self.text, self.names)
-        found.extend(self._descend(base, "", self.text.split("/"), {}, found.otherwise))
+        parts = _PLACEHOLDER.split(re.sub("/+", "/", self.text))
+        form = "%s".join(part.replace("%", "%%") for part in parts[::2])
+        order = [self.names.index(inner.partition(":")[0]) for inner in parts[1::2]]
+        absolute = self.text.startswith("/") or bool(os.path.splitdrive(self.text)[0])
+        folder = "" if absolute else f"{base.rstrip('/')}/"
+        found = MatchedFiles(folder, form, order, tuple([] for _ in self.names))
+        shared: dict[str, str] = {}
+        for values, (size, version) in self._descend(base, "", self.text.split("/"), {}, found.otherwise):
+            for column, value in zip(found.columns, values, strict=True):
+                column.append(shared.setdefault(value, value))
+            found.sizes.append(size)
+            found.versions.append(version)
         return found
 
     def _descend(
-        self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str], otherwise: list[str]
+        self, base: str, above: str, steps: Sequence[str], bound: Mapping[str, str], otherwise: list[str]
     ) -> Iterator[_Found]:
-        """The files below one folder that match the remaining steps of the pattern, sorted by name.
+        """The files in a folder, or below it, that match the remaining steps of the pattern, sorted by name.
 
-        The names of those that match in another case are added to `otherwise`.
+        `above` precedes the names in the folder: its path below `base`, or its whole one, and a slash. The names of
+        those that match in another case are added to `otherwise`.
         """
         step, others = steps[0], list[str]()
         last, hidden = len(steps) == 1, step.startswith(".")
@@ -166,32 +166,30 @@ class Pattern:
             regex, folders, matching = _regex(step, bound), [""], list[tuple[str, _Found]]()
             while folders:
                 folder = folders.pop()
-                for entry in _entries(base, _join(name, folder)):
-                    inner = _join(folder, entry.name)
+                for entry in _entries(base, f"{above}{folder}"):
+                    inner = f"{folder}{entry.name}"
                     found = None if is_hidden(entry.name) else regex.fullmatch(inner)
                     if found and is_folder(entry) == self.is_pack:
                         whole = {**bound, **found.groupdict()}
                         matching.append((inner, ([whole[placeholder] for placeholder in self.names], _stat(entry))))
                     elif entry.is_dir(follow_symlinks=False) and not is_hidden(entry.name):
-                        folders.append(inner)
+                        folders.append(f"{inner}/")
                     elif found is None and not is_hidden(entry.name):
                         others.append(inner)
             yield from (found for _, found in sorted(matching, key=itemgetter(0)))
         elif not _PLACEHOLDER.search(step):  # its folder need not be listed
-            inner = _join(name, step) if name or step else "/"
-            if not name and os.path.splitdrive(inner)[0] == inner:
-                inner += "/"  # the root of a drive of Windows, without it the working directory there
+            inner = f"{above}{step}/" if step else above or "/"
             path = Path(base, inner)
             if not last and is_folder(path):
                 yield from self._descend(base, inner, steps[1:], bound, otherwise)
             elif last and is_folder(path) == self.is_pack and os.path.lexists(path):
                 yield [bound[placeholder] for placeholder in self.names], _stat(path)
-            elif name and not os.path.lexists(path):
-                others = [entry.name for entry in _entries(base, name)]
+            elif above and not os.path.lexists(path):
+                others = [entry.name for entry in _entries(base, above)]
         else:
             regex, values = _regex(step, bound), [bound.get(placeholder, "") for placeholder in self.names]
             places = [self.names.index(placeholder) for placeholder in regex.groupindex]
-            entries = [entry for entry in _entries(base, name) if hidden or not is_hidden(entry.name)]
+            entries = [entry for entry in _entries(base, above) if hidden or not is_hidden(entry.name)]
             # Sorted by their names and what follows them in a path.
             for entry in sorted(entries, key=lambda entry: entry.name if last else f"{entry.name}/"):
                 found = regex.fullmatch(entry.name)
@@ -199,14 +197,14 @@ class Pattern:
                     others += [entry.name] if last else []
                 elif not last and is_folder(entry):
                     below = {**bound, **found.groupdict()}
-                    yield from self._descend(base, _join(name, entry.name), steps[1:], below, otherwise)
+                    yield from self._descend(base, f"{above}{entry.name}/", steps[1:], below, otherwise)
                 elif last and is_folder(entry) == self.is_pack:
                     for place, value in zip(places, found.groups(), strict=True):
                         values[place] = value
                     yield values, _stat(entry)
         if others:  # compiling a pattern that ignores the case takes a hundred times as long
             regex = _regex(step.lower(), {placeholder.lower(): value.lower() for placeholder, value in bound.items()})
-            otherwise += [_join(name, other) for other in others if regex.fullmatch(other.lower())]
+            otherwise += [f"{above}{other}" for other in others if regex.fullmatch(other.lower())]
 
     def hint(self, root: str | Path) -> str:
         """Hint for a pattern without matches: the deepest existing folder and its contents."""
@@ -268,20 +266,13 @@ def fill(pattern: str, values: Mapping[str, str]) -> str:
     return pattern
 
 
-def _is_absolute(path: str) -> bool:
-    return path.startswith("/") or bool(os.path.splitdrive(path)[0])
-
-
-def _join(folder: str, name: str) -> str:
-    return f"{folder.rstrip('/')}/{name}" if folder else name
-
-
-def _entries(base: str, name: str) -> list[os.DirEntry[str]]:
+def _entries(base: str, folder: str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(name if _is_absolute(name) else f"{base}/{name}") as entries:
+        with os.scandir(Path(base, folder)) as entries:
             return list(entries)
     except OSError as error:
-        raise AnnotationError(f"cannot list the folder: {error.strerror}", path=name or base) from None
+        name = folder.rstrip("/") or folder or base
+        raise AnnotationError(f"cannot list the folder: {error.strerror}", path=name) from None
 
 
 def is_folder(entry: os.DirEntry[str] | Path) -> bool:
@@ -348,7 +339,7 @@ def find_remote(pattern: Pattern, candidates: Candidates) -> list[Match]:
         flaw = f"is a URL, and {'packs' if pattern.is_pack else 'files of readings'} are read from disk; download it"
     if flaw:
         raise AnnotationError(f"{flaw}: {re.sub('//[^/]*@', '//...@', pattern.text)!r}")
-    forget_failures()
+    failures.clear()  # files and hosts that have just failed are asked again, as a new run does
     try:
         client = client_of(url.kind, url.host)
     except ImportError:

@@ -97,10 +97,6 @@ class KeptSource(Source):
     found: tuple[int, int] = field(default=(0, 0), compare=False)
     """Size and time of the source."""
 
-    def stat_now(self) -> tuple[int, int]:
-        """Size and time of the source when it was read."""
-        return self.found
-
     def read(self) -> tuple[Annotation, str]:
         """The annotation and the digest of its file's bytes; raises the error of reading that file."""
         return open_readings(self.path).read(self.number)

@@ -7,10 +7,8 @@ that users declare with a function that reads its bytes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 from operator import length_hint
 from pathlib import Path
 from typing import Any, TypeVar
@@ -160,9 +158,9 @@ class FileSource(Source):
         name = self.name or self.path
         return name if self.annotator is None else f"{name} [{self.annotator}]"
 
-    def stat_now(self) -> tuple[int, int]:
+    def stat(self) -> tuple[int, int]:
         """Size in bytes and a number that changes with the file."""
-        return file_stat(self.path, self.name)
+        return file_stat(self.path, self.name) if self.found is None else self.found
 
     def digest_now(self) -> str:
         """The digest of the file's bytes, which are not parsed."""
@@ -207,10 +205,7 @@ class FilesSource(Source):
     files: tuple[FileSource | None, ...]
     """One file for each part; None if it is missing."""
 
-    @property
-    def label(self) -> str:
-        """The common pattern of its files."""
-        return self.path
+    name = ""  # its label is the pattern
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -261,10 +256,7 @@ class SelectedSource(Source):
     reading: Reading
     """Reading with the selection (see :mod:`mirflow.readers.positions`) and the map of labels."""
 
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """The label of the other source, which also identifies its place in a file."""
-        return (self.label,)
+    path = ""  # its label takes the place, which also says where in a file the annotation is
 
     @property
     def label(self) -> str:
@@ -294,44 +286,25 @@ def has_parts(path: str, reading: Reading) -> bool:
     return bool(part) and (f"{{{part}}}" in path or f"{{{part}:path}}" in path)
 
 
+@dataclass
 class FoundFiles(Sequence[tuple[FileSource, Mapping[str, str]]]):
     """Files that match a pattern, which become sources on access, and the values of the pattern's placeholders."""
 
-    def __init__(
-        self, matches: Sequence[Match], names: Sequence[str], reading: Reading, annotator: str | int | None
-    ) -> None:
-        self._matches, self._reading, self._annotator = matches, reading, annotator
-        self._columns: dict[str, Sequence[str]] = {}
-        for place, name in enumerate(names):
-            column = values_at(matches, place)
-            self._columns[name] = column if are_normal([*{*column}]) else [*map(normal_form, column)]
-
-    def values(self) -> Iterator[Mapping[str, str]]:
-        """The values of the placeholders for each file, in the form in which names are compared."""
-        rows = zip(*self._columns.values(), strict=True) if self._columns else repeat((), len(self))
-        yield from (dict(zip(self._columns, row, strict=True)) for row in rows)
-
-    def without(self, name: str) -> FoundFiles:
-        """The same files without the values of a placeholder."""
-        found = copy(self)
-        found._columns = {key: column for key, column in self._columns.items() if key != name}
-        return found
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FoundFiles) and vars(self) == vars(other)
+    matches: Sequence[Match]
+    reading: Reading
+    annotator: str | int | None
+    columns: Mapping[str, Sequence[str]]
+    """Values of each placeholder of all files, in the form in which names are compared."""
 
     def __len__(self) -> int:
-        return len(self._matches)
+        return len(self.matches)
 
     def __getitem__(self, place: int | slice) -> Any:
+        values = {name: column[place] for name, column in self.columns.items()}
         if isinstance(place, slice):
-            found = copy(self)
-            found._matches = self._matches[place]
-            found._columns = {name: column[place] for name, column in self._columns.items()}
-            return found
-        match = self._matches[place]
-        source = FileSource(match.path, self._reading, self._annotator, match.name, (match.size, match.version))
-        return source, {name: column[place] for name, column in self._columns.items()}
+            return replace(self, matches=self.matches[place], columns=values)
+        match = self.matches[place]
+        return FileSource(match.path, self.reading, self.annotator, match.name, (match.size, match.version)), values
 
 
 def gather(
@@ -346,7 +319,11 @@ def gather(
     if kind.part not in names:
         if reading.sources:
             raise AnnotationError(f"sources are declared, but the path has no {{source}}: {pattern!r}")
-        files = FoundFiles(matches, names, reading, annotator)
+        columns: dict[str, Sequence[str]] = {}
+        for place, name in enumerate(names):
+            column = values_at(matches, place)
+            columns[name] = column if are_normal([*{*column}]) else [*map(normal_form, column)]
+        files = FoundFiles(matches, reading, annotator, columns)
         if kind.part and not kind.level:
             return [(FilesSource(file.name, reading, (), (file,)), own) for file, own in files]
         return files

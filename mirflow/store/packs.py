@@ -315,12 +315,14 @@ class PackSource(Source):
         """The pack's name with the track in brackets."""
         return f"{self.name or self.path} [{self.track}]"
 
-    def stat_now(self) -> tuple[int, int]:
+    def stat(self) -> tuple[int, int]:
         """Number of items, and a number made from the digest of the contents.
 
         The second takes the place of a file's time of modification: a track that is the same in a pack that was
         written again counts as unchanged.
         """
+        if self.found is not None:
+            return self.found
         pack, row = self._row()
         return pack.stat(row)
 

@@ -139,7 +139,7 @@ class TestFailures:
 
     def test_of_a_host_without_an_answer_no_other_file_is_waited_for(self, cache, monkeypatch):
         monkeypatch.setattr("mirflow.remote.RETRY_SECONDS", 0)
-        monkeypatch.setattr(downloads, "_failures", {})
+        monkeypatch.setattr(downloads, "failures", {})
         asked = []
         monkeypatch.setattr(downloads, "patiently", lambda ask: asked.append(1) or ask())
         for name in "ab":

@@ -139,9 +139,9 @@ class TableSource(Source):
         """Open the table by a reading."""
         return open_table(self.path, reading, self.name or self.path)
 
-    def stat_now(self) -> tuple[int, int]:
+    def stat(self) -> tuple[int, int]:
         """Size and hash of the track's rows, so that a changed row affects only its track."""
-        return self.table(self.reading).stamp(self.key)
+        return self.table(self.reading).stamp(self.key) if self.found is None else self.found
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, and the digest of the track's rows; messages have the remedies that work."""
