@@ -248,16 +248,13 @@ def codes_at(rows: Ragged, times: Float) -> npt.NDArray[np.int32]:
 _CODE = {"long_name": "code of the label in force, -1 for none"}
 
 
-def labels_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions | None = None) -> Variables:
-    """Convert intervals to ``code`` int32 (rows, n), the label in force at the start of each stretch."""
-    return {"code": (("time",), codes_at(rows, grid.points), _CODE)}
+def labels_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
+    """Convert intervals to ``code`` int32 (rows, n), the label in force at the start of each stretch.
 
-
-def levels_on_grid(rows: Ragged, grid: TimeGrid, options: GridOptions) -> Variables:
-    """Convert hierarchies to ``code`` int32 (rows, levels, n), with each level as for intervals.
-
-    The size is at least the maximum over rows; missing levels have no labels.
+    Hierarchies become (rows, levels, n). Their size is at least the maximum over rows; missing levels have no labels.
     """
+    if len(rows.counts) == 1:
+        return {"code": (("time",), codes_at(rows, grid.points), _CODE)}
     codes = np.full((len(rows), options.size, len(grid)), -1, dtype=np.int32)
     owner = rows_of(rows.counts[0])
     level = np.arange(len(owner)) - rows.offsets[:-1][owner]
@@ -373,4 +370,4 @@ def series_from_grid(arrays: GridArrays) -> Ragged:
 
 EVENTS = GridForm(events_on_grid, events_from_grid, ("count",), ("code",))
 LABELS = GridForm(labels_on_grid, intervals_from_grid, ("code",))
-LEVELS = GridForm(levels_on_grid, hierarchies_from_grid, ("code",), dims=("level", "time"), task="hierarchy", sized=0)
+LEVELS = GridForm(labels_on_grid, hierarchies_from_grid, ("code",), dims=("level", "time"), task="hierarchy", sized=0)

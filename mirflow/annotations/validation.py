@@ -219,12 +219,3 @@ def odd_spacing(task: str, spans: Float) -> dict[int, str]:
         if units:
             found[row] += f"; time_unit: {' or '.join(units)} reads such files, arrays have to be divided"
     return found
-
-
-def is_usual(task: str, span: Float) -> bool:
-    """True if the items of an annotation, of which `span` is the row of `extents`, lie as far apart as usual."""
-    first, last, count = span.tolist()
-    if task not in USUAL or not count >= SPACED:  # which NaN is not
-        return True
-    least, most, _ = USUAL[task]
-    return bool(least <= (last - first) / (count - 1) <= most)

@@ -25,6 +25,7 @@ and 2017.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -48,7 +49,6 @@ from ..theory.keys import (
     RELATIVE_OF_FIFTH_UP,
     SAME,
     key_codes,
-    lower_case_key,
     not_a_key,
     parse_key,
     relation_table,
@@ -366,9 +366,15 @@ _CONVENTIONS = tuple(
 
 def doubt_case(annotation: Annotation) -> str:
     """Report a lower-case letter without a mode, which means minor in classical notation."""
-    return next(filter(None, map(lower_case_key, dict.fromkeys(annotation.labels or ()))), "")
+    tonics = [label.strip() for label in annotation.labels or () if _LOWER_CASE.fullmatch(label.strip())]
+    if not tonics:
+        return ""
+    name = tonics[0][0].upper() + tonics[0][1:]
+    read = f"{tonics[0]!r} is read as {name} major, but lower-case letters often mean minor"
+    return f"{read}: write '{name} minor' or '{name} major'"
 
 
+_LOWER_CASE = re.compile(r"[a-g](?:#*|b*)")
 LOWER_CASE = Doubt(
     "key_case", "a key is a lower-case letter without a mode, such as `a`, which is read as A major", of_side=doubt_case
 )

@@ -36,7 +36,7 @@ from .label_maps import in_normal_form
 from .layouts import are_numbers_of, are_plain
 from .objects import VOCABULARY, ObjectSource, is_path, kind_named
 from .options import HARTE, DelimitedOptions, Reading
-from .remedies import with_advised_remarks
+from .remedies import advised
 from .sources import FileSource, parse_file
 
 _FEWEST = 4
@@ -145,7 +145,8 @@ def parse_files(
                     parsed = parse_file(data[place], other, other.format or "txt", names[place])
                     return other.with_labels(parsed), None
 
-                found = with_advised_remarks(found, reading, read_again)
+                told = (replace(one, message=advised(one.message, reading, read_again)) for one in found.account)
+                found = replace(found, account=tuple(told))
             single[place] = found
     return rows, single
 

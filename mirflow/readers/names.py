@@ -22,7 +22,6 @@ from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.schema import KINDS
 from ..annotations.source import DerivedSource, Source
 from ..errors import AnnotationError, counted
-from ..ragged import Float
 from ..theory.text_form import normal_form
 from .content import digest_of
 
@@ -80,7 +79,13 @@ class RenamedSource(DerivedSource):
         digest = digest_of(f"{own} {text}".encode())
         names, labels = dict(self.names), annotation.labels or ()
         if annotation.schema.dims == ("rank",) and "value" in annotation.columns:
-            annotation = replace(annotation, columns={**annotation.columns, "tie": _places_by_name(labels)})
+            # The position of each item in the order of the list's own names, which breaks ties: only relevant items
+            # have a name on the other side, and a mixed order would depend on relevance.
+            texts = labels.vocabulary if isinstance(labels, CodedLabels) else labels
+            places = np.empty(len(texts), dtype=np.float64)
+            places[sorted(range(len(texts)), key=lambda item: texts[item].encode())] = np.arange(len(texts))
+            tie = places[labels.codes] if isinstance(labels, CodedLabels) else places
+            annotation = replace(annotation, columns={**annotation.columns, "tie": tie})
         if isinstance(labels, CodedLabels):
             vocabulary = tuple(names.get(label, label) for label in labels.vocabulary)
             return replace(annotation, labels=CodedLabels(vocabulary, labels.codes)), digest
@@ -319,19 +324,6 @@ def _nearest(name: str, others: Sequence[str]) -> str:
         return min(held, key=lambda other: abs(len(other) - len(name)))
     folded = [other for other in others if other.casefold() == name.casefold()]
     return (folded or get_close_matches(name, others[:_COMPARED], n=1, cutoff=0.0) or [others[0]])[0]
-
-
-def _places_by_name(labels: Sequence[str]) -> Float:
-    """The position of each item in the order of names, which breaks ties.
-
-    The names are those of the list itself: only relevant items have a name on the other side, and a mixed order would
-    depend on relevance.
-    """
-    if isinstance(labels, CodedLabels):
-        return _places_by_name(labels.vocabulary)[labels.codes]
-    places = np.empty(len(labels), dtype=np.float64)
-    places[sorted(range(len(labels)), key=lambda item: labels[item].encode())] = np.arange(len(labels))
-    return places
 
 
 def _names(source: Source, *, relevant_first: bool = False) -> Sequence[str]:

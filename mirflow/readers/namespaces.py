@@ -5,7 +5,7 @@ Namespaces that no task reads are listed with what they hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
@@ -27,16 +27,14 @@ class Namespace:
     a pattern), ``contour`` (a frequency and whether it is voiced), ``json`` (anything; the label is its JSON text)."""
     also: str | None = None
     """Another kind that it can be read as."""
+    kinds: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """Every kind that it can be read as."""
+    meant: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The tasks that a file may mean that says nothing else: the one of this name, or all."""
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """Every kind that it can be read as."""
-        return (self.kind,) if self.also is None else (self.kind, self.also)
-
-    @property
-    def meant(self) -> tuple[str, ...]:
-        """The tasks that a file may mean that says nothing else: the one of this name, or all."""
-        return (self.name,) if self.name in self.tasks else self.tasks
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kinds", (self.kind,) if self.also is None else (self.kind, self.also))
+        object.__setattr__(self, "meant", (self.name,) if self.name in self.tasks else self.tasks)
 
 
 _TAGS = (

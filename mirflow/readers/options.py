@@ -488,9 +488,8 @@ class Reading(_Signed):
         The `defaults` of a convention apply to options that are not given.
         """
         _demand_known(options)
-        options = {**defaults, **options}
-        kept = {name: OPTIONS[name].keep(value) for name, value in options.items()}
-        text = {name: kept.pop(name) for name in options if name in DELIMITED}
+        kept = {name: OPTIONS[name].keep(value) for name, value in {**defaults, **options}.items()}
+        text = {name: kept.pop(name) for name in DELIMITED if name in kept}
         layout = DelimitedOptions(**text) if delimited is None else replace(delimited, **text)
         namespace = kept.get("namespace")
         if kind is None and task is not None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,58 +45,62 @@ def select_beats(annotation: Annotation, reading: Reading, name: str | Path) -> 
     """
     if annotation.labels is not None and not any(annotation.labels):
         annotation = replace(annotation, labels=None)
-    if not len(annotation):
-        return _taken(annotation, slice(None))
-    annotation = _with_doubt(annotation, _swapped(annotation))
+    doubt = _swapped(annotation) if len(annotation) else ""
+    if doubt:
+        annotation = replace(annotation, account=(*annotation.account, Remark("odd_columns", doubt)))
     select = reading.selection or ("all" if annotation.labels is None else "downbeat")
-    if select == "all":
-        return _taken(annotation, slice(None))
+    if not len(annotation) or select == "all":
+        times: dict[str, Column] = {"time": annotation.columns["time"]}
+        return annotation if "bar" not in annotation.columns else replace(annotation, columns=times)
     if select == "downbeat":
-        if annotation.labels is None:
-            message = "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, "
-            raise InvalidAnnotationError(f"{message}declare select: all (--select all)", path=name)
-        if reading.downbeat:
-            labels, marks = annotation.labels, reading.downbeat
-            chosen = {label: not {label, *_PARTS.split(label)}.isdisjoint(marks) for label in dict.fromkeys(labels)}
-            if not any(chosen.values()):
-                doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are "
-                annotation = _with_doubt(annotation, doubt + ", ".join(map(repr, [*chosen][:3])))
-            return _taken(annotation, np.flatnonzero([chosen[label] for label in labels]))
-        if reading.labels is not None:
-            annotation = reading.labels.apply(annotation)
-        position, within = _positions(annotation, name, mapped=reading.labels is not None)
-        if within:  # numbers of bars are no positions
-            annotation = replace(annotation, labels=[f"{number:g}" for number in position])
-        elif not (
-            np.isin(position, (0, 1)).all() and (position == 1).any() and (position[1:] + position[:-1] == 0).any()
-        ):
-            # Flags, 1 at downbeats and 0 at all other beats, do not count up.
-            annotation = _with_doubt(annotation, _without_bars(position))
-            # Positions that neither count up nor begin a bar, by which downbeats may be missed.
-            mask, after_first = position >= _MOST, position[1:]
-            mask[1:] |= (np.diff(position) != 1) & (after_first != 1) & ~np.isnan(after_first)
-            odd = np.flatnonzero(mask).tolist()
-            if odd and all(remark.rule != "odd_columns" for remark in annotation.account):
-                after = f"follows position {position[odd[0] - 1]:g}" if odd[0] else "is implausible"
-                message = f"position {position[odd[0]]:g} in the bar {after}"
-                remark = Remark("positions", message, annotation.line(odd[0]), len(odd))
-                annotation = replace(annotation, account=(*annotation.account, remark))
-        return _taken(annotation, np.flatnonzero(position == 1))
-    bar = annotation.columns.get("bar")
-    if bar is None:
+        annotation, chosen = _downbeats(annotation, reading, name)
+    elif (bar := annotation.columns.get("bar")) is None:
         raise InvalidAnnotationError(f"has no bar numbers, which select: {select} needs", path=name)
-    change = np.flatnonzero(bar[1:] != bar[:-1])
-    if select == "bar_start":
-        change = np.append(0, change + 1)
-    elif bar[0] == 1:
-        change = np.append(0, change)
-    return _taken(annotation, change)
+    else:
+        chosen = np.flatnonzero(bar[1:] != bar[:-1])
+        if select == "bar_start":
+            chosen = np.append(0, chosen + 1)
+        elif bar[0] == 1:
+            chosen = np.append(0, chosen)
+    times, items = {"time": annotation.columns["time"][chosen]}, chosen.tolist()
+    labels = None if annotation.labels is None else [annotation.labels[item] for item in items]
+    lines = None if annotation.line(0) is None else [annotation.line(item) or 0 for item in items]
+    return replace(annotation, columns=times, labels=labels, lines=lines)
 
 
-def _with_doubt(annotation: Annotation, doubt: str) -> Annotation:
-    """Add a remark if the columns are implausible."""
-    account = (*annotation.account, Remark("odd_columns", doubt))
-    return replace(annotation, account=account) if doubt else annotation
+def _downbeats(annotation: Annotation, reading: Reading, name: str | Path) -> tuple[Annotation, Int]:
+    """The beats with their positions, and which of them are downbeats."""
+    labels, marks, doubt = annotation.labels, reading.downbeat, ""
+    if labels is None:
+        message = "has no positions in the bar, by which downbeats are chosen; if all its times are downbeats, "
+        raise InvalidAnnotationError(f"{message}declare select: all (--select all)", path=name)
+    if marks:
+        marked = {label: not {label, *_PARTS.split(label)}.isdisjoint(marks) for label in dict.fromkeys(labels)}
+        if not any(marked.values()):
+            doubt = f"no label has the mark {' or '.join(map(repr, marks))} of downbeats; labels are "
+            remark = Remark("odd_columns", doubt + ", ".join(map(repr, [*marked][:3])))
+            annotation = replace(annotation, account=(*annotation.account, remark))
+        return annotation, np.flatnonzero([marked[label] for label in labels])
+    if reading.labels is not None:
+        annotation = reading.labels.apply(annotation)
+    position, within = _positions(annotation, name, mapped=reading.labels is not None)
+    chosen = np.flatnonzero(position == 1)
+    if within:  # numbers of bars are no positions
+        return replace(annotation, labels=[f"{number:g}" for number in position]), chosen
+    if np.isin(position, (0, 1)).all() and len(chosen) and (position[1:] + position[:-1] == 0).any():
+        return annotation, chosen  # flags, 1 at downbeats and 0 at all other beats, do not count up
+    account = annotation.account
+    if doubt := _without_bars(position):
+        account = (*account, Remark("odd_columns", doubt))
+    # Positions that neither count up nor begin a bar, by which downbeats may be missed.
+    mask, after_first = position >= _MOST, position[1:]
+    mask[1:] |= (np.diff(position) != 1) & (after_first != 1) & ~np.isnan(after_first)
+    odd = np.flatnonzero(mask).tolist()
+    if odd and all(remark.rule != "odd_columns" for remark in account):
+        after = f"follows position {position[odd[0] - 1]:g}" if odd[0] else "is implausible"
+        message = f"position {position[odd[0]]:g} in the bar {after}"
+        account = (*account, Remark("positions", message, annotation.line(odd[0]), len(odd)))
+    return replace(annotation, account=account), chosen
 
 
 def _swapped(annotation: Annotation) -> str:
@@ -196,15 +199,3 @@ _PARTS = re.compile(r"[\s,;]+")
 _BAR_AND_BEAT = re.compile(r"(\d+)(?:\.(\d+))?")
 _LONGEST = 16
 """Most beats from one downbeat to the next for which a mark is proposed."""
-
-
-def _taken(annotation: Annotation, items: Int | slice) -> Annotation:
-    times: dict[str, Column] = {"time": annotation.columns["time"][items]}
-    if isinstance(items, slice):
-        return annotation if "bar" not in annotation.columns else replace(annotation, columns=times)
-    chosen = items.tolist()
-    labels = None if annotation.labels is None else [annotation.labels[item] for item in chosen]
-    lines: Sequence[int] | None = None
-    if annotation.line(0) is not None:
-        lines = [annotation.line(item) or 0 for item in chosen]
-    return replace(annotation, columns=times, labels=labels, lines=lines)

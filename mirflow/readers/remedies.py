@@ -14,8 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..annotations.schema import kind_of
-from ..annotations.validation import extents, is_usual
+from ..annotations.validation import SPACED, USUAL, extents
 from ..errors import QUOTED, AnnotationError, MirflowError
 from .layouts import spell
 from .options import DELIMITED, OPTIONS, Reading
@@ -107,11 +106,9 @@ def _works(options: Mapping[str, Any], reading: Reading, read: Read) -> bool:
 
 def changed_reading(reading: Reading, options: Mapping[str, Any]) -> Reading:
     """A reading with other options, or for another task."""
-    values = {name: OPTIONS[name].keep(value) for name, value in options.items() if name != "task"}
-    delimited = {name: values.pop(name) for name in options if name in DELIMITED}
-    if "task" in options:
-        values |= {"task": options["task"], "kind": kind_of(options["task"]).name}
-    return replace(reading, delimited=replace(reading.delimited, **delimited), **values)
+    kept = {name: getattr(reading, name) for name in OPTIONS.keys() - DELIMITED.keys()}
+    meant = {"task": reading.task, "kind": None if "task" in options else reading.kind}
+    return Reading.of(delimited=reading.delimited, **{**kept, **meant, **options})
 
 
 def is_plausible(annotation: Annotation, task: str | None) -> bool:
@@ -126,7 +123,11 @@ def is_plausible(annotation: Annotation, task: str | None) -> bool:
     cleaned = get_task(task).convention().clean(rows)
     if cleaned.flaws or 2 * int(cleaned.repairs[0]) > len(annotation):
         return False
-    return is_usual(task, extents(annotation.schema, rows)[0])
+    first, last, count = extents(annotation.schema, rows)[0].tolist()
+    if task not in USUAL or not count >= SPACED:  # which NaN is not
+        return True
+    least, most, _ = USUAL[task]
+    return bool(least <= (last - first) / (count - 1) <= most)
 
 
 def with_advice(error: Error, reading: Reading, read: Read) -> Error:
@@ -137,18 +138,13 @@ def with_advice(error: Error, reading: Reading, read: Read) -> Error:
     return error if message == error.message else type(error)(message, path=error.path, line=error.line)
 
 
-def with_advised_remarks(annotation: Annotation, reading: Reading, read: Read) -> Annotation:
-    """An annotation whose remarks have those of their remedies that work."""
-    if not annotation.account:
-        return annotation
-    account = tuple(replace(remark, message=advised(remark.message, reading, read)) for remark in annotation.account)
-    return annotation if account == annotation.account else replace(annotation, account=account)
-
-
 def read_advised(read: Callable[[Reading], tuple[Annotation, T]], reading: Reading) -> tuple[Annotation, T]:
     """What a function reads, whose messages have those of their remedies that work."""
     try:
         annotation, other = read(reading)
     except AnnotationError as error:
         raise with_advice(error, reading, read) from None
-    return with_advised_remarks(annotation, reading, read), other
+    if annotation.account:
+        told = tuple(replace(remark, message=advised(remark.message, reading, read)) for remark in annotation.account)
+        annotation = annotation if told == annotation.account else replace(annotation, account=told)
+    return annotation, other

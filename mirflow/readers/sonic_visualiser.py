@@ -9,7 +9,7 @@ from __future__ import annotations
 import bz2
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.parsers import expat
 
@@ -24,6 +24,8 @@ from .formats import FORMATS
 from .options import Reading
 
 _KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
+_DIMENSIONS = {"1": "events", "2": "series", "3": "notes"}
+"""The kind of layers by their dimensions; others, such as regions and images, are not supported."""
 _NEEDED = {"events": ("frame",), "series": ("frame", "value"), "notes": ("frame", "value", "duration")}
 """Attributes of points that are numbers."""
 _LOUDEST = 127.0  # a level of 1 is this MIDI velocity
@@ -59,7 +61,8 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
     fitting = [layer for layer in layers if layer.kind == reading.kind]
     if len(fitting) != 1:
         what = _KINDS[reading.kind]
-        there = ", ".join(str(layer) for layer in layers) or "no supported layer"
+        held = (f"{_KINDS[layer.kind]} {layer.model.get('name', '')!r}" for layer in layers)
+        there = ", ".join(held) or "no supported layer"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
     layer, account = fitting[0], Account(str(name), FORMATS["svl"].silent)
     if loose:
@@ -78,18 +81,9 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
 class _Layer:
     """One model of a document and the points of its dataset, each with its line."""
 
+    kind: str
     model: Mapping[str, str]
-    points: list[_Point] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return f"{_KINDS[self.kind]} {self.model.get('name', '')!r}"
-
-    @property
-    def kind(self) -> str:
-        """The kind that it can be read as; empty for unsupported layers, such as regions and images."""
-        if self.model.get("subtype", "note") not in ("note", "flexinote"):
-            return ""
-        return {"1": "events", "2": "series", "3": "notes"}.get(self.model.get("dimensions", ""), "")
+    points: list[_Point]
 
     def annotation(self, kind: str, name: str | Path) -> Annotation:
         """Its points, sorted by time."""
@@ -172,7 +166,11 @@ def _parse(text: bytes, name: str | Path) -> tuple[list[_Layer], list[_Point]]:
         raise UnreadableError(f"is not a Sonic Visualiser file: {what}", path=name, line=error.lineno) from None
     except (LookupError, ValueError) as error:  # raised for the declared encoding
         raise UnreadableError(f"cannot be decoded: {error}", path=name) from None
-    layers = [_Layer(model, points.get(model.get("dataset", ""), [])) for model in models]
+    layers = [
+        _Layer(_DIMENSIONS[model.get("dimensions", "")], model, points.get(model.get("dataset", ""), []))
+        for model in models
+        if model.get("subtype", "note") in ("note", "flexinote") and model.get("dimensions", "") in _DIMENSIONS
+    ]
     used = {model.get("dataset", "") for model in models}
     loose = [point for dataset, several in points.items() if dataset not in used for point in several]
-    return [layer for layer in layers if layer.kind], loose
+    return layers, loose

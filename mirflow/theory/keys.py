@@ -24,7 +24,6 @@ _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPE
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
 _BETWEEN = re.compile(r"[\s,;]+")
 _NUMBER = re.compile(r"\d*\.?\d+")
-_TONIC = re.compile(r"[a-g](?:#*|b*)")
 
 RELATIONS: Final = (
     *("same", "fifth_up", "fifth_down", "relative", "parallel", "other"),
@@ -97,16 +96,6 @@ def key_in_row(text: str) -> str:
     return key if parse_key(key) is not None else text
 
 
-def lower_case_key(label: str) -> str:
-    """Suggest a mode for a single lower-case letter, which often means minor; empty for other labels."""
-    tonic = label.strip()
-    if not _TONIC.fullmatch(tonic):
-        return ""
-    name = tonic[0].upper() + tonic[1:]
-    read = f"{tonic!r} is read as {name} major, but lower-case letters often mean minor"
-    return f"{read}: write '{name} minor' or '{name} major'"
-
-
 def not_a_key(label: str) -> str:
     """Message for a label that is not a key."""
     message = f"not a key: {label!r}; keys are written like C, A minor, F#:maj or X"
@@ -137,20 +126,19 @@ def relation_table() -> npt.NDArray[np.int8]:
     lowest, highest = np.minimum.outer(mode, mode), np.maximum.outer(mode, mode)
     alike = (lowest == highest) | ((lowest == _OTHER) & (highest > _OTHER))
     reference = mode[:, np.newaxis]
-
-    def is_relative(fifth: int) -> npt.NDArray[np.bool_]:
-        """Mask of estimates that are the relative of the key `fifth` semitones above the reference."""
-        above_major, above_minor = step == (9 + fifth) % 12, step == (3 + fifth) % 12
-        return np.asarray(~alike & (((reference == _MAJOR) & above_major) | ((reference == _MINOR) & above_minor)))
-
+    # Estimates that are the relative of the key 0, 7 or 5 semitones above the reference.
+    relative_of, relative_of_fifth_up, relative_of_fifth_down = (
+        ~alike & (((reference == _MAJOR) & (step == (9 + up) % 12)) | ((reference == _MINOR) & (step == (3 + up) % 12)))
+        for up in (0, 7, 5)
+    )
     conditions = {
         SAME: alike & (step == 0),
         FIFTH_UP: alike & (step == 7),
         FIFTH_DOWN: alike & (step == 5),
-        RELATIVE: is_relative(0),
+        RELATIVE: relative_of,
         PARALLEL: ~alike & (step == 0),
-        RELATIVE_OF_FIFTH_UP: is_relative(7),
-        RELATIVE_OF_FIFTH_DOWN: is_relative(5),
+        RELATIVE_OF_FIFTH_UP: relative_of_fifth_up,
+        RELATIVE_OF_FIFTH_DOWN: relative_of_fifth_down,
     }
     table = np.full((len(tonic) + 1, len(tonic) + 1), OTHER, dtype=np.int8)
     table[:-1, :-1] = np.select(list(conditions.values()), list(conditions), OTHER)
