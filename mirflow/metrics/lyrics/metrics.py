@@ -25,7 +25,7 @@ from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, by_name
 from ..cleaning import Cleaned, drop_items, usable_pair
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..events import COUNTED, OF_COUNTS, tabulate
-from ..measures import Measure, Metric, Weight, family, metric, metrics_in
+from ..measures import Measure, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
 from .kernel import (
     COMPARED,
@@ -54,105 +54,101 @@ from .kernel import (
 )
 
 _WORDS = Weight("number of words of the reference", "words")
-_ERROR: dict[str, Any] = {
-    "orientation": "lower",
-    "perfect": 0.0,
-    "standard_aggregate": "pooled",
-    "itemwise": True,
-    "literature": "@morris2004",
-}
-"""Fields of rates of errors."""
-_Declare = Callable[..., Callable[[Callable[..., Any]], Metric]]
-_rate: _Declare = partial(metric, weight=_WORDS, **{"range": (0.0, float("inf")), **_ERROR})
-_open: _Declare = partial(_rate, surplus=True, version=2)
-
-
 _OF_REFERENCE, _WRONG = slice(HIT, INSERTION), slice(SUBSTITUTION, len(EDITS))
 """The edits of words of the reference, and those that are errors."""
-
-
-@_open("Word error rate", aliases=("wer",))
-def _word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
-    """Substitutions, deletions and insertions of words over the number of words of the reference."""
-    edits = texts.words()
-    errors = edits[:, _WRONG].sum(axis=1)
-    # Without a reference, undefined or, in `silence` conventions, the errors.
-    return open_share(
-        errors, edits[:, _OF_REFERENCE].sum(axis=1), errors.astype(np.float64) if texts.silence else np.nan
-    )
-
-
-@_open(
-    "Character error rate",
-    weight=Weight("number of characters of the reference", "characters"),
-    aliases=("cer",),
-    itemwise=False,
-)
-def _character_error_rate(texts: TextPairs, measure: Measure) -> Scored:
-    """Substitutions, deletions and insertions of characters over the number of characters of the reference."""
-    errors, whole = texts.characters().T
-    return open_share(errors, whole, errors.astype(np.float64) if texts.silence else np.nan)
-
-
-@_rate(
-    "Match error rate",
-    weight=Weight("number of aligned words, including those of one side only", "words"),
-    aliases=("mer",),
-    range=(0.0, 1.0),
-    version=2,
-)
-def _match_error_rate(texts: TextPairs, measure: Measure) -> Scored:
-    """Share of the aligned words that are errors."""
-    edits = texts.words()
-    every = edits[:, : len(EDITS)].sum(axis=1)
-    return share(every - edits[:, HIT], every, 0.0 if texts.silence else np.nan)
-
-
-@_rate("Word information lost", aliases=("wil",), range=(0.0, 1.0), pooling="micro")
-def _word_information_lost(texts: TextPairs, measure: Measure) -> Scored:
-    """1 - product of the shares of hits among the words of the reference and of the estimate."""
-    edits = texts.words()
-    words, given = edits[:, _OF_REFERENCE].sum(axis=1), edits[:, HIT] + edits[:, SUBSTITUTION] + edits[:, INSERTION]
-    recalled, weight = share(edits[:, HIT], words, (given == 0).astype(np.float64) if texts.silence else np.nan)
-    # Without words on either side, all information is preserved.
-    return 1 - recalled * np.where((words == 0) & (given == 0), 1.0, edits[:, HIT] / np.maximum(given, 1)), weight
+_OPEN = {"surplus": True, "version": 2}  # Fields of rates of errors that may occur where the reference has nothing
 
 
 @family(
-    _WORDS,
     {
-        edit: {
-            "name": f"{EDITS[edit]}_rate",
-            "title": f"{EDITS[edit].capitalize()} rate",
-            "summary": f"{past} words over the number of words of the reference",
-            "range": (0.0, float("inf") if edit == INSERTION else 1.0),
-            "surplus": edit == INSERTION,
-            "version": 2 if edit == INSERTION else 1,
-        }
-        for edit, past in ((SUBSTITUTION, "substituted"), (DELETION, "deleted"), (INSERTION, "inserted"))
+        **dict.fromkeys(("word_error_rate", "word_information_lost", "case_error_rate"), _WORDS),
+        **dict.fromkeys(("case_sensitive_word_error_rate", *(f"{edit}_rate" for edit in EDITS[_WRONG])), _WORDS),
+        "character_error_rate": Weight("number of characters of the reference", "characters"),
+        "match_error_rate": Weight("number of aligned words, including those of one side only", "words"),
     },
-    **_ERROR,
+    {
+        "word_error_rate": {
+            "title": "Word error rate",
+            "summary": "substitutions, deletions and insertions of words over the number of words of the reference",
+            "aliases": ("wer",),
+            **_OPEN,
+        },
+        "character_error_rate": {
+            "title": "Character error rate",
+            "summary": "substitutions, deletions and insertions of characters over the number of characters of the "
+            "reference",
+            "aliases": ("cer",),
+            "itemwise": False,
+            **_OPEN,
+        },
+        "match_error_rate": {
+            "title": "Match error rate",
+            "summary": "share of the aligned words that are errors",
+            "aliases": ("mer",),
+            "range": (0.0, 1.0),
+            "version": 2,
+        },
+        "word_information_lost": {
+            "title": "Word information lost",
+            "summary": "1 - product of the shares of hits among the words of the reference and of the estimate",
+            "aliases": ("wil",),
+            "range": (0.0, 1.0),
+            "pooling": "micro",
+        },
+        **{
+            f"{edit}_rate": {
+                "title": f"{edit.capitalize()} rate",
+                "summary": f"{past} words over the number of words of the reference",
+                **(_OPEN if edit == EDITS[INSERTION] else {"range": (0.0, 1.0)}),
+            }
+            for edit, past in zip(EDITS[_WRONG], ("substituted", "deleted", "inserted"), strict=True)
+        },
+        "case_error_rate": {
+            "title": "Case error rate",
+            "summary": "aligned words that differ only in case, over the number of words of the reference",
+            "aliases": ("er_case",),
+            "range": (0.0, 1.0),
+            "literature": "@cifka2024",
+        },
+        "case_sensitive_word_error_rate": {
+            "title": "Case-sensitive word error rate",
+            "summary": "word error rate plus case error rate",
+            "aliases": ("wer_case",),
+            "literature": "@cifka2024",
+            **_OPEN,
+        },
+    },
+    range=(0.0, float("inf")),
+    orientation="lower",
+    perfect=0.0,
+    standard_aggregate="pooled",
+    itemwise=True,
+    literature="@morris2004",
 )
-def edit_rates(edit: int, texts: TextPairs, measure: Measure) -> Scored:
-    """Share of the reference's words with one kind of edit."""
+def error_rates(name: str, texts: TextPairs, measure: Measure) -> Scored:
+    """Errors over the number of words or characters of the reference, or over that of aligned words."""
+    if name == "character_error_rate":
+        errors, whole = texts.characters().T
+        return open_share(errors, whole, errors.astype(np.float64) if texts.silence else np.nan)
     edits = texts.words()
-    return open_share(edits[:, edit], edits[:, _OF_REFERENCE].sum(axis=1), np.nan)
-
-
-@_rate("Case error rate", aliases=("er_case",), range=(0.0, 1.0), literature="@cifka2024")
-def _case_error_rate(texts: TextPairs, measure: Measure) -> Scored:
-    """Aligned words that differ only in case, over the number of words of the reference."""
-    edits = texts.words()
-    return share(edits[:, len(EDITS)], edits[:, _OF_REFERENCE].sum(axis=1), np.nan)
-
-
-@_open("Case-sensitive word error rate", aliases=("wer_case",), literature="@cifka2024")
-def _case_sensitive_word_error_rate(texts: TextPairs, measure: Measure) -> Scored:
-    """Word error rate plus case error rate."""
-    edits = texts.words()
-    words, wrong = edits[:, _OF_REFERENCE].sum(axis=1), edits[:, _WRONG].sum(axis=1)
-    errors, weight = open_share(wrong, words, np.nan)
-    return errors + share(edits[:, len(EDITS)], words, np.nan)[0], weight
+    hits, words, errors = edits[:, HIT], edits[:, _OF_REFERENCE].sum(axis=1), edits[:, _WRONG].sum(axis=1)
+    if name == "word_error_rate":
+        # Without a reference, undefined or, in `silence` conventions, the errors.
+        return open_share(errors, words, errors.astype(np.float64) if texts.silence else np.nan)
+    if name == "match_error_rate":
+        return share(errors, hits + errors, 0.0 if texts.silence else np.nan)
+    if name == "word_information_lost":
+        given = hits + edits[:, SUBSTITUTION] + edits[:, INSERTION]
+        recalled, weight = share(hits, words, (given == 0).astype(np.float64) if texts.silence else np.nan)
+        # Without words on either side, all information is preserved.
+        return 1 - recalled * np.where((words == 0) & (given == 0), 1.0, hits / np.maximum(given, 1)), weight
+    if name.startswith("case"):
+        wrong_case, weight = share(edits[:, len(EDITS)], words, np.nan)
+        if name == "case_error_rate":
+            return wrong_case, weight
+        score, weight = open_share(errors, words, np.nan)
+        return score + wrong_case, weight
+    return open_share(edits[:, EDITS.index(name.removesuffix("_rate"))], words, np.nan)
 
 
 _MARKS: Mapping[int, tuple[str, str, str]] = MappingProxyType(

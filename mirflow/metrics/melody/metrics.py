@@ -20,7 +20,7 @@ from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task, by_name
 from ..cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from ..edits import RIGHT, ErrorBudget, ErrorKind, Mending, kinds_in
-from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
+from ..measures import Measure, Parameter, Weight, family, metrics_in
 from . import kernel
 
 _ERROR_KINDS = (
@@ -157,7 +157,8 @@ _VOICED = Weight("voiced frames of the reference, in seconds", "s")
 _REWARD = replace(_VOICED, words=f"{_VOICED.words}, each times its voicing")
 _UNVOICED = Weight("unvoiced frames of the reference, in seconds", "s")
 
-_EXCEPTIONS = "a reference with voicing other than 0 and 1"
+_CONTINUOUS = {"perfect_exceptions": "a reference with voicing other than 0 and 1"}
+_SHARE = "share of the voiced frames of the reference on which the pitch is right"
 _KINDS = "interpolation between samples: kind in mir_eval"
 _RESAMPLING = Parameter("resampling", "linear", choices=kernel.RESAMPLINGS, help=_KINDS)
 _BELOW = "deviation that right pitches stay below"
@@ -168,77 +169,68 @@ _PITCHED = (
 )
 _OF_NONE = Parameter("of_none", 0.0, choices=(0.0, 1.0), help="score if no frame of the reference is unvoiced")
 _LITERATURE = "@salamon2014; @poliner2007; with continuous voicing @bittner2019"
-_metric = partial(metric, literature=_LITERATURE)
-
-
-@_metric(
-    "Voicing Recall",
-    _VOICED,
-    key="Voicing Recall",
-    aliases=("VR", "vx_recall"),
-    parameters=(_RESAMPLING,),
-    perfect_exceptions=_EXCEPTIONS,
-)
-def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Scored:
-    """Share of the voiced frames of the reference that the estimate calls voiced."""
-    voiced = tally.sum("frames", kernel.VOICED)
-    return divide(tally.sum("estimate", kernel.VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
-
-
-@_metric(
-    "Voicing False Alarm",
-    _UNVOICED,
-    key="Voicing False Alarm",
-    aliases=("VFA", "vx_false_alarm"),
-    orientation="lower",
-    parameters=(_RESAMPLING, _OF_NONE),
-    perfect=0.0,
-)
-def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Scored:
-    """Share of the unvoiced frames of the reference that the estimate calls voiced."""
-    unvoiced = tally.sum("frames", unset=kernel.VOICED)
-    fill = np.where(tally.sum("frames") > 0, float(measure["of_none"]), 0.0)
-    return divide(tally.sum("estimate", unset=kernel.VOICED), unvoiced, fill), unvoiced
 
 
 @family(
-    _REWARD,
     {
-        bit: {
-            "name": f"raw_{what}_accuracy",
-            "title": f"Raw {what.capitalize()} Accuracy",
-            "key": f"Raw {what.capitalize()} Accuracy",
-            "summary": f"share of the voiced frames of the reference on which the pitch is right, {ignoring}",
-            "aliases": (f"R{what[0].upper()}A", f"raw_{what}"),
+        "voicing_recall": _VOICED,
+        "voicing_false_alarm": _UNVOICED,
+        **dict.fromkeys(("raw_pitch_accuracy", "raw_chroma_accuracy"), _REWARD),
+        "overall_accuracy": Weight("frames of the reference, in seconds", "s"),
+    },
+    {
+        title.lower().replace(" ", "_"): {
+            "title": title,
+            "key": title,
+            "summary": summary,
+            "aliases": aliases,
+            "parameters": parameters,
+            **about,
         }
-        for bit, what, ignoring in (
-            (kernel.PITCH, "pitch", "regardless of estimated voicing"),
-            (kernel.CHROMA, "chroma", "ignoring octaves"),
+        for title, summary, aliases, parameters, about in (
+            (
+                "Voicing Recall",
+                "share of the voiced frames of the reference that the estimate calls voiced",
+                ("VR", "vx_recall"),
+                (_RESAMPLING,),
+                _CONTINUOUS,
+            ),
+            (
+                "Voicing False Alarm",
+                "share of the unvoiced frames of the reference that the estimate calls voiced",
+                ("VFA", "vx_false_alarm"),
+                (_RESAMPLING, _OF_NONE),
+                {"orientation": "lower", "perfect": 0.0},
+            ),
+            ("Raw Pitch Accuracy", f"{_SHARE}, regardless of estimated voicing", ("RPA", "raw_pitch"), _PITCHED, {}),
+            ("Raw Chroma Accuracy", f"{_SHARE}, ignoring octaves", ("RCA", "raw_chroma"), _PITCHED, {}),
+            (
+                "Overall Accuracy",
+                "share of all frames that are right: voiced with the right pitch, or unvoiced on both sides",
+                ("OA",),
+                _PITCHED,
+                _CONTINUOUS,
+            ),
         )
     },
-    parameters=_PITCHED,
     literature=_LITERATURE,
 )
-def raw_accuracies(bit: int, tally: kernel.FrameTally, measure: Measure) -> Scored:
-    """Share of the reference's voicing on frames with a bit set."""
-    reward = tally.sum("reference")
-    return divide(tally.sum("reference", bit), reward), reward
-
-
-@_metric(
-    "Overall Accuracy",
-    Weight("frames of the reference, in seconds", "s"),
-    key="Overall Accuracy",
-    aliases=("OA",),
-    parameters=_PITCHED,
-    perfect_exceptions=_EXCEPTIONS,
-)
-def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Scored:
-    """Share of all frames that are right: voiced with the right pitch, or unvoiced on both sides."""
-    frames, voiced, reward = tally.sum("frames"), tally.sum("frames", kernel.VOICED), tally.sum("reference")
+def accuracies(name: str, tally: kernel.FrameTally, measure: Measure) -> Scored:
+    """Shares of the frames, or of the reference's voicing, that the estimate judges alike."""
+    if name in ("raw_pitch_accuracy", "raw_chroma_accuracy"):
+        reward = tally.sum("reference")
+        bit = kernel.PITCH if name == "raw_pitch_accuracy" else kernel.CHROMA
+        return divide(tally.sum("reference", bit), reward), reward
+    frames = tally.sum("frames")
+    if name == "voicing_recall":
+        voiced = tally.sum("frames", kernel.VOICED)
+        return divide(tally.sum("estimate", kernel.VOICED), voiced, np.where(frames > 0, 1.0, 0.0)), voiced
+    unvoiced, called_voiced = (tally.sum(what, unset=kernel.VOICED) for what in ("frames", "estimate"))
+    if name == "voicing_false_alarm":
+        return divide(called_voiced, unvoiced, np.where(frames > 0, float(measure["of_none"]), 0.0)), unvoiced
+    voiced, reward = tally.sum("frames", kernel.VOICED), tally.sum("reference")
     right = divide(voiced * tally.sum("both", kernel.PITCH), reward)
-    silent = tally.sum("frames", unset=kernel.VOICED) - tally.sum("estimate", unset=kernel.VOICED)
-    return divide(right + silent, frames), frames
+    return divide(right + (unvoiced - called_voiced), frames), frames
 
 
 METRICS = metrics_in(globals())
@@ -407,8 +399,11 @@ GRIDS = (REFERENCE, FRAMES)
 HOP = "0.01"  # Seconds between the frames of MIREX; also the name of its default grid
 
 
-_FALSE_ALARMS = replace(voicing_false_alarm, perfect_exceptions="1 for a reference without unvoiced frames")
-_OF_MIREX = [_FALSE_ALARMS if record is voicing_false_alarm else record for record in METRICS]
+_ALL_VOICED = "1 for a reference without unvoiced frames"
+_OF_MIREX = [
+    replace(record, perfect_exceptions=_ALL_VOICED) if record.name == "voicing_false_alarm" else record
+    for record in METRICS
+]
 _NEAREST, _HELD = (
     tuple(record.with_defaults(resampling=resampling, of_none=1.0) for record in _OF_MIREX)
     for resampling in ("nearest", "hold")
