@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from mirflow.errors import MetricError
 from mirflow.metrics.base import Pairs, Scores, get_task
-from mirflow.metrics.hierarchy import clean, tmeasure
-from mirflow.metrics.hierarchy.kernel import frames_of
+from mirflow.metrics.hierarchy import clean, kernel, tmeasure
 
 from .hierarchies import Hierarchy, before, hierarchies, mir_eval_scores, salami, to_rows
 
@@ -157,7 +156,9 @@ def test_references_whose_levels_do_not_fit_are_refused_and_spoil_nothing_else()
 
 def test_times_are_rounded_down_to_multiples_before_they_are_counted() -> None:
     # 1.0 is a little less than ten times 0.1 in binary, so it is frame 9.
-    assert frames_of(np.array([0.0, 0.95, 1.0, 1.05]), 0.1).tolist() == [0, 9, 9, 10]
+    start, end, same = np.array([0.0, 0.95, 1.0]), np.array([0.95, 1.0, 1.05]), np.zeros(3, dtype=np.int64)
+    frames = kernel.Hierarchy(start, end, same, same, 1).frames(0.1)
+    assert [bound.tolist() for bound in frames[:2]] == [[0, 9, 9], [9, 9, 10]]
 
 
 def test_one_frame_and_no_frame() -> None:

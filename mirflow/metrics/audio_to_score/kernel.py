@@ -61,11 +61,6 @@ class Notation:
         return [list(notes) for _, notes in groupby(self.notes, key=lambda note: note.start)]
 
     @cached_property
-    def starts(self) -> list[int]:
-        """The times at which notes are notated, ascending."""
-        return [notes[0].start for notes in self.chordal]
-
-    @cached_property
     def groupings(self) -> list[Interval]:
         """All whole sub-beats, beats and bars, as start and end; a meter starts at the first tatum after it."""
         meters, groupings = sorted(self.meters.items()), list[Interval]()
@@ -149,8 +144,7 @@ class Tolerances:
     grouping: int = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """The five scores of a pair, and the matched notes of reference and estimate."""
 
     multipitch: float = 0.0
@@ -161,14 +155,9 @@ class Judgement:
     matches: tuple[tuple[int, int], ...] = ()
 
     @property
-    def scores(self) -> tuple[float, ...]:
-        """The five scores, in order."""
-        return self.multipitch, self.voice, self.meter, self.value, self.harmony
-
-    @property
     def mv2h(self) -> float:
         """Mean of the five scores."""
-        return sum(self.scores) / 5
+        return sum(self[:5]) / 5
 
 
 def f_measure_of(hits: float, extra: float, missed: float) -> float:
@@ -285,15 +274,14 @@ def score_over_time(
     if not reference or end <= min(reference):
         return math.nan
 
-    def spans(held: Mapping[int, _Held]) -> Iterator[tuple[int, int, _Held]]:
-        """Values with the start and end of their validity; the last is valid until the end."""
-        starts = sorted(held)
-        for start, stop in pairwise([*starts, end]):
-            yield start, min(end, stop), held[start]
-
+    # Values with the start and end of their validity; the last is valid until the end.
+    wanted, given = (
+        [(start, min(end, stop), held[start]) for start, stop in pairwise([*sorted(held), end])]
+        for held in (reference, estimate)
+    )
     time: dict[float, int] = defaultdict(int)
-    for start, stop, value in spans(estimate):
-        for other_start, other_stop, other in spans(reference):
+    for start, stop, value in given:
+        for other_start, other_stop, other in wanted:
             common = min(stop, other_stop) - max(start, other_start)
             if common > 0:
                 time[score(value, other)] += common
@@ -369,20 +357,17 @@ def alignments(reference: Notation, estimate: Notation, penalty: float, most: in
     # 1 - F-measure of the notated pitches for each pair of times of both sides.
     pitches = sorted({note.pitch for note in reference.notes} & {note.pitch for note in estimate.notes})
     number = {pitch: index for index, pitch in enumerate(pitches)}
-
-    def count(chordal: Sequence[Sequence[NotatedNote]]) -> Float:
-        table = np.zeros((len(chordal), len(pitches)))
-        for index, notes in enumerate(chordal):
+    counts, sizes = list[Float](), list[Float]()
+    for side in (reference, estimate):
+        sizes.append(np.array([len(notes) for notes in side.chordal], dtype=np.float64))
+        counts.append(np.zeros((len(sizes[-1]), len(pitches))))
+        for index, notes in enumerate(side.chordal):
             for note in notes:
                 if note.pitch in number:
-                    table[index, number[note.pitch]] += 1
-        return table
-
-    ours, theirs = count(reference.chordal), count(estimate.chordal)
-    hits = np.zeros((len(ours), len(theirs)))
+                    counts[-1][index, number[note.pitch]] += 1
+    hits = np.zeros((len(sizes[0]), len(sizes[1])))
     for pitch in range(len(pitches)):
-        hits += np.minimum(ours[:, pitch, np.newaxis], theirs[:, pitch])
-    sizes = [np.array([len(notes) for notes in side.chordal], dtype=np.float64) for side in (reference, estimate)]
+        hits += np.minimum(counts[0][:, pitch, np.newaxis], counts[1][:, pitch])
     distances = 1.0 - harmonic_mean(divide(hits, sizes[1]), divide(hits, sizes[0][:, np.newaxis]))
     for last in _last_steps(distances, penalty):
         ways = min(last.ways, most - left)
@@ -424,7 +409,11 @@ def _last_steps(distance: Float, penalty: float) -> tuple[_Step, ...]:
 
 def converter(reference: Notation, estimate: Notation, alignment: Alignment) -> Callable[[int], int]:
     """Convert times of an estimate to the axis of its reference, linearly between and beyond aligned times."""
-    anchors = [(estimate.starts[one], reference.starts[index]) for index, one in enumerate(alignment) if one != -1]
+    anchors = [
+        (estimate.chordal[aligned][0].start, reference.chordal[index][0].start)
+        for index, aligned in enumerate(alignment)
+        if aligned != -1
+    ]
     if not anchors:
         return lambda time: time
     times = [time for time, _ in anchors]
@@ -464,6 +453,6 @@ def judge_unaligned(
                 best = judgement
         else:
             judgement = judge(reference, moved, within, as_program=False)
-            if (judgement.mv2h, judgement.scores) > (best.mv2h, best.scores):
+            if (judgement.mv2h, judgement[:5]) > (best.mv2h, best[:5]):
                 best = judgement
     return best

@@ -46,11 +46,11 @@ from ..util import f_measure as f_score
 from .kernel import (
     EXACT,
     Hierarchy,
-    HierarchySide,
     Ranking,
     RankSums,
     agreements,
     fit,
+    hierarchies_of,
     read_frame_size,
     to_rows,
     too_long,
@@ -166,7 +166,7 @@ def score(
         rankings.append(Ranking(needs == LABELLED, needs != NEIGHBOURS, window, frame_size))
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    left, right = (HierarchySide(side, fold, decimals) for side in (pairs.references, pairs.estimates))
+    left, right = (hierarchies_of(side, fold, decimals) for side in (pairs.references, pairs.estimates))
 
     @lru_cache(maxsize=64)
     def reference_of(row: int) -> tuple[Hierarchy, str]:
@@ -383,7 +383,7 @@ def _measure(
         validate_hier_intervals(intervals)
         if labels is not None:
             _check_labels(intervals, labels)
-        hierarchies.append(HierarchySide(to_rows(intervals, labels))[0])
+        hierarchies.append(hierarchies_of(to_rows(intervals, labels))[0])
     precision, recall = (one.score for one in agreements(hierarchies[0], hierarchies[1], [ranking])[ranking])
     return precision, recall, f_score(precision, recall, beta)
 

@@ -21,14 +21,8 @@ import numpy as np
 from ...errors import MetricError
 from ...kernels.intervals import MOST_FRAMES, batches
 from ...kernels.ragged_ops import sum_by
-from ...ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...ragged import Column, Float, Int, Ragged, ranges, rows_of
 from ..util import Array
-
-
-def frames_of(times: Float, frame_size: float) -> Int:
-    """Convert times to frames, rounding down to a multiple of the frame size first: int64 of the same shape."""
-    return ((times - np.mod(times, frame_size)) / frame_size).astype(np.int64)
-
 
 BEFORE, AFTER = "__T_MIN", "__T_MAX"
 """Labels of padding before the first and after the last segment of a level, as in mir_eval."""
@@ -47,9 +41,11 @@ class Hierarchy:
 
     def frames(self, frame_size: float) -> tuple[Int, Int, int]:
         """Begin and end of each segment in frames, and the total number of frames."""
-        bounds = np.array([self.start.min(), self.end.max()])
-        low, high = bounds - np.mod(bounds, frame_size)
-        return frames_of(self.start, frame_size), frames_of(self.end, frame_size), int((high - low) / frame_size)
+        bounds = self.start, self.end, np.array([self.start.min(), self.end.max()])
+        # Times are rounded down to a multiple of the frame size first.
+        start, end, (low, high) = (times - np.mod(times, frame_size) for times in bounds)
+        begin, stop = ((times / frame_size).astype(np.int64) for times in (start, end))
+        return begin, stop, int((high - low) / frame_size)
 
     def levels(self, begin: Times, end: Times, edges: Times, labelled: bool) -> list[Level]:
         """Levels on blocks of frames between edges, by label or by segment: int64 (layers, blocks) each.
@@ -92,35 +88,27 @@ def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
     return Hierarchy(start[order], end[order], label[order], level[order], given.depth, given.padding)
 
 
-class HierarchySide:
-    """The hierarchies of one side of a batch, from rows with counts of levels and of segments.
+def hierarchies_of(
+    rows: Ragged, fold: Callable[[str], str] = str.lower, decimals: int | None = None
+) -> list[Hierarchy]:
+    """The hierarchies of rows with counts of levels and of segments; an empty row has one level without segments.
 
     Labels are compared after `fold`; times are rounded to `decimals` if given.
     """
-
-    def __init__(self, rows: Ragged, fold: Callable[[str], str] = str.lower, decimals: int | None = None) -> None:
-        if decimals is not None:
-            rounded = {name: np.round(rows.columns[name], decimals) for name in ("start", "end")}
-            rows = Ragged({**rows.columns, **rounded}, rows.counts, rows.labels, rows.depths)
-        self._rows = rows
-        self._levels = rows.offsets
-        self._segments = offsets_of(rows.counts[1])
-        vocabulary: dict[str, int] = {}
-        *codes, before, after, nothing = [
-            vocabulary.setdefault(fold(label), len(vocabulary)) for label in [*rows.labels, BEFORE, AFTER, ""]
-        ]
-        self._codes = np.array([*codes, nothing], dtype=np.int64)  # the last one is for label -1
-        self._padding = before, after
-
-    def __getitem__(self, row: int) -> Hierarchy:
-        """Return the hierarchy of a row; an empty row has one level without segments."""
-        levels = slice(int(self._levels[row]), int(self._levels[row + 1]))
-        segments = slice(int(self._segments[levels.start]), int(self._segments[levels.stop]))
-        columns = self._rows.columns
-        level = rows_of(self._rows.counts[1][levels])
-        depth = max(levels.stop - levels.start, 1)
-        label = self._codes[columns["label"][segments]]
-        return Hierarchy(columns["start"][segments], columns["end"][segments], label, level, depth, self._padding)
+    start, end = (rows.columns[name] for name in ("start", "end"))
+    if decimals is not None:
+        start, end = np.round(start, decimals), np.round(end, decimals)
+    vocabulary: dict[str, int] = {}
+    *codes, before, after, nothing = [
+        vocabulary.setdefault(fold(label), len(vocabulary)) for label in [*rows.labels, BEFORE, AFTER, ""]
+    ]
+    label = np.array([*codes, nothing], dtype=np.int64)[rows.columns["label"]]  # the last one is for label -1
+    hierarchies = []
+    for levels, segments in zip(*(map(slice, bounds, bounds[1:]) for bounds in rows.bounds), strict=True):
+        level = rows_of(rows.counts[1][levels])
+        depth = max(int(levels.stop - levels.start), 1)
+        hierarchies.append(Hierarchy(start[segments], end[segments], label[segments], level, depth, (before, after)))
+    return hierarchies
 
 
 def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]] | None) -> Ragged:
@@ -256,15 +244,6 @@ class _Runs:
         """The block of each time; the first or last one for those outside of all."""
         return np.clip(np.searchsorted(self.edges, time, side="right") - 1, 0, len(self.edges) - 2)
 
-    def tables(self, left: Sequence[Level], right: Sequence[Level]) -> Iterator[Tables]:
-        """Tables of runs that need not be split, and of parts of those that do."""
-        top = int(self.own[0])
-        rows = slice(top, int(self.own[-1]) + 1)
-        ranks = (len(left) + 1, len(right) + 1)
-        code = meet(left, rows) * ranks[1] + meet(right, rows)
-        for counts, times in self.split(code, self.own - top, ranks[0] * ranks[1]):
-            yield Tables(counts.reshape(*ranks, -1), times)
-
     def split(self, code: Int, row: Int, codes: int) -> Iterator[tuple[Float, Float]]:
         """Counts of each code around frames, float64 (codes, tables), and the numbers of frames with each table.
 
@@ -357,9 +336,15 @@ def compare(
     right = estimate.levels(bounds[2], bounds[3], edges, labelled)
     breaks = np.concatenate([edges, edges - window, edges + window]) if frame_size or window < end else edges
     starts = np.unique(breaks[(breaks >= 0) & (breaks < end)])
-    stops, runs = np.append(starts[1:], end), _Runs if frame_size else _MomentRuns
-    for part in batches(np.maximum(runs(starts, stops, edges, window).spans, len(edges)), _LIMIT):
-        yield from runs(starts[part], stops[part], edges, window).tables(left, right)
+    stops, runs_of = np.append(starts[1:], end), _Runs if frame_size else _MomentRuns
+    ranks = (len(left) + 1, len(right) + 1)
+    for part in batches(np.maximum(runs_of(starts, stops, edges, window).spans, len(edges)), _LIMIT):
+        runs = runs_of(starts[part], stops[part], edges, window)
+        top = int(runs.own[0])
+        rows = slice(top, int(runs.own[-1]) + 1)
+        code = meet(left, rows) * ranks[1] + meet(right, rows)
+        for counts, times in runs.split(code, runs.own - top, ranks[0] * ranks[1]):
+            yield Tables(counts.reshape(*ranks, -1), times)
 
 
 def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, zip_longest
@@ -57,14 +57,6 @@ class Texts:
         characters = (codes + 0x800 * (codes >= _SURROGATES)).astype("<u4")
         return self.split(characters.tobytes().decode("utf-32-le"), chosen)
 
-    def characters(self) -> list[str]:
-        """Text of each row for comparing characters: that of a text token if there is one, else the joined words."""
-        whole = self.tag == TEXT
-        chosen = whole if whole.any() else self.tag == WORD
-        written = [self.names[code] for code in self.codes[COMPARED][chosen].tolist()]
-        words: list[list[str]] = self.split(written, chosen)
-        return [" ".join(of_row) for of_row in words]
-
 
 def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable[[str], str]) -> tuple[Texts, Texts]:
     """Make the tokens of both sides with common codes, with words as spelt and as folded for comparison."""
@@ -97,17 +89,6 @@ def texts_of(references: Ragged, estimates: Ragged, spell: Spell, fold: Callable
     names, most = [text for _, text in folds], max(len(spellings), len(folds))
     found = [Texts(codes, tag, counts, names, most) for codes, tag, counts in coded]
     return found[0], found[1]
-
-
-def paired_items(blocks: Iterable[Block]) -> tuple[Int, Int]:
-    """Indices of aligned items on both sides, -1 for none: int64 (n,) each."""
-    one: list[int] = []
-    other: list[int] = []
-    for edit, start, end, first, last in blocks:
-        size = max(end - start, last - first)
-        one.extend([-1] * size if edit == _INSERT else range(start, end))
-        other.extend([-1] * size if edit == _DELETE else range(first, last))
-    return np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
 
 
 class TextPairs(Shared):
@@ -151,7 +132,13 @@ class TextPairs(Shared):
         """Edits of characters, and characters of the reference: int64 (pairs, 2)."""
         from rapidfuzz.distance import Levenshtein
 
-        references, estimates = (side.characters() for side in self.sides)
+        texts_of_sides: list[list[str]] = []
+        for side in self.sides:  # a text is that of a text token if there is one, else the joined words
+            whole = side.tag == TEXT
+            chosen = whole if whole.any() else side.tag == WORD
+            written = side.split([side.names[code] for code in side.codes[COMPARED][chosen].tolist()], chosen)
+            texts_of_sides.append([" ".join(of_row) for of_row in written])
+        references, estimates = texts_of_sides
         texts = ((references[one], estimates[other]) for one, other in self.rows)
         counts = [(Levenshtein.distance(one, other), len(one)) for one, other in texts]
         return np.array(counts, dtype=np.int64).reshape(-1, 2)

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from types import MappingProxyType
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from ...annotations.annotation import Annotation, encode, to_ragged
 from ...errors import AnnotationError, refuse_unknown
 from ...kernels.ratios import Scored, f_measure, open_share, share
-from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of
+from ...ragged import Column, Float, Ragged, offsets_of
 from ...theory.text_form import are_normal, normal_form, ungarbled
 from ..base import Convention, Doubt, Grid, Pairs, Scores, Sparse, Task, by_name, read_scores, refuse_unjudged
 from ..cleaning import Cleaned, drop_items, usable_pair
@@ -49,7 +49,6 @@ from .kernel import (
     language_code,
     moses_spellings,
     moses_tokens,
-    paired_items,
     plain_tokens,
 )
 
@@ -227,11 +226,17 @@ def by_mark(texts: TextPairs, measure: Measure) -> Sparse:
 METRICS = metrics_in(globals())
 
 
-def texts_in(rows: Ragged) -> list[tuple[str, str]]:
-    """Text and language of each row; its pieces are lines, or words with line numbers."""
-    offsets, labels = offsets_of(rows.counts[0]), [*rows.labels, ""]
-    texts = []
-    for start, end in pairwise(offsets.tolist()):
+def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
+    """Tokenise the text of each row: ``label`` is the code of each token, ``tag`` its index in `TAGS`.
+
+    The items of a row are lines, or words with line numbers.
+    Nothing is refused or repaired: other symbols, such as notes, are ignored.
+    """
+    untouched = np.zeros(len(rows), dtype=np.int64)
+    if "tag" in rows.columns:
+        return Cleaned(rows, untouched)
+    tokens, labels = [], [*rows.labels, ""]
+    for start, end in pairwise(rows.offsets.tolist()):
         pieces = [labels[code] for code in rows.columns["label"][start:end].tolist()]
         languages = rows.columns["language"][start:end].tolist() if "language" in rows.columns else []
         number = rows.columns["line"][start:end] if "line" in rows.columns else np.zeros(0)
@@ -240,19 +245,7 @@ def texts_in(rows: Ragged) -> list[tuple[str, str]]:
             step = np.maximum(np.diff(number, prepend=number[0]), 0).astype(np.int64).tolist()
             breaks = ("\n" * min(many, 2) or " " * (index > 0) for index, many in enumerate(step))
             text = "".join(between + piece for between, piece in zip(breaks, pieces, strict=True))
-        texts.append((text, next(filter(None, languages), "")))
-    return texts
-
-
-def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
-    """Tokenise the text of each row: ``label`` is the code of each token, ``tag`` its index in `TAGS`.
-
-    Nothing is refused or repaired: other symbols, such as notes, are ignored.
-    """
-    untouched = np.zeros(len(rows), dtype=np.int64)
-    if "tag" in rows.columns:
-        return Cleaned(rows, untouched)
-    tokens = [tokenise(text, language_code(language)) for text, language in texts_in(rows)]
+        tokens.append(tokenise(text, language_code(next(filter(None, languages), ""))))
     vocabulary: dict[str, int] = {}
     columns: dict[str, Column] = {
         "label": encode([[text for texts, _ in tokens for text in texts]], vocabulary),
@@ -277,8 +270,10 @@ class Rules:
         scores = read_scores(measures, texts, len(pairs))
         if self.silence:
             return scores
-        wordless = [_without_words(side) for side, _ in pairs.sides]
-        lacking = wordless[0][pairs.reference_row] & (pairs.counts[0] > 0)
+        offsets = offsets_of(pairs.references.counts[0])
+        words = np.concatenate([[0], np.cumsum(pairs.references.columns["tag"] == WORD)])
+        wordless = words[offsets[1:]] == words[offsets[:-1]]
+        lacking = wordless[pairs.reference_row] & (pairs.counts[0] > 0)
         message = "reference: has no words, so there is nothing to score"
         return replace(scores, partly=dict.fromkeys(np.flatnonzero(lacking).tolist(), message))
 
@@ -290,13 +285,12 @@ class Rules:
         """
         refuse_unjudged(measure, METRICS, "words")
         sides = usable_pair(reference, estimate, partial(clean, tokenise=self.tokenise))
-        if _without_words(sides[0])[0]:
+        if not (sides[0].columns["tag"] == WORD).any():
             raise AnnotationError("reference: has no words")
         tag = next((tag for tag in _MARKS if measure.metric.name.startswith(TAGS[tag])), WORD)
         tokens = [self._listed(side, tag == WORD) for side in sides]
-        aligned = self._align(sides, words=tag == WORD)
         rows: list[tuple[str, str, str]] = []
-        for pair in zip(*(indices.tolist() for indices in aligned), strict=True):
+        for pair in self._align(sides, words=tag == WORD):
             left, right = (side[index] if index >= 0 else None for side, index in zip(tokens, pair, strict=True))
             if left and right and left[1] == right[1] == tag:
                 verdict = EDITS[HIT] if self.fold(left[0]) == self.fold(right[0]) else EDITS[SUBSTITUTION]
@@ -312,9 +306,14 @@ class Rules:
         names = ("reference", "estimate", "verdict")
         return {name: np.array(column, dtype=np.str_) for name, column in zip(names, columns, strict=True)}
 
-    def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> tuple[Int, Int]:
+    def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> list[tuple[int, int]]:
+        """Indices of aligned tokens on both sides, -1 for none."""
         texts = TextPairs(Pairs.in_order(*sides), self.spell, self.fold)
-        return paired_items(next(texts.aligned(COMPARED if words else TOKENS)))
+        pairs: list[tuple[int, int]] = []
+        for _, start, end, first, last in next(texts.aligned(COMPARED if words else TOKENS)):
+            # A block of one side only is empty on the other; others have equal sizes.
+            pairs += zip_longest(range(start, end), range(first, last), fillvalue=-1)
+        return pairs
 
     def _listed(self, side: Ragged, words: bool) -> list[tuple[str, int]]:
         """Tokens to align: words as spelt, or all tokens."""
@@ -329,11 +328,10 @@ class Rules:
         reference, estimate = (drop_items(rows, rows.columns["tag"] == TEXT) for rows in (reference, estimate))
         sides = reference, estimate
         listed = [np.flatnonzero((side.columns["tag"] == WORD) | (not words)) for side in sides]
-        one, other = self._align(sides, words=words)
         spelt = [self._listed(side, words) for side in sides]
         kinds = np.full(len(reference.columns["tag"]), RIGHT), np.full(len(estimate.columns["tag"]), RIGHT)
         order = [np.zeros(len(kind)) for kind in kinds]
-        for place, (here, there) in enumerate(zip(one.tolist(), other.tolist(), strict=True)):
+        for place, (here, there) in enumerate(self._align(sides, words=words)):
             for side, index in enumerate((here, there)):
                 if index >= 0:
                     order[side][listed[side][index]] = place + 1
@@ -356,12 +354,6 @@ _ERRORS = (
     ErrorKind("extra", "estimated words, or marks, without one of the reference"),
 )
 _SUBSTITUTED, _CASE, _MISSING, _EXTRA = range(len(_ERRORS))
-
-
-def _without_words(side: Ragged) -> Bool:
-    offsets = offsets_of(side.counts[0])
-    words = np.concatenate([[0], np.cumsum(side.columns["tag"] == WORD)])
-    return np.asarray(words[offsets[1:]] == words[offsets[:-1]])
 
 
 def _convention(
