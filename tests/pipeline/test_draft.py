@@ -174,6 +174,13 @@ def test_what_is_uncertain_or_left_out_is_a_comment_and_tables_of_tracks_are_fou
     assert "other (3)" in text
 
 
+def test_times_with_a_header_may_be_beats_or_onsets(tmp_path: Path) -> None:
+    times = "time\n0.5\n1.0\n1.7\n"
+    text = draft_pipeline(lay_out(tmp_path, {"ref/{t}.csv": times, "est/{t}.csv": times}))
+    assert "task: beat" in text
+    assert "# Uncertain: the files may also be for onset.\n" in text
+
+
 def test_one_song_less_on_one_side_does_not_turn_artists_into_systems(tmp_path: Path) -> None:
     root = lay_out(tmp_path, LAYOUTS["folders of artists on both sides"][0])
     (root / "est" / "queen" / f"{TRACKS[1]}.txt").unlink()
