@@ -22,7 +22,7 @@ Downie et al., The Music Information Retrieval Evaluation eXchange, 2010, equati
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ from ..kernels.outcomes import NONE, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .base import Convention, Pairs, Scores, Sparse, Task, by_name, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
-from .measures import Measure, Weight, metric, metrics_in
+from .measures import Measure, Weight, family, metric, metrics_in
 from .pair import documented
 
 __all__ = ["TASK", "accuracy", "confusion_matrix", "evaluate", "f_measure", "hierarchical_accuracy"]
@@ -89,22 +89,27 @@ def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
 _TRACKS = Weight("number of tracks with a class", "tracks")
 
 
-@metric("Accuracy", _TRACKS, aliases=("average_accuracy", "correct"), literature="equation 1 of @downie2010")
-def _accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Bool, Bool]:
-    """1 if the estimate is the class of the reference."""
-    return pairs.known & (pairs.reference == pairs.estimate), pairs.known
-
-
-@metric(
-    "Hierarchical accuracy",
+@family(
     _TRACKS,
-    aliases=("discounted_accuracy",),
-    default=False,
-    literature="equation 3 of @downie2010",
+    {
+        "accuracy": {
+            "title": "Accuracy",
+            "summary": "1 if the estimate is the class of the reference",
+            "aliases": ("average_accuracy", "correct"),
+            "literature": "equation 1 of @downie2010",
+        },
+        "hierarchical_accuracy": {
+            "title": "Hierarchical accuracy",
+            "summary": "1 for the right class, or the credit defined by `classes` for a similar one",
+            "aliases": ("discounted_accuracy",),
+            "default": False,
+            "literature": "equation 3 of @downie2010",
+        },
+    },
 )
-def _hierarchical_accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Float | Bool, Bool]:
-    """1 for the right class, or the credit defined by `classes` for a similar one."""
-    if pairs.classes is None:
+def _accuracies(name: str, pairs: ClassPairs, measure: Measure) -> tuple[Float | Bool, Bool]:
+    """1 for the right class, and maybe a credit for a similar one."""
+    if name == "accuracy" or pairs.classes is None:
         return pairs.known & (pairs.reference == pairs.estimate), pairs.known
     worth = np.zeros((len(pairs.names) + 1, len(pairs.names) + 1))  # the last row and column are for no class
     worth[:-1, :-1] = pairs.classes.table
@@ -270,57 +275,33 @@ def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tupl
     return matrix, sparse.coords[0]
 
 
-def _by_class(kind: str, references: Labels, estimates: Labels) -> dict[str, float]:
-    matrix, classes = confusion_matrix(references, estimates)
-    return dict(zip(classes, Outcomes.of_confusion(matrix).ratio(kind).tolist(), strict=True))
+def _by_class(ratio: str, what: str, example: str) -> Callable[[Labels, Labels], dict[str, float]]:
+    """Make the function of a ratio of each class."""
+
+    def function(references: Labels, estimates: Labels) -> dict[str, float]:
+        matrix, classes = confusion_matrix(references, estimates)
+        return dict(zip(classes, Outcomes.of_confusion(matrix).ratio(ratio).tolist(), strict=True))
+
+    function.__name__ = function.__qualname__ = ratio
+    function.__doc__ = f"{what}.\n\nReturns\n-------\ndict of str to float\n\nExamples\n--------\n{example}"
+    return _documented(function)
 
 
-@_documented
-def precision(references: Labels, estimates: Labels) -> dict[str, float]:
-    """Precision of each class; NaN if it is never estimated.
-
-    Returns
-    -------
-    dict of str to float
-
-    Examples
-    --------
-    >>> precision(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
-    {'jazz': 0.5, 'rock': 1.0}
-    """
-    return _by_class("precision", references, estimates)
-
-
-@_documented
-def recall(references: Labels, estimates: Labels) -> dict[str, float]:
-    """Recall of each class; NaN if it is not in the references.
-
-    Returns
-    -------
-    dict of str to float
-
-    Examples
-    --------
-    >>> recall(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
-    {'jazz': 1.0, 'rock': 0.5}
-    """
-    return _by_class("recall", references, estimates)
-
-
-@_documented
-def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
-    """F-measure of each class that occurs.
-
-    Returns
-    -------
-    dict of str to float
-
-    Examples
-    --------
-    >>> {name: round(value, 4) for name, value in f_measure(["a", "b", "b"], ["a", "a", "b"]).items()}
-    {'a': 0.6667, 'b': 0.6667}
-    """
-    return _by_class("f_measure", references, estimates)
+precision = _by_class(
+    "precision",
+    "Precision of each class; NaN if it is never estimated",
+    ">>> precision(['jazz', 'rock', 'rock'], ['jazz', 'jazz', 'rock'])\n{'jazz': 0.5, 'rock': 1.0}",
+)
+recall = _by_class(
+    "recall",
+    "Recall of each class; NaN if it is not in the references",
+    ">>> recall(['jazz', 'rock', 'rock'], ['jazz', 'jazz', 'rock'])\n{'jazz': 1.0, 'rock': 0.5}",
+)
+f_measure = _by_class(
+    "f_measure",
+    "F-measure of each class that occurs",
+    ">>> f_measure(['a', 'b', 'b', 'b'], ['a', 'a', 'b', 'a'])\n{'a': 0.5, 'b': 0.5}",
+)
 
 
 @_documented

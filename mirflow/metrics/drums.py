@@ -66,14 +66,14 @@ class ClassHits:
     """With octaves, the sum of matched hits and misses, which may stem from different rates."""
     estimates: Int  # int64 (pairs, classes)
 
-    def rate(self, what: str, measure: Measure) -> Scored:
-        """Precision, recall or F-measure of each class and its weight: float64 (pairs, classes) each."""
-        return rate(what, self.matched, self.references, self.estimates, otherwise=float(measure["zero_division"]))
+    def rate(self, what: str, measure: Measure) -> tuple[Float, Bool]:
+        """Precision, recall or F-measure of each class, and which classes count: (pairs, classes) each.
 
-    def counting(self, measure: Measure) -> Bool:
-        """Mask of the classes that count, those of either side or all: bool (pairs, classes)."""
-        mask: Bool = self.references + self.estimates > 0
-        return np.ones_like(mask) if measure["absent"] == "counted" else mask
+        Those of either side count, or all.
+        """
+        zero_division = float(measure["zero_division"])
+        score, _ = rate(what, self.matched, self.references, self.estimates, otherwise=zero_division)
+        return score, (self.references + self.estimates > 0) | (measure["absent"] == "counted")
 
 
 _BATCH = 2**16  # Hits of both sides processed at once, so that results fit into the cache
@@ -183,8 +183,8 @@ def rates(what: str, drums: Drums, measure: Measure) -> Scored:
 def means(name: str, drums: Drums, measure: Measure) -> Scored:
     """Mean of the rates of the counted classes."""
     classes = drums.classes(measure)
-    counting = classes.counting(measure)
-    single = np.where(counting, classes.rate(name.removeprefix("mean_"), measure)[0], 0.0)
+    score, counting = classes.rate(name.removeprefix("mean_"), measure)
+    single = np.where(counting, score, 0.0)
     total = np.zeros(len(single))
     for column in single.T:  # summed sequentially, whatever the number of pairs
         total += column
@@ -206,8 +206,8 @@ def means(name: str, drums: Drums, measure: Measure) -> Scored:
 def rates_by_class(name: str, drums: Drums, measure: Measure) -> Sparse:
     """Rate of the hits of each counted class; NaN for other classes."""
     classes = drums.classes(measure)
-    score, _ = classes.rate(name.removeprefix("class_"), measure)
-    index = np.argwhere(classes.counting(measure))
+    score, counting = classes.rate(name.removeprefix("class_"), measure)
+    index = np.argwhere(counting)
     attrs = {"long_name": "score by class", "units": "1"}
     return Sparse(("class",), (classes.classes,), index, score[tuple(index.T)], attrs, float("nan"))
 

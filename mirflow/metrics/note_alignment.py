@@ -64,7 +64,8 @@ def clean(rows: Ragged) -> Cleaned:
     names: dict[str, int] = {}
     given, label, texts = number(rows, names), rows.columns["label"], [*rows.labels, ""]
     types, score, performance = (given.columns[name] for name in ("type", "score", "performance"))
-    both, wanted = _held(score, performance), np.array([3, 2, 1, 3, 0, 0])[types]
+    # 1 with a note of the score, 2 with one of the performance, 3 with both
+    both, wanted = (score >= 0) + 2 * (performance >= 0), np.array([3, 2, 1, 3, 0, 0])[types]
     columns: dict[str, Column] = {
         "label": types,
         "score_id": texts_at([*names, ""], score),
@@ -105,14 +106,9 @@ def number(rows: Ragged, names: dict[str, int]) -> Ragged:
     # No type is the number of types, and an unknown one -1.
     indices = [numbers.get(word, _NUMBERED.get(word, -1 if word else len(TYPES))) for word in words]
     given = np.array(indices, dtype=np.int64)[label]
-    inferred = np.array([-2, _DELETION, _INSERTION, _MATCH])[_held(*codes)]
+    inferred = np.array([-2, _DELETION, _INSERTION, _MATCH])[(codes[0] >= 0) + 2 * (codes[1] >= 0)]
     types = np.where(given == len(TYPES), inferred, given)
     return Ragged({"type": types, "score": codes[0], "performance": codes[1]}, rows.counts)
-
-
-def _held(score: Int, performance: Int) -> Int:
-    """1 with a note of the score, 2 with one of the performance, 3 with both."""
-    return (score >= 0).astype(np.int64) + 2 * (performance >= 0)
 
 
 def _keys(rows: Ragged, size: int) -> Int:

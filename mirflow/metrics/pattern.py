@@ -27,9 +27,9 @@ Collins, Discovery of repeated themes and sections, MIREX 2013 and 2014; Meredit
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ from ..kernels.intervals import rank
 from ..kernels.ragged_ops import common
 from ..kernels.ratios import divide, harmonic_mean
 from ..ragged import Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
-from .base import Convention, Grid, Pairs, Scores, Shared, Task, by_name
+from .base import Convention, Grid, Pairs, Scores, Shared, Task, by_name, computed_once
 from .cleaning import Cleaned, empty_rows, set_aside, usable_pair
 from .measures import Family, Measure, Parameter, Weight, family, metric, select
 from .pair import PairFunctions, documented
@@ -63,26 +63,6 @@ class TrackPatterns:
     notes: Int  # Number of notes of each occurrence: int64 (occurrences,)
 
 
-def patterns_of(rows: Ragged, note: Int, offsets: Sequence[Int], row: int) -> TrackPatterns:
-    """Take the patterns of a row, with the numbers of `number_notes` and the offsets of all counts."""
-    low, high = row, row + 1
-    bounds = []
-    for level in offsets:
-        low, high = int(level[low]), int(level[high])
-        bounds.append(slice(low, high))
-    patterns, occurrences, notes = bounds
-    onset, pitch = rows.columns["onset"][notes], rows.columns["pitch"][notes]
-    return TrackPatterns(onset, pitch, note[notes], rows.counts[1][patterns], rows.counts[2][occurrences])
-
-
-def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
-    """Number the distinct onsets and pitches of both sides."""
-    left_onset, right_onset = rank(references.columns["onset"], estimates.columns["onset"])[1]
-    left_pitch, right_pitch = rank(references.columns["pitch"], estimates.columns["pitch"])[1]
-    pitches = int(max(left_pitch.max(initial=0), right_pitch.max(initial=0))) + 1
-    return left_onset * pitches + left_pitch, right_onset * pitches + right_pitch
-
-
 Fraction = tuple[float, float]  # A score and its weight
 
 
@@ -95,44 +75,41 @@ class PatternComparison(Shared):
 
     def both(self, kind: str, measure: Measure) -> tuple[Fraction, Fraction]:
         """Precision and recall of a kind; 0 if one side has no notes, but weighted by the patterns of the other."""
+        count = int(measure["n"]) if "n" in measure.parameters else None  # of estimated patterns; None: all
         if len(self.reference.note) and len(self.estimate.note):
-            compute = {"standard": self.standard, "occurrence": self.occurrence}.get(kind) or partial(
-                self.nearest, kind
-            )
-            return self.once((kind, measure.values), lambda: compute(measure))
+            if kind == "standard":
+                compute = partial(self.standard, measure)
+            elif kind == "occurrence":
+                compute = partial(self.occurrence, measure)
+            else:
+                compute = partial(self.nearest, kind, count)
+            return self.once((kind, measure.values), compute)
         if kind == "occurrence":
             return (0.0, 0.0), (0.0, 0.0)
-        considered = self.estimate.occurrences[: _first(measure)]
+        considered = self.estimate.occurrences[:count]
         return (0.0, float(len(considered))), (0.0, float(len(self.reference.occurrences)))
 
-    @cached_property
-    def _common(self) -> Float:
-        """Number of common notes: float64 (occurrences of the reference, occurrences of the estimate)."""
-        return common(self.reference.note, self.reference.notes, self.estimate.note, self.estimate.notes)
+    @computed_once
+    def layer(self, by_notes: bool) -> Layer:
+        """Compare patterns by the occurrences of both sides.
 
-    def over_occurrences(self, likeness: Float) -> Layer:
-        """Compare patterns by the likeness of the occurrences of both sides."""
-        references, estimates = self.reference.occurrences, self.estimate.occurrences
-        rows, columns = offsets_of(references)[:-1], offsets_of(estimates)[:-1]
+        The likeness of occurrences is their common notes over those of the longer one; `by_notes`: the F-measure of
+        the notes.
+        """
+        reference, estimate = self.reference, self.estimate
+        arguments = reference.note, reference.notes, estimate.note, estimate.notes
+        shared = self.once("common", partial(common, *arguments))
+        size, other_size = reference.notes[:, None].astype(np.float64), estimate.notes.astype(np.float64)
+        if by_notes:
+            likeness = harmonic_mean(divide(shared, size), divide(shared, other_size))
+        else:
+            likeness = divide(shared, np.maximum(size, other_size))
+        rows, columns = offsets_of(reference.occurrences)[:-1], offsets_of(estimate.occurrences)[:-1]
         best_row = np.maximum.reduceat(likeness, rows, axis=0)
-        by_estimate = np.add.reduceat(best_row, columns, axis=1) / estimates
+        by_estimate = np.add.reduceat(best_row, columns, axis=1) / estimate.occurrences
         best_column = np.maximum.reduceat(likeness, columns, axis=1)
-        by_reference = np.add.reduceat(best_column, rows, axis=0) / references[:, None]
+        by_reference = np.add.reduceat(best_column, rows, axis=0) / reference.occurrences[:, None]
         return Layer(np.maximum.reduceat(best_row, columns, axis=1), by_estimate, by_reference)
-
-    @cached_property
-    def cardinality(self) -> Layer:
-        """Common notes over those of the longer occurrence."""
-        longer = np.maximum(self.reference.notes[:, None], self.estimate.notes)
-        return self.over_occurrences(divide(self._common, longer.astype(np.float64)))
-
-    @cached_property
-    def second_layer(self) -> Float:
-        """F-measure of each pair of patterns: float64 (patterns of the reference, of the estimate)."""
-        precision = divide(self._common, self.reference.notes[:, None].astype(np.float64))
-        recall = divide(self._common, self.estimate.notes.astype(np.float64))
-        first = self.over_occurrences(harmonic_mean(precision, recall))
-        return harmonic_mean(first.by_estimate, first.by_reference)
 
     def standard(self, measure: Measure) -> tuple[Fraction, Fraction]:
         """Shares of patterns whose prototype equals one of the other side after a shift in time and pitch."""
@@ -155,13 +132,14 @@ class PatternComparison(Shared):
         references, estimates = len(sides[0]), len(sides[1])
         return (number / estimates, float(estimates)), (number / references, float(references))
 
-    def nearest(self, kind: str, measure: Measure) -> tuple[Fraction, Fraction]:
+    def nearest(self, kind: str, count: int | None) -> tuple[Fraction, Fraction]:
         """Likeness of the most similar pattern of the other side, averaged over estimated and over reference patterns.
 
-        It is that of the most similar occurrences, or the F-measure over occurrences and their notes.
+        It is that of the most similar occurrences, or the F-measure over occurrences and their notes. `count`: number of estimated patterns to use; None: all.
         """
-        likeness = self.cardinality.best if kind == "establishment" else self.second_layer
-        likeness = likeness[:, : _first(measure)]
+        layer = self.layer(kind == "three_layer")
+        likeness = harmonic_mean(layer.by_estimate, layer.by_reference) if kind == "three_layer" else layer.best
+        likeness = likeness[:, :count]
         references, estimates = likeness.shape
         if not estimates:
             return (0.0, 0.0), (0.0, float(references))
@@ -170,7 +148,7 @@ class PatternComparison(Shared):
 
     def occurrence(self, measure: Measure) -> tuple[Fraction, Fraction]:
         """Means over pairs of sufficiently similar patterns; a pattern counts once per similar pattern."""
-        layer = self.cardinality
+        layer = self.layer(False)
         alike = layer.best >= float(measure["thres"])
         pairs = float(alike.sum())
         if not pairs:
@@ -190,9 +168,25 @@ class Layer(NamedTuple):
     by_reference: Float  # Greatest likeness of each occurrence of that side's pattern, averaged over its occurrences
 
 
-def _first(measure: Measure) -> int | None:
-    """Number of estimated patterns used by a measure; None: all."""
-    return int(measure["n"]) if "n" in measure.parameters else None
+def compare(pairs: Pairs) -> Iterator[PatternComparison]:
+    """Compare the patterns of pairs of clean rows."""
+    sides = pairs.references, pairs.estimates
+    onsets, pitches = (rank(*(rows.columns[name] for rows in sides))[1] for name in ("onset", "pitch"))
+    size = max(int(pitch.max(initial=0)) for pitch in pitches) + 1
+    offsets = [[offsets_of(counts) for counts in rows.counts] for rows in sides]
+    for chosen in zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True):
+        tracks = []
+        for rows, onset, pitch, levels, row in zip(sides, onsets, pitches, offsets, chosen, strict=True):
+            low, high = row, row + 1
+            bounds = []
+            for level in levels:
+                low, high = int(level[low]), int(level[high])
+                bounds.append(slice(low, high))
+            patterns, occurrences, notes = bounds
+            note = onset[notes] * size + pitch[notes]
+            times, midi = rows.columns["onset"][notes], rows.columns["pitch"][notes]
+            tracks.append(TrackPatterns(times, midi, note, rows.counts[1][patterns], rows.counts[2][occurrences]))
+        yield PatternComparison(*tracks)
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -230,12 +224,8 @@ def clean(rows: Ragged) -> Cleaned:
 
 def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Score pairs as mir_eval does; all scores are 0 if either side has no notes."""
-    numbers = number_notes(pairs.references, pairs.estimates)
-    sides = pairs.references, pairs.estimates
-    offsets = [[offsets_of(counts) for counts in rows.counts] for rows in sides]
     values = np.zeros((2, len(pairs), len(measures)))
-    for number, rows in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
-        pair = PatternComparison(*map(patterns_of, sides, numbers, offsets, rows))
+    for number, pair in enumerate(compare(pairs)):
         for column, measure in enumerate(measures):
             values[:, number, column] = measure.read(pair)
     return Scores(values[0], values[1])
@@ -349,14 +339,11 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     if _THRESHOLD.name not in measure.parameters:
         raise MetricError(f"metric {measure} does not match patterns; the occurrence metrics do")
     sides = usable_pair(reference, estimate, clean)
-    left, right = (
-        patterns_of(rows, note, [offsets_of(counts) for counts in rows.counts], 0)
-        for rows, note in zip(sides, number_notes(*sides), strict=True)
-    )
-    for side, patterns in (("reference", left), ("estimate", right)):
+    (pair,) = compare(Pairs.in_order(*sides))
+    for side, patterns in (("reference", pair.reference), ("estimate", pair.estimate)):
         if not len(patterns.note):
             raise AnnotationError(f"the {side} has no patterns, so there is nothing to explain")
-    likeness = PatternComparison(left, right).cardinality.best
+    likeness = pair.layer(False).best
     least = float(measure[_THRESHOLD.name])
     best = likeness.max(axis=0)
     missed = np.flatnonzero(likeness.max(axis=1) < least)

@@ -26,6 +26,7 @@ Downie et al. 2010, section 3.
 
 from __future__ import annotations
 
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -80,15 +81,15 @@ class JudgedRankings(Shared):
     rank: Int
     """int64 (n,): pair and rank of each item with a positive grade; ranks start at 1 and skip items that are left
     out."""
-    grade: Float  # float64 (n,)
-    item: Int  # Index among all items of the references: int64 (n,)
+    grades: Float  # Grades of all items of the references, 0 of those that are left out: float64 (items,)
+    item: Int  # Index among these: int64 (n,)
     returned: Int  # Length of each ranking without items that are left out: int64 (pairs,)
     wanted: Ragged  # Column ``grade``: positive grades of each pair in descending order
 
     @computed_by("level")
     def hits(self, level: float) -> Hits:
         """Items with a positive grade of at least a measure's level."""
-        mask, pairs = self.grade >= level, len(self.returned)
+        mask, pairs = self.grades[self.item] >= level, len(self.returned)
         pair, rank = self.pair[mask], self.rank[mask]
         counts = np.bincount(pair, minlength=pairs).astype(np.int64)
         number = np.arange(len(pair), dtype=np.int64) - offsets_of(counts)[pair] + 1
@@ -105,7 +106,9 @@ def judge(pairs: Pairs) -> JudgedRankings:
     """
     (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, listed_counts = references.counts[0], estimates.counts[0]
-    left_out, grade = judgements(references)
+    absent = np.full(len(references.columns["label"]), np.nan)
+    left_out, grade = references.columns.get("left_out", absent) > 0, references.columns.get("value", absent)
+    grade = np.where(left_out, 0.0, np.where(np.isnan(grade), 1.0, grade))
     judged = left_out | (grade > 0)
     of_label = {label: code for code, label in enumerate(references.labels)}
     codes = np.array([*(of_label.get(label, -1) for label in estimates.labels), -1], dtype=np.int64)
@@ -121,18 +124,11 @@ def judge(pairs: Pairs) -> JudgedRankings:
     rank = met.place + 1 - (np.cumsum(out) - offsets_of(gone)[pair])
     pair, rank, item = pair[~out], rank[~out], item[~out]
     returned = listed_counts[estimate_row] - gone
-    wanted = Ragged({"grade": grade}, references.counts).keep((grade > 0) & ~left_out)
+    wanted = Ragged({"grade": grade}, references.counts).keep(grade > 0)
     best = wanted.columns["grade"]
     best = best[np.lexsort((-best, rows_of(wanted.counts[0])))]
     wanted = Ragged({"grade": best}, wanted.counts).take(reference_row)
-    return JudgedRankings(pair, rank, grade[item], item, returned, wanted)
-
-
-def judgements(references: Ragged) -> tuple[Bool, Float]:
-    """Return which items are left out, and the grades of all items."""
-    absent = np.full(len(references.columns["label"]), np.nan)
-    grade = references.columns.get("value", absent)
-    return references.columns.get("left_out", absent) > 0, np.where(np.isnan(grade), 1.0, grade)
+    return JudgedRankings(pair, rank, grade, item, returned, wanted)
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -195,18 +191,14 @@ _QUERIES = Weight("1 for a query that has relevant items", "queries")
 _RELEVANT = Weight("number of relevant items", "items")
 _metric = partial(metric, pooling="micro")
 _LEVEL = Parameter("level", 0.0, least=0.0, help="lowest grade of relevant items; 0: any positive grade")
-
-
-def _depth_parameter(default: int, *, least: int = 0) -> Parameter:
-    whole = "" if least else "; 0: the whole list"
-    return Parameter("k", default, "ranks", help=f"number of ranks to score{whole}", least=least)
+_K = Parameter("k", 0, "ranks", help="number of ranks to score; 0: the whole list", least=0)
 
 
 @_metric(
     "Average precision",
     _RELEVANT,
     aliases=("map", "mean_average_precision"),
-    parameters=(_depth_parameter(0), _LEVEL),
+    parameters=(_K, _LEVEL),
     literature=f"{_COVERS}; @manning2008, section 8.4",
 )
 def _average_precision(judged: JudgedRankings, measure: Measure) -> Scored:
@@ -221,7 +213,7 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     "Reciprocal rank",
     _QUERIES,
     aliases=("mrr", "recip_rank", "mean_reciprocal_rank"),
-    parameters=(_depth_parameter(0), _LEVEL),
+    parameters=(_K, _LEVEL),
     literature="equation 7 of @downie2010; @voorhees1999",
 )
 def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Scored:
@@ -260,7 +252,7 @@ def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Scored:
     },
     pooling="micro",
     perfect=None,
-    parameters=(_depth_parameter(10), _LEVEL),
+    parameters=(replace(_K, default=10), _LEVEL),
 )
 def rates(what: str, judged: JudgedRankings, measure: Measure) -> Scored:
     """Precision, recall or F-measure of the first k ranks."""
@@ -282,7 +274,7 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Scored:
     "nDCG at k",
     Weight("discounted gain of the ideal ranking", "gain"),
     parameters=(
-        _depth_parameter(10),
+        replace(_K, default=10),
         Parameter("gain", "linear", choices=("linear", "exp2"), help="the grade, or 2 ** grade - 1"),
     ),
     literature="@jarvelin2002; exp2: @burges2005",
@@ -299,7 +291,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
     owner = rows_of(wanted.counts[0])
     with np.errstate(over="ignore", invalid="ignore"):  # an infinite gain is refused by its weight
         best = discounted(owner, np.arange(len(owner)) - wanted.offsets[owner] + 1, wanted.columns["grade"])
-        return divide(discounted(judged.pair, judged.rank, judged.grade), best), best
+        return divide(discounted(judged.pair, judged.rank, judged.grades[judged.item]), best), best
 
 
 @family(
@@ -333,7 +325,7 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Scored:
         },
     },
     pooling="micro",
-    parameters=(_depth_parameter(10, least=1), _LEVEL),
+    parameters=(replace(_K, default=10, help="number of ranks to score", least=1), _LEVEL),
     literature=_COVERS,
 )
 def first_ranks(name: str, judged: JudgedRankings, measure: Measure) -> Scored:
@@ -374,10 +366,9 @@ def evidence(
     """
     references, estimates = usable_pair(reference, estimate, cleaner)
     judged = judge(Pairs.in_order(references, estimates))
-    left_out, grade = judgements(references)
-    rank = np.full(len(grade), np.nan)
+    grade, rank = judged.grades, np.full(len(judged.grades), np.nan)
     rank[judged.item] = judged.rank
-    wanted = np.flatnonzero((grade > 0) & (grade >= float(measure.parameters.get("level", 0.0))) & ~left_out)
+    wanted = np.flatnonzero((grade > 0) & (grade >= float(measure.parameters.get("level", 0.0))))
     wanted = wanted[np.lexsort((-grade[wanted], rank[wanted]))]
     return {
         "item": np.array([references.labels[code] for code in references.columns["label"][wanted].tolist()], dtype=str),
@@ -502,10 +493,6 @@ def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[fl
     return [float(value) for value in scores.score[0]]
 
 
-def _single(name: str, relevant: Items, ranking: Items, *values: float | str) -> float:
-    return _scores(relevant, ranking, [Measure(_RECORDS[name], values)])[0]
-
-
 @_documented
 def validate(relevant: Items, ranking: Items) -> None:
     """Check both sides of a query.
@@ -520,124 +507,44 @@ def validate(relevant: Items, ranking: Items) -> None:
     _rows(relevant, ranking)
 
 
-@_documented
-def average_precision(relevant: Items, ranking: Items, k: int = 0, level: float = 0.0) -> float:
-    """Precision at the rank of each relevant item (0 if not found), averaged over relevant items.
+def _function(name: str, example: str) -> Callable[..., float]:
+    """Make the function of a metric over one query."""
+    record, kind = _RECORDS[name], inspect.Parameter.POSITIONAL_OR_KEYWORD
+    arguments = [inspect.Parameter(side, kind, annotation="Items") for side in ("relevant", "ranking")]
+    for parameter in record.parameters:
+        written = type(parameter.default).__name__
+        arguments.append(inspect.Parameter(parameter.name, kind, default=parameter.default, annotation=written))
+    signature = inspect.Signature(arguments, return_annotation="float")
 
-    Examples
-    --------
-    >>> average_precision(["x", "y"], ["a", "x", "b", "y"])
-    0.5
-    """
-    return _single("average_precision", relevant, ranking, k, level)
+    def function(*given: Any, **named: Any) -> float:
+        try:
+            bound = signature.bind(*given, **named)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        bound.apply_defaults()
+        relevant, ranking, *values = bound.arguments.values()
+        return _scores(relevant, ranking, [Measure(record, tuple(values))])[0]
 
-
-@_documented
-def reciprocal_rank(relevant: Items, ranking: Items, k: int = 0, level: float = 0.0) -> float:
-    """1 / rank of the first relevant item, 0 if the ranking has none.
-
-    Examples
-    --------
-    >>> reciprocal_rank(["x"], ["a", "x"])
-    0.5
-    """
-    return _single("reciprocal_rank", relevant, ranking, k, level)
-
-
-@_documented
-def precision(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """Share of the first `k` ranks that are relevant; missing ranks of shorter rankings are not.
-
-    Examples
-    --------
-    >>> precision(["x", "y"], ["a", "x"], k=4), precision(["x", "y"], ["a", "x"], k=0)
-    (0.25, 0.5)
-    """
-    return _single("precision", relevant, ranking, k, level)
+    function.__name__ = function.__qualname__ = name
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    function.__doc__ = f"{record.summary[:1].upper()}{record.summary[1:]}.\n\nExamples\n--------\n{example}"
+    return _documented(function)
 
 
-@_documented
-def recall(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """Share of the relevant items in the first `k` ranks.
-
-    Examples
-    --------
-    >>> recall(["x", "y"], ["a", "x", "y"], k=2)
-    0.5
-    """
-    return _single("recall", relevant, ranking, k, level)
-
-
-@_documented
-def f_measure(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """Harmonic mean of `precision` and `recall`.
-
-    Examples
-    --------
-    >>> f_measure(["x", "y"], ["a", "x"], k=2)
-    0.5
-    """
-    return _single("f_measure", relevant, ranking, k, level)
-
-
-@_documented
-def r_precision(relevant: Items, ranking: Items, level: float = 0.0) -> float:
-    """Precision at R, where R is the number of relevant items.
-
-    Examples
-    --------
-    >>> r_precision(["x", "y"], ["a", "x", "y"])
-    0.5
-    """
-    return _single("r_precision", relevant, ranking, level)
-
-
-@_documented
-def ndcg(relevant: Items, ranking: Items, k: int = 10, gain: str = "linear") -> float:
-    """Gain of the first `k` ranks, discounted by log2(rank + 1), over that of the ideal ranking.
-
-    Examples
-    --------
-    >>> ndcg({"x": 3.0, "y": 1.0}, ["x", "y"])
-    1.0
-    """
-    return _single("ndcg", relevant, ranking, k, gain)
-
-
-@_documented
-def hit_rate(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """1 if a relevant item is in the first `k` ranks, else 0.
-
-    Examples
-    --------
-    >>> hit_rate(["x"], ["a", "x"], k=1)
-    0.0
-    """
-    return _single("hit_rate", relevant, ranking, k, level)
-
-
-@_documented
-def covers_in_first(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
-    """Number of relevant items in the first `k` ranks.
-
-    Examples
-    --------
-    >>> covers_in_first(["x", "y"], ["x", "a", "y"])
-    2.0
-    """
-    return _single("covers_in_first", relevant, ranking, k, level)
-
-
-@_documented
-def rank_of_first(relevant: Items, ranking: Items, not_found: float = 0.0, level: float = 0.0) -> float:
-    """Rank of the first relevant item (lower is better); NaN if there is none and `not_found` is not given.
-
-    Examples
-    --------
-    >>> rank_of_first(["x"], ["a", "x"]), rank_of_first(["x"], ["a"], not_found=101)
-    (2.0, 101.0)
-    """
-    return _single("rank_of_first", relevant, ranking, not_found, level)
+average_precision = _function("average_precision", '>>> average_precision(["x", "y"], ["a", "x", "b", "y"])\n0.5')
+reciprocal_rank = _function("reciprocal_rank", '>>> reciprocal_rank(["x"], ["a", "x"])\n0.5')
+precision = _function(
+    "precision", '>>> precision(["x", "y"], ["a", "x"], k=4), precision(["x", "y"], ["a", "x"], k=0)\n(0.25, 0.5)'
+)
+recall = _function("recall", '>>> recall(["x", "y"], ["a", "x", "y"], k=2)\n0.5')
+f_measure = _function("f_measure", '>>> f_measure(["x", "y"], ["a", "x"], k=2)\n0.5')
+r_precision = _function("r_precision", '>>> r_precision(["x", "y"], ["a", "x", "y"])\n0.5')
+ndcg = _function("ndcg", '>>> ndcg({"x": 3.0, "y": 1.0}, ["x", "y"])\n1.0')
+hit_rate = _function("hit_rate", '>>> hit_rate(["x"], ["a", "x"], k=1)\n0.0')
+covers_in_first = _function("covers_in_first", '>>> covers_in_first(["x", "y"], ["x", "a", "y"])\n2.0')
+rank_of_first = _function(
+    "rank_of_first", '>>> rank_of_first(["x"], ["a", "x"]), rank_of_first(["x"], ["a"], not_found=101)\n(2.0, 101.0)'
+)
 
 
 @_documented

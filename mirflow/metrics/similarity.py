@@ -141,32 +141,6 @@ class JudgedCandidates:
         return np.where(listed, ahead, -1), np.bincount(owner[listed], minlength=len(self.counts)).astype(np.int64)
 
 
-def gather(rows: Ragged) -> JudgedCandidates:
-    """Collect the judgements of each candidate from clean rows."""
-    label, level, value = (rows.columns[name] for name in ("label", "level", "value"))
-    owner = rows_of(rows.counts[0])
-    width = max(len(rows.labels), 1)
-    keys, index = np.unique(owner * width + label, return_inverse=True)
-    mask = ~np.isnan(value)
-    with np.errstate(invalid="ignore"):
-        fine = sum_by(index[mask], value[mask], len(keys)) / np.bincount(index[mask], minlength=len(keys))
-    chosen = np.column_stack([np.bincount(index[level == number], minlength=len(keys)) for number in range(len(BROAD))])
-    lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
-    np.minimum.at(lowest, owner[mask], value[mask])
-    np.maximum.at(highest, owner[mask], value[mask])
-    counts = np.bincount(keys // width, minlength=len(rows)).astype(np.int64)
-    return JudgedCandidates(keys % width, counts, chosen.astype(np.float64), fine, lowest, highest)
-
-
-def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
-    """Find the judged candidates of queries in the lists of systems."""
-    lists = pairs.estimates
-    codes = {name: code for code, name in enumerate(pairs.references.labels)}
-    numbers = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
-    listed = numbers[lists.columns["label"]]
-    return meet_judged(judged.label, judged.counts, listed, lists.counts[0], pairs.reference_row, pairs.estimate_row)
-
-
 _NAMED = 3  # Largest number of unjudged candidates listed in a message
 
 
@@ -179,22 +153,28 @@ class ListPairs:
     row: Int
     listed: Int
 
-    def mean(self, worth: Float, measure: Measure) -> Tally:
-        """Mean worth of the first places, in [0, 1] with NaN for unjudged candidates; empty places count as 0."""
-        met, listed, known_worth = self.met, self.listed, ~np.isnan(worth)
-        most = int(measure["k"])
-        taken = np.minimum(listed, most) if most else listed
-        counted = known_worth[met.judged] & (met.place < taken[met.pair])
-        missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
-        places = np.full_like(listed, most) if most else listed
-        nothing = np.zeros(len(listed))
-        if measure["unjudged"] == "skip":
-            places = places - missing
-            nothing[missing > 0] = np.nan  # undefined if every place was skipped
-        total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
-        score = divide(total, places, nothing)
-        mask = np.bincount(rows_of(self.judged.counts)[known_worth], minlength=len(self.judged.counts))[self.row] > 0
-        return np.where(mask, score, np.nan), np.where(mask, places, 0), np.where(mask, missing, 0), known_worth
+
+def judge(pairs: Pairs) -> ListPairs:
+    """Collect the judgements of each candidate from clean rows, and find the candidates in the lists of systems."""
+    references, lists = pairs.references, pairs.estimates
+    label, level, value = (references.columns[name] for name in ("label", "level", "value"))
+    owner = rows_of(references.counts[0])
+    width = max(len(references.labels), 1)
+    keys, index = np.unique(owner * width + label, return_inverse=True)
+    mask = ~np.isnan(value)
+    with np.errstate(invalid="ignore"):
+        fine = sum_by(index[mask], value[mask], len(keys)) / np.bincount(index[mask], minlength=len(keys))
+    chosen = np.column_stack([np.bincount(index[level == number], minlength=len(keys)) for number in range(len(BROAD))])
+    lowest, highest = np.full(len(references), np.inf), np.full(len(references), -np.inf)
+    np.minimum.at(lowest, owner[mask], value[mask])
+    np.maximum.at(highest, owner[mask], value[mask])
+    counts = np.bincount(keys // width, minlength=len(references)).astype(np.int64)
+    judged = JudgedCandidates(keys % width, counts, chosen.astype(np.float64), fine, lowest, highest)
+    codes = {name: code for code, name in enumerate(references.labels)}
+    numbers = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
+    listed = numbers[lists.columns["label"]]
+    met = meet_judged(judged.label, counts, listed, lists.counts[0], pairs.reference_row, pairs.estimate_row)
+    return ListPairs(judged, met, pairs.reference_row, pairs.counts[1])
 
 
 Tally = tuple[Float, Int, Int, Bool]
@@ -204,25 +184,6 @@ Tally = tuple[Float, Int, Int, Bool]
 _K = Parameter("k", 5, least=0, help="number of candidates of each list to score; 0: all")
 _UNJUDGED = Parameter("unjudged", "refuse", choices=("refuse", "zero", "skip"), help="treatment of unjudged candidates")
 _PLACES = Weight("number of candidates that count", "candidates")
-
-
-@metric(
-    "FINE",
-    _PLACES,
-    perfect=None,
-    literature="table 4 of @downie2010",
-    key="FINE",
-    aliases=("Fine",),
-    needs="fine",
-    parameters=(
-        _K,
-        Parameter("scale", 10.0, above=0.0, help="the largest fine judgement; 100 in later years"),
-        _UNJUDGED,
-    ),
-)
-def _fine(lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of the fine judgements of the first candidates, as a share of their scale."""
-    return lists.mean(lists.judged.fine / float(measure["scale"]), measure)
 
 
 _SUMS = {
@@ -238,24 +199,55 @@ _SUMS = {
 @family(
     _PLACES,
     {
-        name: {
-            "title": title,
-            "key": title,
-            "aliases": aliases,
-            "summary": "mean of the broad judgements of the first candidates, "
-            f"NS = {low}, SS = {middle}, VS = {high}{nickname}, as a share of the largest",
-        }
-        for name, (title, aliases, (low, middle, high), nickname) in _SUMS.items()
+        "fine": {
+            "title": "FINE",
+            "key": "FINE",
+            "aliases": ("Fine",),
+            "summary": "mean of the fine judgements of the first candidates, as a share of their scale",
+            "needs": "fine",
+            "parameters": (
+                _K,
+                Parameter("scale", 10.0, above=0.0, help="the largest fine judgement; 100 in later years"),
+                _UNJUDGED,
+            ),
+        },
+        **{
+            name: {
+                "title": title,
+                "key": title,
+                "aliases": aliases,
+                "summary": "mean of the broad judgements of the first candidates, "
+                f"NS = {low}, SS = {middle}, VS = {high}{nickname}, as a share of the largest",
+                "needs": "broad",
+                "parameters": (_K, _UNJUDGED),
+            }
+            for name, (title, aliases, (low, middle, high), nickname) in _SUMS.items()
+        },
     },
     perfect=None,
     literature="table 4 of @downie2010",
-    needs="broad",
-    parameters=(_K, _UNJUDGED),
 )
-def _sum(name: str, lists: ListPairs, measure: Measure) -> Tally:
-    """Mean value of the broad judgements of the first candidates, as a share of the largest."""
-    counts = _SUMS[name][2]
-    return lists.mean(lists.judged.broad(counts) / max(counts), measure)
+def _means(name: str, lists: ListPairs, measure: Measure) -> Tally:
+    """Mean worth of the judgements of the first candidates, in [0, 1]; empty places count as 0."""
+    met, listed, judged = lists.met, lists.listed, lists.judged
+    if name == "fine":
+        worth = judged.fine / float(measure["scale"])
+    else:
+        worth = judged.broad(_SUMS[name][2]) / max(_SUMS[name][2])
+    known_worth = ~np.isnan(worth)
+    most = int(measure["k"])
+    taken = np.minimum(listed, most) if most else listed
+    counted = known_worth[met.judged] & (met.place < taken[met.pair])
+    missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
+    places = np.full_like(listed, most) if most else listed
+    nothing = np.zeros(len(listed))
+    if measure["unjudged"] == "skip":
+        places = places - missing
+        nothing[missing > 0] = np.nan  # undefined if every place was skipped
+    total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
+    score = divide(total, places, nothing)
+    mask = np.bincount(rows_of(judged.counts)[known_worth], minlength=len(judged.counts))[lists.row] > 0
+    return np.where(mask, score, np.nan), np.where(mask, places, 0), np.where(mask, missing, 0), known_worth
 
 
 @metric(
@@ -296,9 +288,8 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     judgements. Pairs with unjudged candidates are refused unless the measure allows them, and so are fine judgements
     outside the measure's scale.
     """
-    judged = gather(pairs.references)
-    met = find_judged(judged, pairs)
-    lists = ListPairs(judged, met, pairs.reference_row, pairs.counts[1])
+    lists = judge(pairs)
+    judged, met = lists.judged, lists.met
     values = np.zeros((2, len(pairs), len(measures)))
     unknown = np.zeros(len(pairs), dtype=np.int64)
     refused: dict[int, str] = {}
@@ -338,8 +329,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ``relevant`` or ``not relevant``, and ``counts_from`` is the place from which a candidate counts (0: never).
     """
     judgements, lists = usable_pair(reference, estimate, clean)
-    judged, most = gather(judgements), int(measure["k"])
-    met = find_judged(judged, Pairs.in_order(judgements, lists))
+    judged_lists = judge(Pairs.in_order(judgements, lists))
+    judged, met, most = judged_lists.judged, judged_lists.met, int(measure["k"])
     size = min(len(lists.columns["label"]), most or np.iinfo(np.int64).max)
     rank, which = met.place[met.place < size], met.judged[met.place < size]
     columns: dict[str, Column] = {

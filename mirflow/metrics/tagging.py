@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -74,32 +73,29 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     return set_aside(rows, problems, first != np.arange(len(label)), drop=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Decisions:
-    """One entry for each tag of each pair: listed tags of the estimate in order, then the others."""
+SIDES = ("relevance", "affinity")  # Columns kept for each tag, so that clips can be ranked for each tag
 
-    tags: tuple[str, ...]  # All tags
-    pair: Int
-    tag: Int
-    """``pair`` ascending: int64 (n,)."""
-    degree: Float
-    """float64 (n,): degree of the tag in the reference: its number, infinity without a number, minus infinity if not
-    listed."""
-    affinity: Float  # The same for the estimate: float64 (n,)
-    pairs: int
 
-    @classmethod
-    def of(cls, pairs: Pairs, classes: Classes | None) -> Decisions:
-        """Make entries from clean rows. Without `classes`, the tags of a pair are those listed on either side."""
-        tags, numbers = number_labels(pairs.references, pairs.estimates, classes)
-        size = max(len(tags), 1)
+class TagPairs(Shared):
+    """The tags of pairs of clean rows, with results that metrics share.
+
+    There is one decision for each tag of each pair: listed tags of the estimate in order, then the others. Without
+    `classes`, the tags of a pair are those listed on either side. `degree` and `affinity` are the numbers of the tag in
+    the reference and in the estimate: infinity without a number, minus infinity if it is not listed.
+    """
+
+    def __init__(self, classes: Classes | None, pairs: Pairs) -> None:
+        self.pairs, self.classes = len(pairs), classes
+        self.known = pairs.counts[0] > 0  # Whether a pair has a reference
+        self.tags, numbers = number_labels(pairs.references, pairs.estimates, classes)  # All tags
+        size = max(len(self.tags), 1)
         listed: list[tuple[Int, Float]] = []  # pair and tag as one number, and degree
         for (side, row), number in zip(pairs.sides, numbers, strict=True):
             counts = side.counts[0][row]
             items = ranges(side.offsets[:-1][row], counts)
             value: Float = side.columns["value"][items] if "value" in side.columns else np.full(len(items), np.nan)
             listed.append((rows_of(counts) * size + number[items], np.where(np.isnan(value), np.inf, value)))
-        every = np.arange(len(pairs) * len(tags))
+        every = np.arange(len(pairs) * len(self.tags))
         if classes is None:
             every = np.unique(np.concatenate([listed[0][0], listed[1][0]]))
         held = np.full((2, len(every)), -np.inf)
@@ -108,48 +104,32 @@ class Decisions:
             side_held[np.searchsorted(every, key)] = value
         position[np.searchsorted(every, listed[1][0])] = np.arange(len(listed[1][0]))
         order = np.lexsort((position, every // size))
-        return cls(tags, every[order] // size, every[order] % size, held[0][order], held[1][order], len(pairs))
+        self.pair, self.tag = every[order] // size, every[order] % size  # Of each decision, pairs ascending
+        self.degree, self.affinity = held[0][order], held[1][order]
 
     def decided(self, relevance: float, threshold: float) -> Bool:
         """Masks of hits, false alarms, misses and rejections: bool (4, n)."""
         has, assigned = self.degree >= relevance, self.affinity >= threshold
         return np.array([has & assigned, ~has & assigned, has & ~assigned, ~has & ~assigned])
 
-
-SIDES = ("relevance", "affinity")  # Columns kept for each tag, so that clips can be ranked for each tag
-
-
-class TagPairs(Shared):
-    """The decisions on the tags of pairs, with results that metrics share.
-
-    They are on each of `classes`, or without them on the tags listed on either side.
-    """
-
-    def __init__(self, classes: Classes | None, pairs: Pairs) -> None:
-        self.decisions, self.classes = Decisions.of(pairs, classes), classes
-        self.known = pairs.counts[0] > 0  # Whether a pair has a reference
-
     @computed_by("relevance", "threshold")
     def outcomes(self, relevance: float, threshold: float) -> Outcomes:
         """Right and wrong decisions of each pair: float64 (pairs,) each."""
-        decisions = self.decisions
-        masks = decisions.decided(relevance, threshold)
-        return Outcomes(*(sum_by(decisions.pair, mask.astype(np.float64), decisions.pairs) for mask in masks))
+        masks = self.decided(relevance, threshold)
+        return Outcomes(*(sum_by(self.pair, mask.astype(np.float64), self.pairs) for mask in masks))
 
     @computed_by("relevance")
     def order(self, relevance: float) -> Ordered:
         """The tags of each pair by affinity."""
-        decisions = self.decisions
-        relevant = decisions.degree >= relevance
-        return Ordered.of(decisions.pair, relevant, decisions.affinity, decisions.pairs)
+        return Ordered.of(self.pair, self.degree >= relevance, self.affinity, self.pairs)
 
     def by_tag(self) -> tuple[Bool, Int, tuple[str, ...], Int]:
         """Decisions on pairs with a reference: mask, pairs, tags, and index of the tag of each.
 
         Tags are all known ones if `classes` are given, otherwise those that occur.
         """
-        chosen, every = self.known[self.decisions.pair], self.decisions.tags
-        pair, tag = self.decisions.pair[chosen], self.decisions.tag[chosen]
+        chosen, every = self.known[self.pair], self.tags
+        pair, tag = self.pair[chosen], self.tag[chosen]
         if self.classes is not None:
             return chosen, pair, every, tag
         used, index = np.unique(tag, return_inverse=True)
@@ -160,7 +140,6 @@ _RELEVANCE = Parameter("relevance", 0.5, help="smallest number of relevant tags 
 _DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of assigned tags in the estimate"), _RELEVANCE)
 _DECISIONS = Weight("number of decided tags", "tags")
 _TAGS = Weight("number of the reference's tags", "tags")
-_ordered = partial(metric, pooling="micro", parameters=(_RELEVANCE,))
 _by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature="@mirex2008tags")
 
 
@@ -211,42 +190,46 @@ def _ratios(what: str, tags: TagPairs, measure: Measure) -> Scored:
     return divide(part, whole), whole / 2 if what == "f_measure" else whole
 
 
-@_ordered(
-    "AUC-ROC",
-    Weight("pairs of a tag in the reference and one outside of it", "pairs"),
-    aliases=("auc",),
-    perfect_exceptions="NaN if the reference has all tags or none",
-    literature="@fawcett2006; @mirex2008tags",
+@family(
+    {
+        "roc_auc": Weight("pairs of a tag in the reference and one outside of it", "pairs"),
+        "average_precision": _TAGS,
+        "precision_at": Weight("k", "tags"),
+    },
+    {
+        "roc_auc": {
+            "title": "AUC-ROC",
+            "summary": "probability that a tag of the reference has a higher affinity than one outside of it",
+            "aliases": ("auc",),
+            "pooling": "micro",
+            "perfect_exceptions": "NaN if the reference has all tags or none",
+            "literature": "@fawcett2006; @mirex2008tags",
+        },
+        "average_precision": {
+            "title": "Average precision",
+            "summary": "mean precision at the tags of the reference, in order of affinity",
+            "pooling": "micro",
+            "perfect_exceptions": "NaN if the reference has no tags",
+            "literature": "section 8.4 of @manning2008",
+        },
+        "precision_at": {
+            "title": "Precision at k",
+            "summary": "share of reference tags among the k tags with the highest affinity",
+            "perfect": None,
+            "parameters": (Parameter("k", 3, least=1, help="number of tags"), _RELEVANCE),
+            "default": False,
+            "literature": "precision at 3, 6, 9, 12 and 15 in @mirex2009tags",
+        },
+    },
+    parameters=(_RELEVANCE,),
 )
-def _roc_auc(tags: TagPairs, measure: Measure) -> Scored:
-    """Probability that a tag of the reference has a higher affinity than one outside of it."""
+def _rankings(what: str, tags: TagPairs, measure: Measure) -> Scored:
     order = tags.order(measure)
-    return order.roc_auc(), order.positives * (order.counts - order.positives)
-
-
-@_ordered(
-    "Average precision",
-    _TAGS,
-    perfect_exceptions="NaN if the reference has no tags",
-    literature="section 8.4 of @manning2008",
-)
-def _average_precision(tags: TagPairs, measure: Measure) -> Scored:
-    """Mean precision at the tags of the reference, in order of affinity."""
-    order = tags.order(measure)
-    return order.average_precision(), order.positives
-
-
-@metric(
-    "Precision at k",
-    Weight("k", "tags"),
-    perfect=None,
-    parameters=(Parameter("k", 3, least=1, help="number of tags"), _RELEVANCE),
-    default=False,
-    literature="precision at 3, 6, 9, 12 and 15 in @mirex2009tags",
-)
-def _precision_at(tags: TagPairs, measure: Measure) -> Scored:
-    """Share of reference tags among the k tags with the highest affinity."""
-    order, k = tags.order(measure), int(measure["k"])
+    if what == "roc_auc":
+        return order.roc_auc(), order.positives * (order.counts - order.positives)
+    if what == "average_precision":
+        return order.average_precision(), order.positives
+    k = int(measure["k"])
     return order.precision_at(k), k * (order.counts > 0).astype(np.float64)
 
 
@@ -254,7 +237,7 @@ def _precision_at(tags: TagPairs, measure: Measure) -> Scored:
 def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
     """Hits, false alarms, misses and rejections by tag."""
     chosen, pair, names, number = tags.by_tag()
-    decided = tags.decisions.decided(float(measure["relevance"]), float(measure["threshold"]))
+    decided = tags.decided(float(measure["relevance"]), float(measure["threshold"]))
     index = np.column_stack([pair, number, decided[:, chosen].argmax(axis=0)])
     attrs = {"long_name": "decisions by tag", "units": "1"}
     return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
@@ -266,11 +249,11 @@ def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
 def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
     """Relevance and affinity by tag, from which areas under the ROC curve by tag are computed."""
     chosen, pair, names, number = tags.by_tag()
-    has = tags.decisions.degree[chosen] >= float(measure["relevance"])
+    has = tags.degree[chosen] >= float(measure["relevance"])
     index = np.concatenate(
         [np.column_stack([pair, number, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]
     )
-    value = np.concatenate([has.astype(np.float64), tags.decisions.affinity[chosen]])
+    value = np.concatenate([has.astype(np.float64), tags.affinity[chosen]])
     attrs = {"long_name": "relevance and affinity by tag", "units": "1"}
     return Sparse(("tag", "side"), (names, SIDES), index, value, attrs, float("nan"))
 
@@ -288,7 +271,7 @@ def evidence(
     """
     refuse_unjudged(measure, METRICS, "tags")
     sides = usable_pair(reference, estimate, partial(clean, classes=classes))
-    decisions = Decisions.of(Pairs.in_order(*sides), classes)
+    decisions = TagPairs(classes, Pairs.in_order(*sides))
     outcome = decisions.decided(float(measure["relevance"]), float(measure["threshold"])).argmax(axis=0)
     return {
         "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
