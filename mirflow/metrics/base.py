@@ -24,7 +24,7 @@ from ..annotations.collection import Collection
 from ..annotations.grids import GridForm, too_late
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..errors import MetricError, MirflowError, PluginError, UnknownNameError
-from ..kernels.intervals import MOST_FRAMES
+from ..kernels.intervals import MOST_FRAMES, batches
 from ..plugins import TASKS, declare, declared, find
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .cleaning import Cleaned, set_aside
@@ -612,10 +612,30 @@ def read_pair(measures: Sequence[Measure], computed: Any) -> list[float]:
 
 
 def score_by(
-    compute: Callable[[Pairs], Any], pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union"
+    compute: Callable[[Pairs], Any],
+    pairs: Pairs,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    at_once: int | None = None,
 ) -> Scores:
-    """Read scores from the results of a kernel, which `compute` makes; a `Scorer` once that is bound."""
-    return read_scores(measures, compute(pairs), len(pairs))
+    """Read scores from the results of a kernel, which `compute` makes; a `Scorer` once that is bound.
+
+    `at_once`: number of items of both sides that are computed at once, if the labels of extra dims are those of any
+    pairs; None: all.
+    """
+    if at_once is None:
+        return read_scores(measures, compute(pairs), len(pairs))
+    parts = [*batches(pairs.sizes, at_once)] or [slice(0, 0)]
+    scores = [read_scores(measures, compute(pairs[part]), part.stop - part.start) for part in parts]
+    extras = {}
+    for name, table in scores[0].extras.items():
+        tables = [each.extras[name] for each in scores]
+        index = np.concatenate([each.index for each in tables])
+        index[:, 0] += np.repeat([part.start for part in parts], [len(each.index) for each in tables])
+        extras[name] = replace(table, index=index, value=np.concatenate([each.value for each in tables]))
+    score, weight = (np.concatenate([getattr(each, name) for each in scores]) for name in ("score", "weight"))
+    return Scores(score, weight, extras)
 
 
 def score_on_frames(

@@ -5,12 +5,12 @@ Functions over one pair are `evaluate` and one for each metric that is a single 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..kernels.intervals import batches
 from ..ragged import Column
 from .base import Convention, Pairs, Shared, computed_by, read_pair, refuse_unjudged, score_by
 from .cleaning import usable_pair
@@ -60,22 +60,18 @@ def _sorted(events: Events) -> Events:
 _BATCH = 2**16  # Onsets of both sides that are handled at once, so that what is computed from them stays in the cache
 
 
+@dataclass(eq=False)
 class OnsetPairs(Shared):
     """The unsorted onsets of pairs."""
 
-    def __init__(self, pairs: Pairs) -> None:
-        (references, row), (estimates, other) = pairs.sides
-        parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
-        self._batches = [(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts]
+    pairs: Pairs
 
     @computed_by("window", "combine", "delay")
     def detected(self, window: float, combined: float, delay: float) -> Detected:
         """Detections of onsets after combining those of the reference and delaying those of the estimate."""
-        parts = []
-        for reference, estimate in self._batches:
-            delayed = _sorted(Events(estimate.times + delay, estimate.counts))
-            parts.append(Detected.of(_sorted(combine(reference, combined)), delayed, window))
-        return Detected.join(parts)
+        reference, estimate = (events_of(rows, row) for rows, row in self.pairs.sides)
+        delayed = _sorted(Events(estimate.times + delay, estimate.counts))
+        return Detected.of(_sorted(combine(reference, combined)), delayed, window)
 
 
 METRICS = metrics_of_detections(
@@ -105,7 +101,7 @@ CONVENTION = Convention(
     "madmom's evaluation: within 25 ms, close reference onsets combined on request; two empty sides are right",
     METRICS,
     _clean,
-    partial(score_by, OnsetPairs),
+    partial(score_by, OnsetPairs, at_once=_BATCH),
     explain=evidence,
     literature="@bock2016madmom",
 )

@@ -135,7 +135,8 @@ class PatternComparison(Shared):
     def nearest(self, kind: str, count: int | None) -> tuple[Fraction, Fraction]:
         """Likeness of the most similar pattern of the other side, averaged over estimated and over reference patterns.
 
-        It is that of the most similar occurrences, or the F-measure over occurrences and their notes. `count`: number of estimated patterns to use; None: all.
+        It is that of the most similar occurrences, or the F-measure over occurrences and their notes. `count`: number
+        of estimated patterns to use; None: all.
         """
         layer = self.layer(kind == "three_layer")
         likeness = harmonic_mean(layer.by_estimate, layer.by_reference) if kind == "three_layer" else layer.best

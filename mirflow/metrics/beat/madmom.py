@@ -7,21 +7,30 @@ single number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial, wraps
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 
 from ...annotations.annotation import Annotation
 from ...errors import MetricError
-from ...kernels.intervals import batches
 from ...kernels.ragged_ops import medians, search_rows, sum_by
 from ...kernels.ratios import Scored
 from ...kernels.ratios import information_gain as gain_of
 from ...ragged import Column, Float, Int, offsets_of, ranges
-from ..base import Convention, Grid, Pairs, Scores, Shared, Sparse, computed_by, computed_once, refuse_unjudged
+from ..base import (
+    Convention,
+    Grid,
+    Pairs,
+    Scores,
+    Shared,
+    Sparse,
+    computed_by,
+    computed_once,
+    refuse_unjudged,
+    score_by,
+)
 from ..cleaning import usable_pair
 from ..events import (
     MADMOM,
@@ -166,7 +175,8 @@ SINGLE = "p_score and goto: the reference has a single beat, so beat intervals a
 class EventBatch(Shared):
     """Pairs with any number of beats on each side, and those with enough beats for a score."""
 
-    def __init__(self, reference: Events, estimate: Events) -> None:
+    def __init__(self, pairs: Pairs) -> None:
+        reference, estimate = (events_of(rows, row) for rows, row in pairs.sides)
         self.reference, self.estimate = reference, estimate
         self.counts = np.stack([reference.counts, estimate.counts])
         # Weights: the larger number of beats of both sides, and 1 for each pair with a reference beat
@@ -187,44 +197,18 @@ class EventBatch(Shared):
         """Scores of pairs with too few beats: 0, or perfect if both sides are empty."""
         return np.where(self.larger == 0, perfect, 0.0)
 
+    @computed_by("window", "delay")
+    def detected(self, window: float, delay: float) -> Detected:
+        """Detections of beats after delaying the estimates."""
+        delayed = Events(self.estimate.times + delay, self.estimate.counts)
+        return Detected.of(self.reference, delayed, window)
+
 
 def _take(events: Events, chosen: Int) -> Events:
     if len(chosen) == len(events):
         return events
     counts = events.counts[chosen]
     return Events(events.times[ranges(events.offsets[:-1][chosen], counts)], counts)
-
-
-class BeatPairs(Shared):
-    """Beats of pairs; results are computed in batches, once for all metrics."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        (references, row), (estimates, other) = pairs.sides
-        parts = list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
-        self.batches = [
-            EventBatch(events_of(references, row[part]), events_of(estimates, other[part])) for part in parts
-        ]
-
-    @computed_by("window", "delay")
-    def detected(self, window: float, delay: float) -> Detected:
-        """Detections of beats after delaying the estimates."""
-        parts = []
-        for batch in self.batches:
-            shifted = Events(batch.estimate.times + delay, batch.estimate.counts)
-            parts.append(Detected.of(batch.reference, shifted, window))
-        return Detected.join(parts)
-
-
-def _by_batch(compute: Callable[..., tuple[Float, ...]]) -> Callable[..., tuple[Float, ...]]:
-    """Concatenate the arrays that a function of a batch and a measure, and maybe a key before them, returns."""
-
-    @wraps(compute)
-    def read(*asked: Any) -> tuple[Float, ...]:
-        *key, beats, measure = asked
-        parts = zip(*(compute(*key, batch, measure) for batch in beats.batches), strict=True)
-        return tuple(np.concatenate(part) for part in parts)
-
-    return read
 
 
 @computed_once
@@ -282,7 +266,7 @@ _TRACKS = Weight("number of tracks with reference beats", "tracks")
 
 
 _RATES = metrics_of_detections(
-    BeatPairs.detected,
+    EventBatch.detected,
     "beats",
     (
         Parameter("window", 0.07, "s", help="largest distance of matched beats", least=0.0),
@@ -302,7 +286,6 @@ _RATES = metrics_of_detections(
     pooling="micro",
     literature=f"{_LITERATURE}; @mckinney2007",
 )
-@_by_batch
 def _p_score(batch: EventBatch, measure: Measure) -> Scored:
     """Number of estimated beats within a share of the median interval around a reference beat, over the larger number
     of beats; several may be close to the same one.
@@ -327,7 +310,6 @@ def _p_score(batch: EventBatch, measure: Measure) -> Scored:
     perfect_exceptions="",
     literature=f"{_LITERATURE}; @cemgil2000; @davies2009",
 )
-@_by_batch
 def _cemgil(batch: EventBatch, measure: Measure) -> Scored:
     """Closeness of each estimated beat to the nearest reference beat under a Gaussian, over the mean number of beats;
     above 1 if estimates are repeated.
@@ -354,7 +336,6 @@ def _cemgil(batch: EventBatch, measure: Measure) -> Scored:
     perfect_exceptions="0 if reference beats are repeated too often",
     literature=f"{_LITERATURE}; @goto1997; @davies2009",
 )
-@_by_batch
 def _goto(batch: EventBatch, measure: Measure) -> Scored:
     """1 if the longest run of correct estimates covers a quarter of the reference beats and is precise; else 0."""
     pairs, forward, backward = batch.having(2, 1)
@@ -412,7 +393,6 @@ _CONTINUITY = {
     perfect_exceptions="0 if the reference has a single beat; less than 1 if reference beats are repeated",
     literature=f"{_LITERATURE}; @hainsworth2004; @klapuri2006; @davies2009",
 )
-@_by_batch
 def _continuities(what: str, batch: EventBatch, measure: Measure) -> Scored:
     """Longest run, or number, of correct beats at the annotated or at any level."""
     limits, total = (float(measure["phase"]), float(measure["period"])), int(what.endswith("t"))
@@ -423,47 +403,41 @@ def _continuities(what: str, batch: EventBatch, measure: Measure) -> Scored:
     return best[2 * total], best[2 * total + 1]
 
 
-_of_errors = partial(
-    metric,
+@family(
+    {"information_gain": _TRACKS, "error_histogram": Weight("none", "beats")},
+    {
+        "information_gain": {
+            "title": "Information gain",
+            "summary": "distance of the histogram of beat errors from a uniform one, in bits, for the worse of both "
+            "directions",
+            "aliases": ("D",),
+            "unit": "bit",
+        },
+        "error_histogram": {
+            "title": "Beat error histogram",
+            "summary": "numbers of beats by their error in intervals, for the worse of both directions; their sum over "
+            "tracks gives the global information gain",
+            "dims": ("bin",),
+            "orientation": "none",
+            "default": False,
+        },
+    },
     needs="intervals",
+    range=(0.0, float("inf")),
+    pooling="none",
+    perfect=None,
     parameters=(Parameter("bins", 40, help="even number of bins of the histogram", least=2), _SKIP),
     literature=f"{_LITERATURE}; @davies2011",
 )
-
-
-@_by_batch
-def _errors(batch: EventBatch, measure: Measure) -> tuple[Float, ...]:
+def _errors(what: str, batch: EventBatch, measure: Measure) -> Scored | Sparse:
+    """Information gain, or the histogram."""
     bins = int(measure["bins"])
     if bins % 2:
         raise MetricError(f"{measure}: the number of bins must be even, got {bins}")
-    return *_histogram(batch, bins), batch.tracks
-
-
-@_of_errors(
-    "Information gain", _TRACKS, aliases=("D",), range=(0.0, float("inf")), unit="bit", pooling="none", perfect=None
-)
-def _information_gain(beats: BeatPairs, measure: Measure) -> Scored:
-    """Distance of the histogram of beat errors from a uniform one, in bits, for the worse of both directions."""
-    gain, _, tracks = _errors(beats, measure)
-    return gain, tracks
-
-
-@_of_errors(
-    "Beat error histogram",
-    Weight("none", "beats"),
-    dims=("bin",),
-    range=(0.0, float("inf")),
-    orientation="none",
-    pooling="none",
-    perfect=None,
-    default=False,
-)
-def _error_histogram(beats: BeatPairs, measure: Measure) -> Sparse:
-    """Numbers of beats by their error in intervals, for the worse of both directions; their sum over tracks gives the
-    global information gain.
-    """
-    counts = _errors(beats, measure)[1]
-    labels = tuple(f"{number / counts.shape[1] - 0.5:g}" for number in range(counts.shape[1]))
+    gain, counts = _histogram(batch, bins)
+    if what == "information_gain":
+        return gain, batch.tracks
+    labels = tuple(f"{number / bins - 0.5:g}" for number in range(bins))
     return tabulate(counts, ("bin",), (labels,), "beats by their error, in intervals")
 
 
@@ -484,23 +458,18 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     for skip in dict.fromkeys(float(measure["skip"]) for measure in measures):
         left, right = (rows.keep((rows.columns["time"] > skip) | (skip == 0)) for rows, _ in pairs.sides)
         late = replace(pairs, references=left, estimates=right)
-        beats = BeatPairs(late)
-        single = (late.counts[0] == 1) & (late.counts[1] > 0)
-        for measure in measures:
-            if float(measure["skip"]) != skip:
-                continue
-            if measure.metric.dims:
-                extras[measure.variable] = measure.read(beats)
-                continue
-            column = scalars.index(measure)
-            values[:, :, column] = measure.read(beats)
-            if measure.metric.name in _OF_INTERVALS and single.any():
-                values[0, single, column] = np.nan
-                partly |= dict.fromkeys(np.flatnonzero(single).tolist(), SINGLE)
+        some = [measure for measure in measures if float(measure["skip"]) == skip]
+        scores = score_by(EventBatch, late, some, at_once=_BATCH)
+        columns = [scalars.index(measure) for measure in some if not measure.metric.dims]
+        values[:, :, columns] = scores.score, scores.weight
+        extras |= scores.extras
+        # P-score and Goto's score are undefined if the reference has a single beat.
+        single = np.flatnonzero((late.counts[0] == 1) & (late.counts[1] > 0))
+        undefined = [column for column in columns if scalars[column].metric.name in ("p_score", "goto")]
+        if undefined and len(single):
+            values[0][np.ix_(single, undefined)] = np.nan
+            partly |= dict.fromkeys(single.tolist(), SINGLE)
     return Scores(values[0], values[1], extras, partly=partly)
-
-
-_OF_INTERVALS = ("p_score", "goto")  # Metrics that are undefined if the reference has a single beat
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
