@@ -61,12 +61,6 @@ def _patterns(row: Ragged) -> list[list[list[tuple[float, float]]]]:
     return [[[next(notes) for _ in range(next(sizes))] for _ in range(count)] for count in row.counts[1].tolist()]
 
 
-def _estimated_tempi(row: Ragged) -> Float:
-    """Two tempi of an estimate; a single one is repeated."""
-    tempi = np.array(row.columns["tempo"][:2], dtype=np.float64)
-    return np.repeat(tempi, 2) if len(tempi) == 1 else tempi
-
-
 def _share(row: Ragged) -> float:
     """Share of the first tempo in the total salience; 1 for a single tempo."""
     salience = _column("salience", row)
@@ -125,9 +119,6 @@ class ArgumentLayout:
     reference: Mapping[str, Value]
     estimate: Mapping[str, Value]  # Functions from a single row to an argument, by the name of the argument
 
-    def __len__(self) -> int:
-        return len(self.reference) + len(self.estimate)
-
     @property
     def names(self) -> tuple[str, ...]:
         """Names of all arguments, in order."""
@@ -159,7 +150,8 @@ _LAYOUTS: Mapping[str, Sequence[ArgumentLayout | Mapping[str, Value]]] = Mapping
         "tempo": (
             ArgumentLayout(
                 {"tempi": lambda row: np.append(row.columns["tempo"][:2], np.zeros(2))[:2], "weight": _share},
-                {"tempi": _estimated_tempi},
+                # A single tempo is repeated.
+                {"tempi": lambda row: np.resize(row.columns["tempo"], 2 * bool(len(row.columns["tempo"])))},
             ),
         ),
         "key": ({"key": _label},),

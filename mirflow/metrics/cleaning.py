@@ -250,26 +250,3 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
 
         problems.append((outside & ~empty, describe))
     return problems
-
-
-def without_zero_tempi(cleaned: Cleaned) -> Cleaned:
-    """Empty the rows whose tempi are all 0: files of several formats write so that a track has no tempo."""
-    rows = cleaned.rows
-    mask = np.zeros(len(rows), dtype=np.bool_)
-    mask[rows_of(rows.counts[0])[rows.columns["tempo"] != 0]] = True
-    silent = ~mask & (rows.counts[0] > 0)
-    return replace(cleaned, rows=empty_rows(rows, silent)) if silent.any() else cleaned
-
-
-def tempo_problems(rows: Ragged) -> list[Problem]:
-    """Find tempi that are negative or not finite, and saliences that are negative or infinite."""
-    tempo = rows.columns["tempo"]
-    problems: list[Problem] = [
-        (~np.isfinite(tempo), lambda item: f"tempo is not finite: {tempo[item]}"),
-        (tempo < 0, lambda item: f"tempo is negative: {tempo[item]} beats per minute"),
-    ]
-    if "salience" in rows.columns:
-        salience = rows.columns["salience"]
-        wrong = (salience < 0) | np.isinf(salience)
-        problems.append((wrong, lambda item: f"salience must be 0 or more, but is {salience[item]}"))
-    return problems

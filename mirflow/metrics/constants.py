@@ -7,8 +7,7 @@ constant estimate wins alone cannot rank systems by itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -70,34 +69,15 @@ def constants_that_win(task: str, metric: str) -> list[str]:
     return [CONSTANTS[name] for name, metrics in WINS.get(task, {}).items() if metric in metrics]
 
 
-def won_by(task: str, constant: str, metrics: Iterable[str]) -> list[str]:
-    """The metrics, among some, by which a constant estimate wins."""
-    return [name for name in dict.fromkeys(metrics) if name in WINS.get(task, {}).get(constant, ())]
-
-
 SHARE = 0.5  # Share of the time that an estimate of chords may leave open as `X` without a warning
 DISTINCT = 5  # Number of different labels that a reference has if an estimate with a single one is reported
 
 
-def doubts_about_constants(task: str) -> tuple[Doubt, ...]:
-    """The doubts about estimates of labelled intervals that say nothing, and win metrics of a task."""
-    if "X" in WINS.get(task, {}):
-        left_open = f"the estimate is `X` for more than {SHARE:.0%} of its time"
-        sign = f"{left_open}, which `mirex` counts as right, as mir_eval does"
-        return (Doubt("unknown_chords", sign, of_pair=doubt_unknown_chords, suspects=suspect_unknown_chords),)
-    sign = (
-        f"the estimate has one label throughout, where its reference has {DISTINCT} or more, and a metric is then "
-        "perfect: precisions of boundaries, undersegmentation"
-    )
-    return (Doubt("constant", sign, of_pair=partial(doubt_single_label, task), suspects=suspect_single_label),)
-
-
-def doubt_single_label(
-    task: str, measures: Sequence[Measure], reference: Annotation, estimate: Annotation
-) -> str | None:
-    """Report an estimate with one label throughout, if a metric is then perfect."""
+def doubt_single_label(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
+    """Report an estimate of segments with one label throughout, if a metric is then perfect."""
     labels = set(estimate.labels or ())
-    won = won_by(task, "one label", (measure.metric.name for measure in measures))
+    names = dict.fromkeys(measure.metric.name for measure in measures)
+    won = [name for name in names if name in WINS["segment"]["one label"]]
     if len(labels) != 1 or not won or len(set(reference.labels or ())) < DISTINCT:
         return None
     return f"the estimate has the label {labels.pop()!r} throughout, which is perfect by {', '.join(won)} alone"
@@ -117,7 +97,8 @@ def suspect_single_label(measures: Sequence[Measure], annotations: Collection) -
 
 def doubt_unknown_chords(measures: Sequence[Measure], reference: Annotation, estimate: Annotation) -> str | None:
     """Report an estimate that names no chord, if a metric counts that as right."""
-    won = won_by("chord", "X", (measure.metric.name for measure in measures))
+    names = dict.fromkeys(measure.metric.name for measure in measures)
+    won = [name for name in names if name in WINS["chord"]["X"]]
     seconds = estimate.columns["end"] - estimate.columns["start"]
     unknown = np.array([label in ("X", "U") for label in estimate.labels or ()], dtype=np.bool_)
     share = seconds[unknown].sum() / max(float(seconds.sum()), np.finfo(float).tiny)
@@ -133,3 +114,18 @@ def suspect_unknown_chords(measures: Sequence[Measure], annotations: Collection)
     mask: Bool = np.zeros(len(annotations), dtype=np.bool_)
     mask[row_of_items(rows)[np.isin(rows.columns["label"], codes)]] = True
     return mask
+
+
+UNKNOWN_CHORDS = Doubt(
+    "unknown_chords",
+    f"the estimate is `X` for more than {SHARE:.0%} of its time, which `mirex` counts as right, as mir_eval does",
+    of_pair=doubt_unknown_chords,
+    suspects=suspect_unknown_chords,
+)
+SINGLE_LABEL = Doubt(
+    "constant",
+    f"the estimate has one label throughout, where its reference has {DISTINCT} or more, and a metric is then "
+    "perfect: precisions of boundaries, undersegmentation",
+    of_pair=doubt_single_label,
+    suspects=suspect_single_label,
+)

@@ -47,7 +47,7 @@ from .base import Convention, Doubt, Pairs, Shared, Sparse, Task, by_name, compu
 from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .edits import ErrorBudget
 from .event_errors import HITS, align_hits
-from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, rates_of, tabulate, weights_of
+from .events import COUNTED, MAX_TIME, OF_COUNTS, matched, rates_of, tabulate
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
@@ -148,12 +148,12 @@ _EMPTY = Parameter(
 _ABSENT = Parameter(
     "absent", "ignored", choices=("ignored", "counted"), help="whether classes that are absent on both sides count"
 )
-_RATES = rates_of("hits")
+_WEIGHTS, _RATES = rates_of("hits")
 _LITERATURE = "@zehren2021; @gillick2019; @vogl2018; @mirex2017drums"
 
 
 @family(
-    weights_of("hits"),
+    _WEIGHTS,
     {
         name: {"title": title, "summary": f"{summary}, of all classes together", "aliases": (f"sum_{name}",)}
         for name, (title, summary) in _RATES.items()

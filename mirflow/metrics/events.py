@@ -262,28 +262,24 @@ class Detected:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-def weights_of(what: str) -> dict[str, Weight]:
-    """Weights of the rates of matched events, such as "onsets"."""
+def rates_of(what: str) -> tuple[dict[str, Weight], dict[str, tuple[str, str]]]:
+    """Weights of the rates of events, such as "onsets", that match within a window, and their titles and summaries."""
     words = {"f_measure": f"mean of the numbers of {what} of both sides", "precision": f"number of estimated {what}"}
     words["recall"] = f"number of reference {what}"
-    return {name: Weight(text, what) for name, text in words.items()}
-
-
-def rates_of(what: str) -> dict[str, tuple[str, str]]:
-    """Titles and summaries of the rates of events that match within a window."""
     match = f"{what} that have a match within the window"
-    return {
+    rates = {
         "f_measure": ("F-measure", "harmonic mean of precision and recall"),
         "precision": ("Precision", f"share of the estimated {match}"),
         "recall": ("Recall", f"share of the reference {match}"),
     }
+    return {name: Weight(text, what) for name, text in words.items()}, rates
 
 
 Detect = Callable[[Any, Measure], Detected]
 """(results of the task's kernel, measure) -> detections under the measure's parameters."""
 
 
-def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Scored:
+def _read(detect: Detect, what: str, name: str, computed: Any, measure: Measure) -> Scored | Sparse:
     detected = detect(computed, measure)
     if name == "accuracy":
         return share(detected.hits, detected.references + detected.estimates - detected.hits, 1.0)
@@ -291,16 +287,13 @@ def _read(detect: Detect, name: str, computed: Any, measure: Measure) -> Scored:
         return share(detected.total, detected.hits, np.nan)
     if name == "std_error":
         return detected.deviation, detected.hits.astype(np.float64)
-    return rate(name, detected.hits, detected.references, detected.estimates, otherwise=1.0)
-
-
-def _tabulate(detect: Detect, what: str, name: str, computed: Any, measure: Measure) -> Sparse:
-    detected = detect(computed, measure)
     if name == "counts":
         values = np.column_stack([detected.hits, detected.references, detected.estimates]).astype(np.float64)
         return tabulate(values, ("count",), (COUNTED,), f"matched {what}, and {what} of both sides")
-    values = np.column_stack([detected.hits.astype(np.float64), detected.total, detected.squares])
-    return tabulate(values, ("moment",), (MOMENTS,), f"sums of powers of the errors of matched {what}", "s")
+    if name == "error_moments":
+        values = np.column_stack([detected.hits.astype(np.float64), detected.total, detected.squares])
+        return tabulate(values, ("moment",), (MOMENTS,), f"sums of powers of the errors of matched {what}", "s")
+    return rate(name, detected.hits, detected.references, detected.estimates, otherwise=1.0)
 
 
 _INFINITE = float("inf")
@@ -322,7 +315,7 @@ def metrics_of_detections(
         "recall": ("Recall", f"share of the reference {what} that are matched, 1 if there are none"),
         "accuracy": ("Accuracy", f"matched {what} over all {what} of either side, 1 if there are none"),
     }
-    weights = weights_of(what) | {
+    weights = rates_of(what)[0] | {
         "accuracy": Weight(f"number of {what} of either side, matched ones once", what),
         **dict.fromkeys(("mean_error", "std_error"), Weight(f"number of matched {what}", what)),
     }
@@ -344,8 +337,9 @@ def metrics_of_detections(
         "error_moments": {"title": "Moments of errors", "summary": summed, "dims": ("moment",)},
     }
     tables["error_moments"] |= {"range": (-_INFINITE, _INFINITE)}
+    read = partial(_read, detect, what)
     unscored = {"orientation": "none", "pooling": "none", "perfect": None, "default": False}
     return (
-        *family(weights, members, **common)(partial(_read, detect)),
-        *family(Weight("none", what), tables, **(common | unscored))(partial(_tabulate, detect, what)),
+        *family(weights, members, **common)(read),
+        *family(Weight("none", what), tables, **(common | unscored))(read),
     )

@@ -37,6 +37,18 @@ def score_losses(convention: Convention, pairs: Pairs, measures: Sequence[Measur
     names = [kind.name for kind in convention.errors.kinds]
     arrays = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
+    # Give both sides the same columns, with NaN, or -1 for whole numbers, where a side has none.
+    columns = {name: column.dtype for rows, _ in pairs.sides for name, column in rows.columns.items()}
+    sides = []
+    for rows, _ in pairs.sides:
+        size = int(rows.counts[0].sum())
+        blank = {
+            name: np.full(size, np.nan if kind.kind == "f" else -1).astype(kind)
+            for name, kind in columns.items()
+            if name not in rows.columns
+        }
+        sides.append(replace(rows, columns={**rows.columns, **blank}))
+    pairs = replace(pairs, references=sides[0], estimates=sides[1])
     wholes = [str(measure[OF]) for measure in measures]
     split = {name: parse(name, convention.metrics) for name in wholes}
     losses = {name: _split(convention, pairs, whole, grid, refused) for name, whole in split.items()}
@@ -52,8 +64,7 @@ def _split(
     """Losses by kind, float64 (pairs, kinds), and weights, float64 (pairs,)."""
     errors = convention.errors
     assert errors is not None
-    references, estimates = _alike(pairs.references, pairs.estimates)
-    pairs = replace(pairs, references=references, estimates=estimates)
+    references, estimates = pairs.references, pairs.estimates
     exact = exact or not whole.metric.itemwise or whole.parameters.get("matching", "optimal") != "optimal"
     numbering = None if errors.rows is None else _numbering(convention, errors.rows, pairs, whole, grid)
     edits = []
@@ -135,21 +146,6 @@ def _numbering(
         if np.allclose(score, score[0], rtol=0, atol=1e-9):
             return cache(number_labels)  # the rows of all pairs share two vocabularies
     return None
-
-
-def _alike(*sides: Ragged) -> list[Ragged]:
-    """Give both sides the same columns, with NaN, or -1 for whole numbers, where a side has none."""
-    columns = {name: column.dtype for side in sides for name, column in side.columns.items()}
-    filled = []
-    for side in sides:
-        size = int(side.counts[0].sum())
-        blank = {
-            name: np.full(size, np.nan if kind.kind == "f" else -1).astype(kind)
-            for name, kind in columns.items()
-            if name not in side.columns
-        }
-        filled.append(replace(side, columns={**side.columns, **blank}))
-    return filled
 
 
 def coalitions(players: int) -> Bool:

@@ -27,7 +27,7 @@ Information Retrieval Evaluation eXchange, 2010, section 3.2.
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -54,7 +54,6 @@ from .events import (
     pair_of,
     rates_of,
     validate_pair,
-    weights_of,
 )
 from .measures import LABELS, Measure, Parameter, Weight, family, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -67,12 +66,11 @@ UNNAMED = ""  # Class of onsets without a label
 _BATCH = 2**16  # Onsets of both sides processed at once, so that results fit into the cache
 
 
+@dataclass(eq=False)
 class Onsets(Shared):
     """The onsets of pairs with cached matchings."""
 
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-        self.references, self.estimates = pairs.counts
+    pairs: Pairs
 
     @computed_by("window", "matching")
     def hits(self, window: float, matching: str) -> Int:
@@ -112,6 +110,7 @@ _PARAMETERS = (
     Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0, mir_eval="window"),
     Parameter("matching", "optimal", choices=("optimal", "greedy"), help="a largest matching, or MIREX's greedy one"),
 )
+_WEIGHTS, _RATES = rates_of("onsets")
 _of_classes = partial(
     metric,
     parameters=_PARAMETERS,
@@ -122,16 +121,15 @@ _of_classes = partial(
 
 
 @family(
-    weights_of("onsets"),
-    {name: {"title": title, "key": title, "summary": summary} for name, (title, summary) in rates_of("onsets").items()},
+    _WEIGHTS,
+    {name: {"title": title, "key": title, "summary": summary} for name, (title, summary) in _RATES.items()},
     parameters=_PARAMETERS,
     mir_eval="f_measure",
     itemwise=True,
     literature=f"@raffel2014; {_MIREX}",
 )
 def _rates(what: str, onsets: Onsets, measure: Measure) -> Scored:
-    hits = onsets.hits(measure)
-    return rate(what, hits, onsets.references, onsets.estimates)
+    return rate(what, onsets.hits(measure), *onsets.pairs.counts)
 
 
 @_of_classes(

@@ -208,11 +208,11 @@ def layout_of(function: Callable[..., Any], task: str, origin: str = "") -> Argu
     if len(labelled) == len(needed) == 2:
         return datasets_of(task)
     for layout in layouts:
-        if len(layout) == len(needed):
+        if len(layout.names) == len(needed):
             return layout
     if not needed and any(one.kind is one.VAR_POSITIONAL for one in every):
         return layouts[0]
-    allowed = ", or ".join(f"{len(layout)}: {', '.join(layout.names)}" for layout in layouts)
+    allowed = ", or ".join(f"{len(layout.names)}: {', '.join(layout.names)}" for layout in layouts)
     count = f"{len(needed)} ({', '.join(needed)})" if needed else "none"
     taken = f"takes {count} in front, but functions over a pair of {task} take {allowed}"
     raise MetricError(f"{origin}: {taken}; give others a default")

@@ -43,7 +43,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from . import tempo_madmom as madmom
 from .arguments import first_share
 from .base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name, read_pair, read_scores, refuse_unjudged
-from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
+from .cleaning import Cleaned, usable_pair
 from .edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from .measures import Measure, Parameter, Weight, family, metrics_in
 from .pair import PairFunctions, documented
@@ -60,12 +60,6 @@ class Tempi:
     tempo: Float  # 0 if there is no second one: float64 (n, 2), beats per minute
     first_share: Float  # float64 (n,): share of the first tempo in the salience of both; 1 for a single tempo
     given: Int  # Number of annotated tempi, including zeros: int64 (n,)
-
-    @property
-    def main(self) -> Float:
-        """The more salient tempo, the first of two equal ones; 0 if none is above 0: float64 (n,)."""
-        first, second = self.tempo.T
-        return np.asarray(np.where((second > 0) & ((first <= 0) | (self.first_share < 0.5)), second, first))
 
     @property
     def estimated(self) -> Float:
@@ -101,26 +95,18 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
     return np.asarray((error <= tol).any(axis=2) & positive)
 
 
-def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float, ...] = (1.0,)) -> Bool:
-    """True if an estimate is close to the reference or one of its multiples, by a share of the multiple: bool (n,).
-
-    0 means no tempo and is not close to anything.
-    """
-    near = np.zeros(len(reference), dtype=np.bool_)
-    for factor in factors:
-        with np.errstate(over="ignore", invalid="ignore"):
-            multiple = reference * factor
-            near |= (np.abs(multiple - estimate) <= multiple * tol) & np.isfinite(multiple)
-    return near & (reference > 0) & (estimate > 0)
-
-
 class TempoPairs:
     """The tempi of both sides of pairs."""
 
     def __init__(self, reference: Tempi, estimate: Tempi) -> None:
         self.reference, self.estimate = reference, estimate
         self.tracks = np.asarray((reference.tempo > 0).any(axis=1))  # Pairs whose reference has a tempo above 0
-        self.main = reference.main, estimate.main  # The main tempi of both sides
+        main = []
+        for tempi in (reference, estimate):
+            first, second = tempi.tempo.T
+            main.append(np.where((second > 0) & ((first <= 0) | (tempi.first_share < 0.5)), second, first))
+        self.main = main[0], main[1]
+        """The more salient tempo of each side, the first of two equal ones; 0 if none is above 0: float64 (pairs,)."""
 
 
 def weigh(hits: Bool, first_share: Float) -> Float:
@@ -204,11 +190,16 @@ _WITHIN = "1 if the (more salient) tempo of the estimate is within the tolerance
 def _accuracies(what: str, tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
     """Whether the main tempo is right."""
     reference, estimate = tempi.main
-    if what != "accuracy0":
-        factors = FACTORS if what == "accuracy2" else (1.0,)
-        return is_near(reference, estimate, _tolerance(measure), factors), tempi.tracks
-    # Halves are rounded to the even number.
-    return (np.rint(reference) == np.rint(estimate)) & (reference > 0) & (estimate > 0), tempi.tracks
+    both = (reference > 0) & (estimate > 0)
+    if what == "accuracy0":
+        # Halves are rounded to the even number.
+        return (np.rint(reference) == np.rint(estimate)) & both, tempi.tracks
+    tolerance, near = _tolerance(measure), np.zeros(len(reference), dtype=np.bool_)
+    for factor in FACTORS if what == "accuracy2" else (1.0,):
+        with np.errstate(over="ignore", invalid="ignore"):
+            multiple = reference * factor
+            near |= (np.abs(multiple - estimate) <= multiple * tolerance) & np.isfinite(multiple)
+    return near & both, tempi.tracks
 
 
 _ERRORS = {
@@ -407,7 +398,7 @@ def clean(rows: Ragged) -> Cleaned:
     owner = rows_of(rows.counts[0])
     position = np.arange(len(owner)) - rows.offsets[:-1][owner]
     third = (position > 1, lambda item: f"a track has one or two tempi, but this is the third: {tempo[item]}")
-    return without_zero_tempi(set_aside(rows, [*tempo_problems(rows), third]))
+    return madmom.clean(rows, [third])
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Any
@@ -19,15 +19,33 @@ from ..kernels.ragged_ops import sum_by
 from ..kernels.ratios import Scored, divide
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Pairs, Shared, computed_by, computed_once, read_pair, refuse_unjudged, score_by
-from .cleaning import Cleaned, set_aside, tempo_problems, usable_pair, without_zero_tempi
+from .cleaning import Cleaned, Problem, empty_rows, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, family, metrics_in
 from .pair import EVERY, PairFunctions, documented
 from .util import Array
 
 
-def clean(rows: Ragged) -> Cleaned:
-    """Find rows that are not valid tempo annotations, and empty those of zeros; any number of tempi is allowed."""
-    return without_zero_tempi(set_aside(rows, tempo_problems(rows)))
+def clean(rows: Ragged, further: Sequence[Problem] = ()) -> Cleaned:
+    """Find rows that are not valid tempo annotations, and empty those of zeros; any number of tempi is allowed.
+
+    Tempi are finite, and neither they nor saliences are negative; `further`: more problems.
+    """
+    tempo = rows.columns["tempo"]
+    problems: list[Problem] = [
+        (~np.isfinite(tempo), lambda item: f"tempo is not finite: {tempo[item]}"),
+        (tempo < 0, lambda item: f"tempo is negative: {tempo[item]} beats per minute"),
+    ]
+    if "salience" in rows.columns:
+        salience = rows.columns["salience"]
+        wrong = (salience < 0) | np.isinf(salience)
+        problems.append((wrong, lambda item: f"salience must be 0 or more, but is {salience[item]}"))
+    cleaned = set_aside(rows, [*problems, *further])
+    # Files of several formats write zeros where a track has no tempo.
+    kept = cleaned.rows
+    mask = np.zeros(len(kept), dtype=np.bool_)
+    mask[rows_of(kept.counts[0])[kept.columns["tempo"] != 0]] = True
+    silent = ~mask & (kept.counts[0] > 0)
+    return replace(cleaned, rows=empty_rows(kept, silent)) if silent.any() else cleaned
 
 
 @dataclass(frozen=True)
@@ -110,9 +128,9 @@ class ManyTempi(Shared):
     def __init__(self, pairs: Pairs) -> None:
         self._pairs = pairs
         references, estimates = pairs.counts
-        self._weight = np.ones(len(references))
-        self._tempi = references + estimates
-        self._any_empty = np.count_nonzero(self._tempi) < len(self._tempi)
+        self.weight = np.ones(len(references))
+        self.count = references + estimates
+        self.any_empty = np.count_nonzero(self.count) < len(self.count)
 
     @computed_once
     def sides(self, sort: bool, max_len: int) -> tuple[Ranked, Ranked]:
@@ -145,17 +163,6 @@ class ManyTempi(Shared):
         reference, estimate = (side.first for side in self.sides(sort, max_len))
         with np.errstate(over="ignore"):
             return is_near(reference * _TIMES / _PARTS, estimate, tolerance)
-
-    def numbers(self, measure: Measure) -> Int:
-        """Number of tempi of each reference that were found: int64 (pairs,)."""
-        reference, hits = self.sides(bool(measure["sort"]), int(measure["max_len"]))[0], self.hits(measure)
-        if len(reference.counts) == 1:
-            return np.array([np.count_nonzero(hits)])
-        return np.bincount(reference.pair[hits], minlength=len(reference.counts))
-
-    def weigh(self, score: Column) -> Scored:
-        """Scores of pairs, 1 if both sides are empty, with weight 1 each: madmom's mean is over all files."""
-        return (np.where(self._tempi == 0, 1.0, score) if self._any_empty else score.astype(np.float64)), self._weight
 
 
 _TOL = Parameter("tol", 0.04, least=0.0, help="largest deviation, as a share of the reference")
@@ -204,19 +211,20 @@ _FIRST = "1 if the first (strongest) tempo of the estimate is that of the refere
     literature="@bock2016madmom; @gouyon2006",
 )
 def _comparisons(what: str, tempi: ManyTempi, measure: Measure) -> Scored:
-    reference = tempi.sides(bool(measure["sort"]), int(measure["max_len"]))[0]
+    """Scores of pairs, 1 if both sides are empty, with weight 1 each: madmom's mean is over all files."""
+    reference, _ = tempi.sides(bool(measure["sort"]), int(measure["max_len"]))
+    score: Column
     if what == "p_score":
-        strength = np.where(tempi.hits(measure), reference.strength, 0.0)
-        return tempi.weigh(sum_by(reference.pair, strength, len(reference.counts)))
-    if what == "any_correct":
-        return tempi.weigh(tempi.numbers(measure) > 0)
-    if what == "all_correct":
-        return tempi.weigh((tempi.numbers(measure) == reference.counts) & (reference.counts > 0))
-    levels = tempi.levels(measure)
-    if what == "accuracy1":
-        return tempi.weigh(levels[0])
-    counted = [0, *((1, 2) if measure["double"] else ()), *((3, 4) if measure["triple"] else ())]
-    return tempi.weigh(np.logical_or.reduce(levels[counted]))
+        score = sum_by(reference.pair, np.where(tempi.hits(measure), reference.strength, 0.0), len(reference.counts))
+    elif what in ("any_correct", "all_correct"):
+        found = np.bincount(reference.pair[tempi.hits(measure)], minlength=len(reference.counts))
+        score = (found > 0) if what == "any_correct" else (found == reference.counts) & (reference.counts > 0)
+    elif what == "accuracy1":
+        score = tempi.levels(measure)[0]
+    else:
+        counted = [0, *((1, 2) if measure["double"] else ()), *((3, 4) if measure["triple"] else ())]
+        score = np.logical_or.reduce(tempi.levels(measure)[counted])
+    return (np.where(tempi.count == 0, 1.0, score) if tempi.any_empty else score.astype(np.float64)), tempi.weight
 
 
 METRICS = metrics_in(globals())

@@ -56,7 +56,7 @@ def test_functions_of_mir_eval_give_the_scores_of_mir_eval(module: str, shared_d
 
 def test_forms_of_a_task_differ_in_the_number_of_arguments() -> None:
     for task in tasks():
-        sizes = [len(layout) for layout in layouts_of(task)]
+        sizes = [len(layout.names) for layout in layouts_of(task)]
         assert len(set(sizes)) == len(sizes) > 0
 
 

@@ -46,7 +46,7 @@ from ...theory.harte import (
     scale_degree_to_semitone,
 )
 from ..base import Task, by_name
-from ..constants import doubts_about_constants
+from ..constants import UNKNOWN_CHORDS
 from .madmom import CONVENTION as MADMOM
 from .metrics import DECIBEL, ERRORS, MIR_EVAL
 from .mirex2013 import CONVENTION as MIREX2013
@@ -58,7 +58,7 @@ TASK = Task(
     ("majmin", "root"),
     {DECIBEL.name: ("csr",)},
     errors=ERRORS,
-    doubts=doubts_about_constants("chord"),
+    doubts=(UNKNOWN_CHORDS,),
 )
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from ..base import (
     score_on_frames,
 )
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
-from ..constants import doubts_about_constants
+from ..constants import SINGLE_LABEL
 from ..edits import RIGHT, ErrorBudget, ErrorKind, LabelRows, LabelSpans, Mending, kinds_in, number_texts
 from ..event_errors import pair_up
 from ..events import matched
@@ -574,5 +574,5 @@ TASK = Task(
     ("f_measure", "pairwise_f_measure"),
     {MIREX2025.name: ("label_accuracy", "f_measure"), FRAMELESS.name: ("pairwise_f_measure", "v_measure")},
     errors=ErrorBudget(_KINDS, find_errors, _ROWS, version=2),
-    doubts=doubts_about_constants("segment"),
+    doubts=(SINGLE_LABEL,),
 )
