@@ -78,11 +78,13 @@ def read_all(
     """
     reading = _reading(source, task, kind, options)
     if is_jams(source):
-        return open_objects(source).every(reading)
-    found = source_at(source, reading)
-    if isinstance(found, FileSource) and reading.format_of(found.path) == "jams":
-        return open_jams(found.path, reading.max_bytes, found.path).every(reading)
-    return [found.open()]
+        file = open_objects(source)
+    else:
+        found = source_at(source, reading)
+        if not (isinstance(found, FileSource) and reading.format_of(found.path) == "jams"):
+            return [found.open()]
+        file = open_jams(found.path, reading.max_bytes, found.path)
+    return [file.annotation(place, reading) for place in file.fitting(reading)]
 
 
 def list_annotators(

@@ -58,24 +58,13 @@ class Metre(NamedTuple):
     """Of a bar; 6/8, 9/8 and 12/8 have dotted beats."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenBar:
-    """One bar: its metre and its chords; `pauses` are beats beyond the metre."""
+class WrittenBar(NamedTuple):
+    """One bar: its metre and its chords."""
 
     metre: Metre
     chords: tuple[str, ...]
-    pauses: int = 0
-
-    @property
-    def length(self) -> Fraction:
-        """The length of the bar in whole notes."""
-        return self.metre.length * (1 + Fraction(self.pauses, self.metre.beats))
-
-    def places(self) -> list[tuple[Fraction, str]]:
-        """Its chords with their offsets from the start of the bar, in whole notes."""
-        step = self.metre.length / max(len(self.chords), 1)
-        found = [(step * index, chord) for index, chord in enumerate(self.chords) if chord != _SAME]
-        return [*found, (self.metre.length, X_CHORD)] if self.pauses else found
+    length: Fraction
+    """In whole notes, with the pauses: beats beyond the metre."""
 
 
 @dataclass(slots=True)
@@ -99,7 +88,7 @@ def parse_billboard(
     positions in the bar) and ``downbeat`` (bars). Silence and passages without harmony are ``N``; pauses, phrases
     without chords and passages too fast to notate are ``X``.
     """
-    phrases = _Lines(name).parse(decode(data, name, reading.delimited.encoding))
+    phrases = _phrases(decode(data, name, reading.delimited.encoding), name)
     if reading.kind == "events":
         found = select_beats(_annotation("events", _rows(phrases, "beat"), phrases, name), reading, name)
     elif reading.kind == "intervals" and reading.task == "chord":
@@ -122,82 +111,82 @@ def parse_billboard(
     return replace(found, account=(*found.account, *account.remarks))
 
 
-@dataclass
-class _Lines:
-    name: str | Path
+def _phrases(text: str, name: str | Path) -> list[Phrase]:
+    """All phrases, the last of which is the end."""
+    phrases: list[Phrase] = []
     metre: Metre | None = None
-
-    def parse(self, text: str) -> list[Phrase]:
-        """All phrases, the last of which is the end."""
-        phrases: list[Phrase] = []
-        for line, row in enumerate(text.split("\n"), 1):
+    for line, row in enumerate(text.split("\n"), 1):
+        try:
             if row.startswith("#"):
                 comment = _COMMENT.match(row)
                 if comment is not None and comment["key"].lower() in ("metre", "meter"):
-                    self.metre = self._metre(comment["value"].strip(), line)
+                    metre = _metre(comment["value"].strip())
             elif row.strip():
-                phrases.append(self._phrase(row, line))
+                phrases.append(_phrase(row, line, metre))
                 if len(phrases) > 1 and phrases[-1].time < phrases[-2].time:
-                    raise self._error(f"is at {phrases[-1].time:g} s, before the line above it", line)
-        if phrases and not phrases[-1].name:
-            message = "the last line must be 'end' or 'silence'; its end is unknown otherwise"
-            raise self._error(message, phrases[-1].line)
-        return phrases
+                    raise InvalidAnnotationError(f"is at {phrases[-1].time:g} s, before the line above it")
+        except InvalidAnnotationError as error:
+            raise InvalidAnnotationError(error.message, path=name, line=line) from None
+    if phrases and not phrases[-1].name:
+        message = "the last line must be 'end' or 'silence'; its end is unknown otherwise"
+        raise InvalidAnnotationError(message, path=name, line=phrases[-1].line)
+    return phrases
 
-    def _error(self, message: str, line: int) -> InvalidAnnotationError:
-        return InvalidAnnotationError(message, path=self.name, line=line)
 
-    def _metre(self, text: str, line: int) -> Metre:
-        found = _METRE.fullmatch(text)
-        if found is None or not int(found["beats"]):
-            raise self._error(f"invalid metre {text!r}: write metres as 4/4", line)
-        number, unit = int(found["beats"]), int(found["unit"])
-        dotted = unit >= 8 and number > 3 and number % 3 == 0
-        return Metre(number, unit, Fraction(number, unit), number // 3 if dotted else number)
+def _metre(text: str) -> Metre:
+    found = _METRE.fullmatch(text)
+    if found is None or not int(found["beats"]):
+        raise InvalidAnnotationError(f"invalid metre {text!r}: write metres as 4/4")
+    number, unit = int(found["beats"]), int(found["unit"])
+    dotted = unit >= 8 and number > 3 and number % 3 == 0
+    return Metre(number, unit, Fraction(number, unit), number // 3 if dotted else number)
 
-    def _phrase(self, row: str, line: int) -> Phrase:
-        stamp, _, rest = row.strip().partition("\t")
-        try:
-            time = float(stamp)
-        except ValueError:
-            time = math.nan
-        if not (math.isfinite(time) and time >= 0):
-            raise self._error(f"expected a time and a tab, not {row.strip()[:40]!r}", line)
-        form = _PHRASE.fullmatch(rest)
-        if form is None:
-            raise self._error(f"bar lines do not enclose the chords: {rest!r}", line)
-        phrase = Phrase(time, line)
-        for element in filter(None, map(str.strip, form["head"].split(","))):
-            if element.lower() in (SILENCE, _END):
-                phrase.name = SILENCE
-            elif _LETTER.fullmatch(element):
-                phrase.letter = element
-            elif not element.startswith("(") and not element.endswith(")") and element != "->" and not phrase.function:
-                phrase.function = element
-        if form["bars"] is not None:
-            repeat, bars = _REPEAT.match(form["tail"]), list[WrittenBar]()
-            for tokens in map(str.split, form["bars"].split("|")):
-                metre = self.metre
-                if tokens and _METRE.fullmatch(tokens[0]):
-                    metre = self._metre(tokens.pop(0), line)
-                if metre is None:
-                    raise self._error("no line '# metre: 4/4' precedes the first bar", line)
-                if not tokens:
-                    raise self._error("a bar is empty", line)
-                chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
-                halves = [2] if metre.beats % 2 == 0 else []
-                if len(chords) not in (0, 1, metre.beats, metre.number, *halves):
-                    held = f"{len(chords)} chords and periods: {' '.join(tokens)!r}"
-                    wanted = f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}"
-                    raise self._error(f"a bar of {metre.number}/{metre.unit} has {held}; {wanted}", line)
-                bars.append(WrittenBar(metre, tuple(chords) or (X_CHORD,), tokens.count(_PAUSE) if chords else 0))
-            if bars[0].chords[0] == _SAME:
-                raise self._error("the phrase begins with a period, without a chord before it", line)
-            times = int(repeat[1]) if repeat is not None else 1
-            if not 0 < times * len(bars) <= _MOST_BARS:
-                raise self._error(f"{len(bars)} bars are repeated {times} times", line)
-            phrase.bars = bars * times
-        return phrase
+
+def _phrase(row: str, line: int, default: Metre | None) -> Phrase:
+    stamp, _, rest = row.strip().partition("\t")
+    try:
+        time = float(stamp)
+    except ValueError:
+        time = math.nan
+    if not (math.isfinite(time) and time >= 0):
+        raise InvalidAnnotationError(f"expected a time and a tab, not {row.strip()[:40]!r}")
+    form = _PHRASE.fullmatch(rest)
+    if form is None:
+        raise InvalidAnnotationError(f"bar lines do not enclose the chords: {rest!r}")
+    phrase = Phrase(time, line)
+    for element in filter(None, map(str.strip, form["head"].split(","))):
+        if element.lower() in (SILENCE, _END):
+            phrase.name = SILENCE
+        elif _LETTER.fullmatch(element):
+            phrase.letter = element
+        elif not element.startswith("(") and not element.endswith(")") and element != "->" and not phrase.function:
+            phrase.function = element
+    if form["bars"] is not None:
+        repeat, bars = _REPEAT.match(form["tail"]), list[WrittenBar]()
+        for tokens in map(str.split, form["bars"].split("|")):
+            metre = default
+            if tokens and _METRE.fullmatch(tokens[0]):
+                metre = _metre(tokens.pop(0))
+            if metre is None:
+                raise InvalidAnnotationError("no line '# metre: 4/4' precedes the first bar")
+            if not tokens:
+                raise InvalidAnnotationError("a bar is empty")
+            chords = [X_CHORD if token == _UNKNOWN else token for token in tokens if token != _PAUSE]
+            halves = [2] if metre.beats % 2 == 0 else []
+            if len(chords) not in (0, 1, metre.beats, metre.number, *halves):
+                held = f"{len(chords)} chords and periods: {' '.join(tokens)!r}"
+                wanted = f"expected 1 or {metre.beats}{', or 2 for the halves of the bar' * bool(halves)}"
+                raise InvalidAnnotationError(f"a bar of {metre.number}/{metre.unit} has {held}; {wanted}")
+            pauses = tokens.count(_PAUSE) if chords else 0
+            length = metre.length * (1 + Fraction(pauses, metre.beats))
+            bars.append(WrittenBar(metre, tuple(chords) or (X_CHORD,), length))
+        if bars[0].chords[0] == _SAME:
+            raise InvalidAnnotationError("the phrase begins with a period, without a chord before it")
+        times = int(repeat[1]) if repeat is not None else 1
+        if not 0 < times * len(bars) <= _MOST_BARS:
+            raise InvalidAnnotationError(f"{len(bars)} bars are repeated {times} times")
+        phrase.bars = bars * times
+    return phrase
 
 
 Rows = list[tuple[float, str, int]]
@@ -223,10 +212,11 @@ def _rows(phrases: Sequence[Phrase], what: str) -> Rows:
         for bar in phrase.bars:
             start, whole = phrase.time + lasts * float(passed / length), lasts / float(length)
             passed += bar.length
-            step = bar.metre.length / bar.metre.beats
-            # Beats are spread evenly over each bar; pauses have none.
-            beats = range(bar.metre.beats)
-            places = bar.places() if what == "chord" else [(step * beat, str(beat + 1)) for beat in beats]
+            # Chords, or beats, are spread evenly over each bar; beyond its metre are pauses.
+            labels = bar.chords if what == "chord" else [str(beat + 1) for beat in range(bar.metre.beats)]
+            step = bar.metre.length / len(labels)
+            places = [(step * index, label) for index, label in enumerate(labels) if label != _SAME]
+            places += [(bar.metre.length, X_CHORD)] if what == "chord" and bar.length > bar.metre.length else []
             rows += [(start + whole * float(place), label, phrase.line) for place, label in places]
     return rows
 

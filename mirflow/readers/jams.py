@@ -41,6 +41,7 @@ _SHOWN = 8
 # Ends closer than this to the next start differ from it only by the rounding of start + duration.
 _ROUNDING = 1e-9
 _MOST_DIGITS = 308  # of a double
+_MISSING = "missing, null or not a number"
 _ALIKE = 0.8
 """Least similarity of an unknown namespace to one that is read."""
 _BYTE = re.compile(r"\(byte (\d+)\)")
@@ -59,27 +60,6 @@ class AnnotationChoice:
     def __str__(self) -> str:
         whose = f"by {self.annotator}" if self.named else f"without an annotator (number {self.annotator})"
         return f"{self.namespace} {whose}"
-
-
-def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
-    """Name the annotators: by id, otherwise by name, otherwise by the position in their namespace.
-
-    A repeated name in a namespace gets a number, from the second occurrence on.
-    """
-    positions: dict[str, int] = {}
-    seen: dict[tuple[str, str], int] = {}
-    choices = []
-    for namespace, one in zip(namespaces, metadata, strict=True):
-        position = positions.get(namespace, 0)
-        positions[namespace] = position + 1
-        annotator = one.get("annotator") if isinstance(one, dict) else None
-        if isinstance(annotator, dict):
-            annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
-        name = str(annotator).strip() if isinstance(annotator, (str, int)) else ""
-        named, name = bool(name), name or str(position)
-        seen[namespace, name] = count = seen.get((namespace, name), 0) + 1
-        choices.append(AnnotationChoice(namespace, name if count == 1 else f"{name} ({count})", named))
-    return tuple(choices)
 
 
 def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
@@ -122,6 +102,46 @@ class JamsFile:
     attrs: Mapping[str, Attribute]
     """Attributes of the file: ``source``, ``duration`` [s], ``title``, ``artist``."""
 
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        digest: str,
+        annotations: Sequence[Any],
+        metadata: Sequence[Any],
+        about: Any,
+        decode: Callable[[Any, str, Any], Observations],
+    ) -> JamsFile:
+        """The annotations, with what the file holds about each of them and about the track; objects have no digest.
+
+        Annotators are named by id, otherwise by name, otherwise by the position in their namespace. A repeated name in
+        a namespace gets a number, from the second occurrence on. `decode` takes an annotation, its path within the
+        file, and the length of the track.
+        """
+        positions: dict[str, int] = {}
+        seen: dict[tuple[str, str], int] = {}
+        choices = []
+        for namespace, one in zip((annotation.namespace for annotation in annotations), metadata, strict=True):
+            position = positions.get(namespace, 0)
+            positions[namespace] = position + 1
+            annotator = one.get("annotator") if isinstance(one, dict) else None
+            if isinstance(annotator, dict):
+                annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
+            who = str(annotator).strip() if isinstance(annotator, (str, int)) else ""
+            named, who = bool(who), who or str(position)
+            seen[namespace, who] = count = seen.get((namespace, who), 0) + 1
+            choices.append(AnnotationChoice(namespace, who if count == 1 else f"{who} ({count})", named))
+        held = about if isinstance(about, dict) else {}
+        attrs: dict[str, Attribute] = {"source": name} if digest else {}
+        duration = _number_or_nan(held.get("duration"))
+        attrs |= {"duration": duration} if math.isfinite(duration) else {}
+        attrs |= {key: held[key] for key in ("title", "artist") if isinstance(held.get(key), str) and held[key]}
+        observations = [
+            partial(decode, annotation, f"annotations[{index}].data", held.get("duration"))
+            for index, annotation in enumerate(annotations)
+        ]
+        return cls(name, digest, tuple(choices), observations, attrs)
+
     def fitting(self, reading: Reading) -> list[int]:
         """Positions of the annotations that match the reading."""
         wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
@@ -159,10 +179,6 @@ class JamsFile:
         """
         return read_advised(partial(self.select_as, annotator=annotator), reading)[0]
 
-    def every(self, reading: Reading) -> list[Annotation]:
-        """All matching annotations, in file order."""
-        return [self.annotation(place, reading) for place in self.fitting(reading)]
-
     def sole_namespace(self, annotator: str | int | None = None) -> str:
         """The namespace that is meant where none is named: the only one, or the only one that a task reads."""
         chosen = [
@@ -174,7 +190,7 @@ class JamsFile:
         for candidates in (names, [name for name in names if name not in OTHERS]):
             if len(candidates) == 1:
                 return candidates[0]
-        held = self._list(range(len(self.choices)))
+        held = ", ".join(map(str, self.choices))
         if not names:
             message = f"holds no annotation in a namespace that is read; it holds {held or 'none at all'}"
             raise InvalidAnnotationError(message, path=self.name)
@@ -188,28 +204,26 @@ class JamsFile:
         what = reading.namespace or reading.task or reading.kind
         if not fitting:
             raise InvalidAnnotationError(describe_absent(self.choices, what), path=self.name)
+        chosen = fitting
         if isinstance(annotator, int):
-            if not 0 <= annotator < len(fitting):
-                message = f"holds no annotation number {annotator}; it holds {self._list(fitting)}"
-                raise InvalidAnnotationError(message, path=self.name)
-            fitting = [fitting[annotator]]
+            chosen = fitting[annotator : annotator + 1] if annotator >= 0 else []
         elif annotator is not None:
-            every, known = fitting, [self.choices[place].annotator for place in fitting]
-            fitting = [place for place in every if self.choices[place].annotator == annotator]
-            if not fitting:
-                together = "; to score all of them, write a pipeline with combine: each, mean or max"
-                message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
-                message += together if annotator == "all" else ""
-                stop = "" if message.endswith("?") else "."
-                raise InvalidAnnotationError(f"{message}{stop} It holds {self._list(every)}", path=self.name)
-        if len(fitting) > 1:
+            chosen = [place for place in fitting if self.choices[place].annotator == annotator]
+        if len(chosen) == 1:
+            return self.annotation(chosen[0], reading), self.digest
+        held = ", ".join(str(self.choices[place]) for place in chosen or fitting)
+        if chosen:
             way = "a namespace" if annotator is not None else "an annotator or a namespace"
-            message = f"holds {len(fitting)} annotations for {what!r}: {self._list(fitting)}; choose {way}"
-            raise InvalidAnnotationError(message, path=self.name)
-        return self.annotation(fitting[0], reading), self.digest
-
-    def _list(self, places: Sequence[int]) -> str:
-        return ", ".join(str(self.choices[place]) for place in places)
+            message = f"holds {len(chosen)} annotations for {what!r}: {held}; choose {way}"
+        elif isinstance(annotator, int):
+            message = f"holds no annotation number {annotator}; it holds {held}"
+        else:
+            known = [self.choices[place].annotator for place in fitting]
+            message = f"has no annotator {annotator!r} for {what!r}; {suggest(str(annotator), known)}"
+            if annotator == "all":
+                message += "; to score all of them, write a pipeline with combine: each, mean or max"
+            message += f"{'' if message.endswith('?') else '.'} It holds {held}"
+        raise InvalidAnnotationError(message, path=self.name)
 
 
 @dataclass(frozen=True)
@@ -314,14 +328,12 @@ class Observations:
             later = self.time[(level == level[item]) & (self.time > self.time[item])]
             lengths[item] = (later.min() if len(later) else last) - self.time[item]
             if not lengths[item] > 0:
-                self._refuse_duration(item, "and no later observation or end of the annotation says how long it lasts")
+                message = f"{_MISSING}, and no later observation or end of the annotation says how long it lasts"
+                raise InvalidAnnotationError(f"{self._at(item)}.duration: {message}", path=self.name)
         first = f"{self._at(missing[0])}.duration"
         message = f"{counted(len(missing), 'observation')} without a duration (first {first}): until the next one"
         account.add("durations", message, count=len(missing))
         return lengths
-
-    def _refuse_duration(self, item: int, why: str) -> None:
-        raise InvalidAnnotationError(f"{self._at(item)}.duration: missing, null or not a number, {why}", path=self.name)
 
     def _hierarchy(self, attrs: Mapping[str, Attribute], account: Account) -> Annotation:
         """Segments grouped by their level, the lowest number first."""
@@ -360,7 +372,8 @@ class Observations:
         if kind == "notes":
             missing = np.flatnonzero(np.isnan(self.duration))
             if len(missing):
-                self._refuse_duration(int(missing[0]), "so the note has no end")
+                message = f"{self._at(int(missing[0]))}.duration: {_MISSING}, so the note has no end"
+                raise InvalidAnnotationError(message, path=self.name)
             columns = {"start": self.time, "end": self.time + self.duration, "pitch": pitch}
             return Annotation(kind, columns, attrs=attrs)
         if kind == "series":
@@ -466,7 +479,7 @@ _TEXTS, _NUMBERS, _CONTOURS = (
 _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
-def _decode_observations(header: _Header, name: str, where: str, length: Any) -> Observations:
+def _decode_observations(name: str, header: _Header, where: str, length: Any) -> Observations:
     """The observations by time, as the jams package keeps them; those of one time in the order of the file."""
     if not header.data:
         raise InvalidAnnotationError(f"{where}: missing", path=name)
@@ -499,7 +512,7 @@ def _decode_observations(header: _Header, name: str, where: str, length: Any) ->
         sizes = f"{len(times)} times, {len(durations)} durations, {len(values)} values, {len(confidence)} confidences"
         raise InvalidAnnotationError(f"{where}: columns of different lengths: {sizes}", path=name)
     if not complete and None in times:
-        raise InvalidAnnotationError(f"{where}[{times.index(None)}].time: missing, null or not a number", path=name)
+        raise InvalidAnnotationError(f"{where}[{times.index(None)}].time: {_MISSING}", path=name)
     time, duration = (np.array(column, dtype=np.float64) for column in (times, durations))
     written: list[int] = []
     if (time[1:] < time[:-1]).any():
@@ -530,17 +543,9 @@ def decode_jams(data: bytes, name: str) -> JamsFile:
     if data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         plain = decode(data, name, "utf-8" if data.startswith(codecs.BOM_UTF8) else "utf-16").encode()
     file = _decode_file(plain, name)
-    length = file.file_metadata.get("duration") if isinstance(file.file_metadata, dict) else None
-    headers = file.annotations
-    choices = name_annotators(
-        [header.namespace for header in headers], [header.annotation_metadata for header in headers]
-    )
-    attrs = {"source": name, **_file_attrs(file.file_metadata)}
-    observations = [
-        partial(_decode_observations, header, name, f"annotations[{index}].data", length)
-        for index, header in enumerate(headers)
-    ]
-    return JamsFile(name, digest_of(data), choices, observations, attrs)
+    metadata = [header.annotation_metadata for header in file.annotations]
+    decode_header = partial(_decode_observations, name)
+    return JamsFile.of(name, digest_of(data), file.annotations, metadata, file.file_metadata, decode_header)
 
 
 def _decode_file(data: bytes, name: str) -> _File:
@@ -580,13 +585,6 @@ def _load_json(data: bytes, name: str | Path, **options: Any) -> Any:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
 
 
-def _file_attrs(metadata: Any) -> dict[str, Attribute]:
-    held = metadata if isinstance(metadata, dict) else {}
-    duration = _number_or_nan(held.get("duration"))
-    attrs: dict[str, Attribute] = {"duration": duration} if math.isfinite(duration) else {}
-    return attrs | {key: held[key] for key in ("title", "artist") if isinstance(held.get(key), str) and held[key]}
-
-
 def is_jams(thing: object) -> bool:
     """True for a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
 
@@ -604,14 +602,9 @@ def open_objects(thing: Any) -> JamsFile:
     annotations = [thing] if hasattr(thing, "namespace") else list(thing.annotations)
     annotators = [annotation.annotation_metadata.annotator for annotation in annotations]
     metadata = [{"annotator": {key: who[key] for key in ("id", "name") if key in who}} for who in annotators]
-    choices = name_annotators([annotation.namespace for annotation in annotations], metadata)
     about = getattr(thing, "file_metadata", None)
-    attrs = {} if about is None else _file_attrs(vars(about))
-    observations = [
-        partial(_observations_in, annotation, f"annotations[{index}].data", getattr(about, "duration", None))
-        for index, annotation in enumerate(annotations)
-    ]
-    return JamsFile("<jams>", "", choices, observations, attrs)
+    held = None if about is None else vars(about)
+    return JamsFile.of("<jams>", "", annotations, metadata, held, _observations_in)
 
 
 def _observations_in(annotation: Any, where: str, length: Any) -> Observations:
@@ -621,7 +614,7 @@ def _observations_in(annotation: Any, where: str, length: Any) -> Observations:
             value = getattr(row, name)
             missing = value is None or value != value
             if not (isinstance(value, Real) or value is None) or (missing and name == "time"):
-                message = f"{where}[{item}].{name}: missing, null or not a number: {_shown(value)}"
+                message = f"{where}[{item}].{name}: {_MISSING}: {_shown(value)}"
                 raise InvalidAnnotationError(message, path="<jams>")
     time = np.array([row.time for row in rows], dtype=np.float64)
     duration = np.array([row.duration for row in rows], dtype=np.float64)

@@ -14,7 +14,7 @@ from ..errors import AnnotationError
 from ..ragged import Float, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi
 from .layouts import is_number
-from .namespaces import NAMESPACES, default_namespace
+from .namespaces import NAMESPACES
 from .options import PITCHED
 
 if TYPE_CHECKING:
@@ -74,7 +74,9 @@ def to_jams(
     for one in plain:
         noted = None if one.attrs.get("namespace") else one.attrs.get("task")  # by load()
         wanted = task if task is not None or noted is None else str(noted)
-        name = namespace or (default_namespace(wanted) if wanted is not None else one.attrs.get("namespace"))
+        name = namespace or one.attrs.get("namespace")
+        if not namespace and wanted is not None:
+            name = next((space.name for space in NAMESPACES.values() if wanted in space.tasks), None)
         if name not in NAMESPACES:
             holding = [space.name for space in NAMESPACES.values() if one.kind in space.kinds]
             if not holding:

@@ -54,10 +54,11 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     if format in ("csv", "tsv"):
         message = f"lyrics can be read from text, LRC, SRT, TextGrid and JAMS files, not from {format}"
         raise InvalidAnnotationError(message, path=name)
-    text = decode(data, name, reading.delimited.encoding)
+    text, attrs = decode(data, name, reading.delimited.encoding), {"source": str(name)}
     if format in TIMED:
         pieces, lines = TIMED[format](text, reading, name)
-        return _annotation(pieces, lines, reading, name)
+        found = Annotation("text", columns_of(pieces), [piece[0] for piece in pieces], lines=lines, attrs=attrs)
+        return as_declared(found, reading)
     # Subtitles, or lines that all begin with times, as in annotations of other tasks, are no words.
     sample = text.split("\n", SAMPLE)[:SAMPLE]
     arrow = next((number for number, line in enumerate(sample, 1) if _ARROW.fullmatch(line)), None)
@@ -82,7 +83,7 @@ def parse_text(data: bytes, reading: Reading, format: str = "txt", name: str | P
     labels = text.split("\n") if text else []
     if labels and not labels[-1]:
         labels.pop()
-    return as_declared(Annotation("text", {}, labels, attrs={"source": str(name)}), reading)
+    return as_declared(Annotation("text", {}, labels, attrs=attrs), reading)
 
 
 def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) -> Annotation:
@@ -92,7 +93,8 @@ def parse_timed(data: bytes, reading: Reading, format: str, name: str | Path) ->
         held = "text, events and intervals"
         raise InvalidAnnotationError(f"{format} files can be read as {held}, not as {reading.kind}", path=name)
     pieces, lines = TIMED[format](decode(data, name, reading.delimited.encoding), reading, name)
-    text = _annotation(pieces, lines, Reading("text"), name)
+    every = [label for label, *_ in pieces]
+    text = Annotation("text", columns_of(pieces), every, lines=lines, attrs={"source": str(name)})
     if reading.kind == "intervals":
         return intervals_of_text(text) if len(text) else replace(text, kind="intervals", columns=_NO_TIMES)
     kept = [index for index, (label, *_) in enumerate(pieces) if label]
@@ -135,12 +137,6 @@ def columns_of(pieces: Sequence[Piece]) -> dict[str, Column]:
     if pieces and all(piece[3] is not None for piece in pieces):
         columns["line"] = np.array([piece[3] for piece in pieces], dtype=np.float64)
     return columns
-
-
-def _annotation(pieces: Sequence[Piece], lines: Sequence[int], reading: Reading, name: str | Path) -> Annotation:
-    labels = [text for text, *_ in pieces]
-    found = Annotation("text", columns_of(pieces), labels, lines=list(lines), attrs={"source": str(name)})
-    return as_declared(found, reading)
 
 
 def _parse_lrc(text: str, reading: Reading, name: str | Path) -> Times:

@@ -102,8 +102,3 @@ def wanted_namespaces(kind: str, task: str | None, namespace: str | None) -> fro
     if task is not None:
         return frozenset(n.name for n in NAMESPACES.values() if task in n.tasks and kind in n.kinds)
     return frozenset(n.name for n in NAMESPACES.values() if kind in n.kinds and n.value != "json")
-
-
-def default_namespace(task: str) -> str | None:
-    """The namespace in which annotations of a task are written; None if JAMS has none."""
-    return next((n.name for n in NAMESPACES.values() if task in n.tasks), None)

@@ -56,6 +56,7 @@ def test_there_and_back() -> None:
 
 
 def test_beats_are_written_as_numbers() -> None:
+    assert to_jams(CHORDS, task="segment").annotations[0].namespace == "segment_open"
     jam = to_jams(BEATS, task="beat")
     assert jam.validate()
     assert [row.value for row in jam.annotations[0].data] == [1, None]

@@ -18,7 +18,6 @@ from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameE
 from mirflow.pipeline import json_schema
 from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source
 from mirflow.readers.formats import FORMATS, SUFFIXES, TABLES, format_named, load_reader
-from mirflow.readers.namespaces import default_namespace
 from mirflow.readers.options import OPTIONS, option, split_sides
 from mirflow.readers.sources import parse_file
 
@@ -66,9 +65,6 @@ def test_sources_can_be_sent_and_compared() -> None:
 def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
     for name, namespace in NAMESPACES.items():
         assert Reading.of(namespace=name).kind == namespace.kind
-    assert default_namespace("segment") == "segment_open"
-    assert default_namespace("melody") == "pitch_contour"
-    assert default_namespace("alignment") is None
 
 
 @pytest.mark.parametrize(
