@@ -106,12 +106,7 @@ def as_array(name: str, value: Any) -> Column:
     [[0.0, 1.5], [1.5, 2.0]]
     """
     array = as_column(name, value)
-    return as_column(name, unnested(array)) if array.dtype == object and is_nested(array) else array
-
-
-def is_nested(array: Column) -> bool:
-    """True if an item of an array is a list, a tuple or an array."""
-    return any(map(is_several, array.flat))
+    return as_column(name, unnested(array)) if array.dtype == object and any(map(is_several, array.flat)) else array
 
 
 def is_several(item: Any) -> bool:
@@ -147,12 +142,12 @@ def as_column(name: str, value: Any) -> Column:
     return array
 
 
-def is_number_text(text: str) -> bool:
+def is_number(text: str) -> bool:
     """True for text that Python reads as a number.
 
     Examples
     --------
-    >>> is_number_text("0.5"), is_number_text("C:maj")
+    >>> is_number("0.5"), is_number("C:maj")
     (True, False)
     """
     try:
@@ -178,7 +173,7 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
     if array.dtype.kind not in "iuf":
         for item in value if isinstance(value, list | tuple) and array.ndim == 1 else array.ravel().tolist():
             if item is not None and (isinstance(item, bool) or not isinstance(item, Real)):
-                written = isinstance(item, str) and is_number_text(item)
+                written = isinstance(item, str) and is_number(item)
                 cure = "; numbers are written as text: convert them to float" if written else ""
                 raise InvalidAnnotationError(f"{name} is not a number: {item!r}{cure}")
     try:

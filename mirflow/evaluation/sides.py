@@ -29,7 +29,7 @@ from ..errors import AnnotationError, MetricError, ScoreError, suggest
 from ..metrics.base import tasks
 from ..metrics.melody.metrics import LAST
 from ..pipeline.plan import EvaluationPlan, Reference
-from ..readers.annotation_files import contents_of, says_namespace, tasks_meant
+from ..readers.annotation_files import says_namespace, tasks_meant
 from ..readers.objects import (
     SYSTEM,
     TRACK,
@@ -135,9 +135,9 @@ def task_of(*given: Any) -> str:
         if "task" in attr:
             return str(attr["task"])
     files = [value for value in given if says_namespace(value)]
-    meant = [task for task in tasks_meant(files) if task in tasks()]
+    every, held = tasks_meant(files)
+    meant = [task for task in every if task in tasks()]
     if files and len(meant) != 1:
-        held = "; ".join(dict.fromkeys(map(contents_of, files)))
         raise MetricError(
             f"the task is missing: choose from {', '.join(meant)}"
             if meant

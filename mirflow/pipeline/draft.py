@@ -14,11 +14,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ..annotations.arrays import is_number
 from ..errors import AnnotationError, MirflowWarning, PipelineError, counted
 from ..metrics.base import get_task
 from ..readers.content import files_below
 from ..readers.formats import SUFFIXES, is_annotation_file
-from ..readers.layouts import is_number
 from ..theory.text_form import normal_form
 from .document import parse_document
 from .load import find_files

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.arrays import is_number
 from ..annotations.schema import KINDS, TASK_KINDS, kind_of
 from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, UnknownNameError, counted
@@ -26,7 +27,7 @@ from ..readers.content import decode, open_file, read_within
 from ..readers.delimited import number_lines, sniff, split_line
 from ..readers.formats import FORMATS, TASK_OF_SUFFIX, format_named
 from ..readers.jams import open_jams
-from ..readers.layouts import TRACK_NAMES, find_columns, guess_task, has_only_names, heading, is_beside, is_number
+from ..readers.layouts import TRACK_NAMES, find_columns, guess_task, has_only_names, heading, is_beside
 from ..readers.namespaces import NAMESPACES
 from ..readers.nested_columns import infer_paths
 from ..readers.options import COLUMNS, MAX_BYTES, SINGLE_ROWS, Reading

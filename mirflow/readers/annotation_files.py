@@ -116,16 +116,16 @@ def _opened(source: Any, options: Mapping[str, Any]) -> JamsFile:
     return open_jams(os.fspath(source), options.get("max_bytes", MAX_BYTES), os.fspath(source))
 
 
-def tasks_meant(sources: Iterable[Any], options: Mapping[str, Any] = MappingProxyType({})) -> list[str]:
-    """The tasks that JAMS files or objects all may mean; a namespace with the name of a task means this one."""
+def tasks_meant(sources: Iterable[Any]) -> tuple[list[str], str]:
+    """The tasks that JAMS files or objects all may mean, and what they hold, for messages.
+
+    A namespace with the name of a task means this one.
+    """
+    files = [_opened(source, {}) for source in sources]
     meant = []
-    for source in sources:
-        names = [choice.namespace for choice in _opened(source, options).choices if choice.namespace in NAMESPACES]
+    for file in files:
+        names = [choice.namespace for choice in file.choices if choice.namespace in NAMESPACES]
         meant.append(dict.fromkeys(task for name in names for task in NAMESPACES[name].meant))
-    return [task for task in meant[0] if all(task in other for other in meant)] if meant else []
-
-
-def contents_of(source: Any) -> str:
-    """What a JAMS file or object holds, for messages."""
-    file = _opened(source, {})
-    return f"{file.name} holds {', '.join(map(str, file.choices)) or 'no annotation'}"
+    held = (f"{file.name} holds {', '.join(map(str, file.choices)) or 'no annotation'}" for file in files)
+    tasks = [task for task in meant[0] if all(task in other for other in meant)] if meant else []
+    return tasks, "; ".join(dict.fromkeys(held))

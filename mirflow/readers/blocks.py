@@ -63,8 +63,13 @@ def read_files(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dic
     single: dict[int, Annotation] = {}
     digests: dict[int, str] = {}
     for (_, format), files in groups.items():
+        if len(files) < _FEWEST or format not in ("lab", "txt"):
+            continue
         reading = next(iter(files.values())).reading
-        if len(files) < _FEWEST or not has_usual_columns(reading, format):
+        options, kind, bars = reading.delimited, reading.kind, (reading.selection or "").startswith("bar")
+        # Only columns that are separated by blanks, in their usual order.
+        usual = DelimitedOptions(time_unit=options.time_unit, last=options.last, pitch_unit=options.pitch_unit)
+        if kind in (*LAYOUTS, *FORMATS[format].by_kind) or not ROW_KINDS[kind].numbers or options != usual or bars:
             continue
         part, size = dict[int, bytes](), 0  # by the place of the source
         for number, (place, file) in enumerate(files.items(), 1):
@@ -82,15 +87,6 @@ def read_files(sources: Sequence[Source]) -> tuple[list[tuple[Int, Ragged]], dic
                 digests[int(places[index])] = digest_of(part[int(places[index])])
             part, size = {}, 0
     return rows, single, digests
-
-
-def has_usual_columns(reading: Reading, format: str) -> bool:
-    """True for text in columns that are separated by blanks, in their usual order."""
-    options, kind = reading.delimited, reading.kind
-    usual = DelimitedOptions(time_unit=options.time_unit, last=options.last, pitch_unit=options.pitch_unit)
-    if format not in ("lab", "txt") or kind in (*LAYOUTS, *FORMATS[format].by_kind) or options != usual:
-        return False
-    return ROW_KINDS[kind].numbers > 0 and not (reading.selection or "").startswith("bar")
 
 
 def parse_files(
@@ -120,13 +116,14 @@ def parse_files(
     kind = ROW_KINDS[reading.kind]
     changed = kind.level or kind.listed or kind.pitched or "bar" in kind.columns or reading.kind != kind.name
     as_read = not (changed or reading.labels is not None or reading.notation != HARTE)
-    words = Words.of([texts[place] for place in held.tolist()])
-    own_names = [names[place] for place in held.tolist()]
+    own_texts, own_names = ([values[place] for place in held.tolist()] for values in (texts, names))
+    words = Words.of(own_texts)
     widths = words.count[words.line[:-1]]
     for width in np.unique(widths[words.usual]).tolist():
         files = np.flatnonzero((widths == width) & words.usual)
         try:
-            layout = find_layout(words.text(int(words.line[files[0]])), 1, reading, "whitespace", own_names[files[0]])
+            first = own_texts[files[0]].partition(b"\n")[0].decode()
+            layout = find_layout(first, 1, reading, "whitespace", own_names[files[0]])
         except InvalidAnnotationError:
             continue
         table = _table(words, files, layout, width) if layout.header is None else None
@@ -137,7 +134,7 @@ def parse_files(
             regular, odd = table.ragged()
             if not odd.all():
                 rows.append((held[table.files[~odd]], regular.take(np.flatnonzero(~odd)) if odd.any() else regular))
-        for file, found in table.annotations(words, own_names, odd):
+        for file, found in table.annotations(own_texts, own_names, odd):
             place = int(held[file])
             if found.account:
 
@@ -182,7 +179,7 @@ class _RegularFiles:
         every = annotation_of(self.layout, columns, self.labels, range(1, len(self.numbers) + 1), {})
         return Ragged({**every.columns, "label": self.labels.codes}, (self.counts,), self.labels.vocabulary), odd
 
-    def annotations(self, words: Words, names: Sequence[str], mask: Bool) -> Iterator[tuple[int, Annotation]]:
+    def annotations(self, texts: Sequence[bytes], names: Sequence[str], mask: Bool) -> Iterator[tuple[int, Annotation]]:
         """The annotation of each file of a mask that clearly belongs to the task."""
         bounds, reading, kind = offsets_of(self.counts), self.layout.reading, self.layout.kind
         for at in np.flatnonzero(mask).tolist():
@@ -190,10 +187,11 @@ class _RegularFiles:
             layout, table = replace(self.layout, name=names[file]), self.numbers[low:high]
             account: tuple[Remark, ...] = ()
             labels = None if self.labels is None else self.labels[low:high]
+            first = texts[file].partition(b"\n")[0]
             if labels is not None:
                 if not self.plain and not are_plain(set(labels), kind, reading.task):
                     continue
-            elif table.shape[1] > 1 and not are_numbers_of(table, kind, words.text(int(words.line[file])).split()):
+            elif table.shape[1] > 1 and not are_numbers_of(table, kind, first.decode().split()):
                 continue
             else:
                 account = remarks_on_table(table, layout)
@@ -323,10 +321,6 @@ class Words:
         usual[np.searchsorted(ends, odd, side="right")] = False
         counts = np.diff(np.append(first, len(start)))
         return cls(joined, codes, eights, start, end, line_end, first, counts, line, usual)
-
-    def text(self, line: int) -> str:
-        """The text of a line."""
-        return self.joined[self.start[self.first[line]] : self.line_end[line]].decode()
 
     def numbers(self, words: Int) -> tuple[Float, Bool]:
         """Numbers in ASCII words as `float` reads them, and the mask of words that are numbers."""

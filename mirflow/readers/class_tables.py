@@ -7,11 +7,11 @@ import io
 import os
 from collections.abc import Mapping, Sequence
 
+from ..annotations.arrays import is_number
 from ..annotations.classes import Classes, Tree
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .content import decode, read_bytes
 from .delimited import find_separator
-from .layouts import is_number
 from .options import MAX_BYTES, DelimitedOptions
 
 _FORMS = "class; class,parent; or from,to,credit"

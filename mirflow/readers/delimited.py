@@ -22,6 +22,7 @@ import numpy as np
 
 from ..annotations.account import Account, Remark
 from ..annotations.annotation import Annotation, Attribute, stack_levels
+from ..annotations.arrays import is_number
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, Kind
 from ..errors import AnnotationError, InvalidAnnotationError, suggest
@@ -43,7 +44,6 @@ from .layouts import (
     has_only_names,
     heading,
     is_header,
-    is_number,
     look,
     named_columns,
     odd_velocities,

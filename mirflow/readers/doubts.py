@@ -14,10 +14,11 @@ import numpy as np
 
 from ..annotations.account import Account, Remark
 from ..annotations.annotation import Annotation
+from ..annotations.arrays import is_number
 from ..annotations.schema import HEADINGS, Kind
 from ..errors import InvalidAnnotationError
 from ..ragged import Bool, Float, Int, offsets_of
-from .layouts import SEPARATING, Rows, declare_columns, heading, is_beside, is_number, remedy_for_regions, spell
+from .layouts import SEPARATING, Rows, declare_columns, heading, is_beside, remedy_for_regions, spell
 from .options import Reading
 
 CONTENT = frozenset(

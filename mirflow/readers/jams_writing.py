@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.arrays import is_number
 from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError
 from ..ragged import Float, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi
-from .layouts import is_number
 from .namespaces import NAMESPACES
 from .options import PITCHED
 

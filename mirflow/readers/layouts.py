@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..annotations.arrays import is_number
 from ..annotations.schema import HEADINGS, KINDS, TASK_KINDS, Kind, kind_of
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
@@ -83,15 +84,6 @@ ABOUT_TRACKS = (
 
 CLOCK = re.compile(r"(?:(\d+):)?(\d+):(\d+(?:[.,]\d+)?)(?::\d+)?")
 """A time as of a clock, such as 1:02.5 or 00:01:02.5, perhaps with the number of a frame."""
-
-
-def is_number(text: str) -> bool:
-    """True if a text is a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_any_number(text: str) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..annotations.account import Account
 from ..annotations.annotation import Annotation, as_items
-from ..annotations.arrays import as_column, from_arguments, from_columns, is_nested, is_several, texts, unnested
+from ..annotations.arrays import as_column, from_arguments, from_columns, is_several, texts, unnested
 from ..annotations.labelled import from_dataset
 from ..annotations.schema import KINDS, TASK_KINDS, Kind
 from ..annotations.source import MemorySource, Source
@@ -394,7 +394,7 @@ def _holds_lists(columns: Mapping[str, Column]) -> bool:
     rows = columns.get("intervals", columns.get("notes"))
     if rows is not None and not any(is_several(unnested(row)[0]) for row in rows if is_several(row) and len(row)):
         return False
-    return all(map(is_nested, several))
+    return all(any(map(is_several, column.flat)) for column in several)
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ import numpy as np
 
 from ..annotations.account import Remark
 from ..annotations.annotation import Annotation
+from ..annotations.arrays import is_number
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
-from .layouts import is_number
 from .options import Reading
 
 _ENOUGH = 4

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..annotations.account import Account
 from ..annotations.annotation import Annotation, Attribute
+from ..annotations.arrays import is_number
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError
 from ..theory.keys import key_in_row
@@ -33,7 +34,6 @@ from .layouts import (
     heading,
     is_beside,
     is_header,
-    is_number,
     look,
     refusal,
 )

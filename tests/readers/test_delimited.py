@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.arrays import is_number
 from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError
 from mirflow.readers import DelimitedOptions, FileSource, Reading, read
 from mirflow.readers.delimited import parse_delimited
-from mirflow.readers.layouts import is_number
 
 from ..samples import sample
 

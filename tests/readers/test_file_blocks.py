@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation, from_ragged
 from mirflow.errors import AnnotationError
 from mirflow.readers import FileSource, Reading
-from mirflow.readers.blocks import has_usual_columns, parse_files, read_files
+from mirflow.readers.blocks import parse_files, read_files
 from mirflow.readers.remedies import read_advised
 from mirflow.readers.sources import parse_file
 
@@ -158,8 +158,12 @@ def test_usual_files_are_read_at_once(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("options", [{"task": "multipitch"}, {"task": "key"}, {"task": "chord", "delimiter": "comma"},
     {"task": "downbeat", "select": "bar_start"}, {"task": "lyrics"}, {"task": "chord", "comment": "0"}])  # fmt: skip
-def test_readings_with_other_columns_are_left_to_their_parsers(options: dict[str, str]) -> None:
-    assert not has_usual_columns(Reading.of(**options), "lab")
+def test_readings_with_other_columns_are_left_to_their_parsers(options: dict[str, str], tmp_path: Path) -> None:
+    reading = Reading.of(**options)
+    for place in range(8):
+        (tmp_path / f"{place}.lab").write_text("0.5 1.0 2.0\n1.5 2.0 3.0\n")
+    sources = [FileSource(str(tmp_path / f"{place}.lab"), reading) for place in range(8)]
+    assert read_files(sources) == ([], {}, {})
 
 
 digits = st.builds(

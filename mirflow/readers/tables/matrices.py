@@ -25,6 +25,7 @@ from numpy.lib import format as npy
 
 from ...annotations.account import Remark
 from ...annotations.annotation import Annotation, CodedLabels
+from ...annotations.arrays import is_number
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, MirflowError, UnreadableError
 from ...kernels.ragged_ops import ascending
@@ -33,7 +34,7 @@ from ...theory.text_form import normal_form
 from ..content import decode, digest_of, open_file, opened, read_bytes
 from ..delimited import finish, number_lines, split_line
 from ..downloads import local_path
-from ..layouts import find_columns, is_number
+from ..layouts import find_columns
 from ..names import name_items, name_tracks
 from ..options import Reading
 from .table import (

@@ -16,13 +16,14 @@ from functools import partial
 import numpy as np
 
 from ...annotations.annotation import Annotation, CodedLabels
+from ...annotations.arrays import is_number
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
 from ...ragged import Int
 from ...theory.text_form import normal_form
 from ..content import decode, digest_of, opened, read_bytes
 from ..delimited import find_place, find_separator, number_lines, split_line
-from ..layouts import is_known, is_number
+from ..layouts import is_known
 from ..options import Reading
 from ..ranks import demand_numbers, order_by_score
 from .table import RowKey, SameLine, SpanTable, TrackTable, index_rows
@@ -86,27 +87,16 @@ def split_list(line: str, delimiter: str | None) -> list[str]:
     Without a delimiter, the query ends at a colon and a blank, at the only tab, or as items do. Items are separated by
     the first of tabs, commas, semicolons and blanks that occurs.
     """
-    line = line.strip()
-    named = _NAMED.fullmatch(line)
-    if delimiter is not None:
-        fields = _split(line, delimiter)
-    elif named is not None:
-        fields = [named[1], *_split(named[2], _separator(named[2]))]
-    elif line.count("\t") == 1:
-        query, items = line.split("\t")
-        fields = [query, *_split(items, _separator(items))]
-    else:
-        fields = _split(line, _separator(line))
-    return [fields[0].strip('"').removesuffix(":").rstrip(), *fields[1:]]
-
-
-def _separator(text: str) -> str:
-    return next((one for one in "\t,;" if one in text), "whitespace")
-
-
-def _split(text: str, delimiter: str) -> list[str]:
-    fields = split_line(text, delimiter)
-    return fields[: len(fields) - (len(fields) > 1 and not fields[-1])]
+    items, query = line.strip(), list[str]()
+    if delimiter is None and (named := _NAMED.fullmatch(items)) is not None:
+        query, items = [named[1]], named[2]
+    elif delimiter is None and items.count("\t") == 1:
+        query, items = items.split("\t")[:1], items.partition("\t")[2]
+    fields = split_line(items, delimiter or next((one for one in "\t,;" if one in items), "whitespace"))
+    if len(fields) > 1 and not fields[-1]:
+        fields.pop()
+    first, *others = [*query, *fields]
+    return [first.strip('"').removesuffix(":").rstrip(), *others]
 
 
 @dataclass(frozen=True)
@@ -235,7 +225,8 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     options = reading.delimited
     rows = number_lines(decode(read_bytes(path, reading.max_bytes, name), name, options.encoding), options.comment)
     first = rows[0][1] if rows else ""
-    separator = find_separator(first, path.rpartition(".")[2].lower(), options) or _separator(first)
+    separator = find_separator(first, path.rpartition(".")[2].lower(), options)
+    separator = separator or next((one for one in "\t,;" if one in first), "whitespace")
     fields = [(number, split_line(line, separator)) for number, line in rows]
     usual_names = {heading for names in _HEADINGS_OF_GROUPS.values() for heading in names}
     headed = any(one.lower() in usual_names for one in fields[0][1]) if fields else False

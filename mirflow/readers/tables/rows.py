@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...annotations.annotation import Annotation
+from ...annotations.arrays import is_number
 from ...annotations.schema import KINDS
 from ...errors import AnnotationError, InvalidAnnotationError
 from ...theory.text_form import normal_form
@@ -36,7 +37,6 @@ from ..layouts import (
     find_columns,
     heading,
     is_header,
-    is_number,
 )
 from ..names import name_tracks
 from ..options import COLUMNS, KEYS, SINGLE_ROWS, Reading
