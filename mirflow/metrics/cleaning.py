@@ -241,12 +241,12 @@ def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Pro
     empty = np.array([not text for text in texts], dtype=np.bool_)[label]
     problems: list[Problem] = [(empty, lambda _: f"a {what} without a name")]
     if classes is not None:
-        names, classes_named = classes.names, set(classes.names)
-        outside: Bool = np.array([text not in classes_named for text in texts], dtype=np.bool_)[label]
-
-        def describe(item: int) -> str:
-            text = texts[label[item]]
-            return f"not a {what} here: {text!r}; {suggest(text, names)}"
-
-        problems.append((outside & ~empty, describe))
+        known = set(classes.names)
+        outside: Bool = np.array([text not in known for text in texts], dtype=np.bool_)[label]
+        problems.append(
+            (
+                outside & ~empty,
+                lambda item: f"not a {what} here: {texts[label[item]]!r}; {suggest(texts[label[item]], classes.names)}",
+            )
+        )
     return problems

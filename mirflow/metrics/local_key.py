@@ -29,7 +29,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..annotations.annotation import Annotation
 from ..annotations.grids import LABELS
@@ -44,7 +43,7 @@ from .edits import Edits, ErrorBudget, ErrorKind, LabelRows, align_pieces
 from .key import CLASSES, ERRORS, LOWER_CASE, codes_of, errors_of, weigh_class
 from .key import METRICS as OF_TRACKS
 from .measures import Measure, Weight, family
-from .pair import PairFunctions, row_of_intervals
+from .pair import PairFunctions, clean_row
 
 __all__ = ["TASK"]
 
@@ -214,10 +213,5 @@ TASK = Task(
 )
 
 
-def row_of(side: str, arrays: tuple[npt.ArrayLike, Sequence[str]]) -> Ragged:
-    """Make a clean row of intervals and keys."""
-    return clean(row_of_intervals(np.asarray(arrays[0], dtype=np.float64), arrays[1])).checked(side)
-
-
 _SIDES = "Tuple of intervals, (n, 2) in seconds, and their keys."
-globals().update(PairFunctions(METRICS, partial(MIREX2017.score_arrays, row_of)).functions(_SIDES))
+globals().update(PairFunctions(METRICS, partial(MIREX2017.score_arrays, partial(clean_row, clean))).functions(_SIDES))

@@ -72,14 +72,16 @@ def clean(rows: Ragged) -> Cleaned:
         "performance_id": texts_at([*names, ""], performance),
     }
 
-    def describe(item: int) -> str:
-        one, other = (str(columns[name][item]) for name in ("score_id", "performance_id"))
-        return f"{_FORMS[types[item]]}, not {one!r} and {other!r}"
-
     problems: list[Problem] = [
         (types == -1, lambda item: f"unknown type {texts[label[item]]!r} of an entry: choose from {', '.join(TYPES)}"),
         (types == -2, lambda item: "the entry has neither a note of the score nor one of the performance"),
-        ((types >= 0) & (both != wanted), describe),
+        (
+            (types >= 0) & (both != wanted),
+            lambda item: (
+                f"{_FORMS[types[item]]}, not {str(columns['score_id'][item])!r} and "
+                f"{str(columns['performance_id'][item])!r}"
+            ),
+        ),
     ]
     entry = np.unique(_keys(given, len(names)), return_inverse=True)[1].astype(np.int64)
     again = np.zeros(len(types), dtype=np.bool_)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from ..errors import refuse_unknown
 from ..ragged import Column, Ragged
+from .cleaning import Cleaned
 from .measures import Measure, Metric, Parameter, Value, spell_out
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -138,7 +139,7 @@ def _entry(parameter: Parameter, name: str, default: object) -> str:
     return f"{name} : {kind}{unit}, default {default}\n    {text}."
 
 
-def row_of_intervals(intervals: npt.NDArray[Any], labels: Iterable[Any] | None = None) -> Ragged:
+def row_of_intervals(intervals: npt.ArrayLike, labels: Iterable[Any] | None = None) -> Ragged:
     """Make a ragged row of intervals, (n, 2) in seconds."""
     start, end = np.asarray(intervals, dtype=np.float64).reshape(-1, 2).T
     columns: dict[str, Column] = {"start": np.ascontiguousarray(start), "end": np.ascontiguousarray(end)}
@@ -147,6 +148,11 @@ def row_of_intervals(intervals: npt.NDArray[Any], labels: Iterable[Any] | None =
         code = [codes.setdefault(str(label), len(codes)) for label in labels]
         columns["label"] = np.array(code, dtype=np.int64)
     return Ragged(columns, (np.array([len(start)], dtype=np.int64),), tuple(codes))
+
+
+def clean_row(clean: Callable[[Ragged], Cleaned], side: str, arrays: tuple[npt.ArrayLike, Iterable[Any]]) -> Ragged:
+    """Make a clean row of intervals and labels; raise an error that names the side for a flaw."""
+    return clean(row_of_intervals(arrays[0], arrays[1])).checked(side)
 
 
 def are_close(a: float, b: float) -> bool:

@@ -40,7 +40,7 @@ from .base import GRIDS, Convention, Grid, Pairs, Scores, Task, by_name, score_o
 from .cleaning import NO_TIMES, Cleaned, drop_items, inspected, set_aside, usable_pair
 from .edits import RIGHT, Edits, ErrorBudget
 from .measures import Measure, Metric, Parameter, Value
-from .pair import PairFunctions, row_of_intervals
+from .pair import PairFunctions, clean_row
 from .transcription.conventions import MIREX2024, NOTES, OF_TIMES
 from .transcription.metrics import RATES
 from .transcription.metrics import evidence as evidence_of_notes
@@ -185,12 +185,7 @@ TASK = Task(
 )
 
 
-def row_of(side: str, stretches: tuple[Array, Sequence[str]]) -> Ragged:
-    """Make a clean row of intervals and pedals."""
-    return clean(row_of_intervals(np.asarray(stretches[0]), map(str, stretches[1]))).checked(side)
-
-
-_scores = PairFunctions(METRICS, partial(TRANSKUN.score_arrays, row_of))
+_scores = PairFunctions(METRICS, partial(TRANSKUN.score_arrays, partial(clean_row, clean)))
 
 
 def evaluate(

@@ -143,14 +143,16 @@ def clean(rows: Ragged) -> Cleaned:
     start = rows.offsets[:-1][rows_of(rows.counts[0])] if len(again) else np.zeros(0, dtype=np.int64)
     before = dict(zip(again.tolist(), first.tolist(), strict=True))
 
-    def twice(item: int) -> str:
-        one, two = (int(index - start[item]) + 1 for index in (before[item], item))
-        return f"item {names[label[item]]!r} occurs twice: as number {one} and number {two}"
-
     nameless: Bool = np.array([not name for name in names], dtype=np.bool_)[label]  # the last one serves -1
     problems: list[Problem] = [
         (nameless, lambda item: "item without a name"),
-        (np.isin(np.arange(len(label)), again) & ~nameless, twice),
+        (
+            np.isin(np.arange(len(label)), again) & ~nameless,
+            lambda item: (
+                f"item {names[label[item]]!r} occurs twice: as number {before[item] - start[item] + 1} and number "
+                f"{item - start[item] + 1}"
+            ),
+        ),
     ]
     if "value" in rows.columns:
         value = rows.columns["value"]

@@ -146,28 +146,6 @@ def _runs(index: Int, pair: Int) -> tuple[Int, Int]:
     return start, np.diff(np.append(start, len(index)))
 
 
-def histogram(judged: Towards, bins: int) -> Float:
-    """Count beats by their error, from -0.5 to 0.5 intervals: float64 (pairs, bins).
-
-    The first bin is around -0.5 and 0.5. Both sides have at least two times per pair.
-    """
-    beats = judged.beats
-    with np.errstate(invalid="ignore"):
-        wrapped = np.mod(judged.relative_error + 0.5, -1) + 0.5
-    mask, pair = ~np.isnan(wrapped), beats.pair
-    if not mask.all():
-        wrapped, pair = wrapped[mask], pair[mask]
-    edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
-    # Edges are equidistant except for rounding, which decides about errors next to an edge.
-    number = ((wrapped - edges[0]) * bins).astype(np.int64)
-    number -= wrapped < edges[number]
-    number += wrapped >= edges[number + 1]
-    number[number == bins] = 0
-    number += pair * bins
-    counts = np.bincount(number, minlength=len(beats) * bins)
-    return counts.reshape(len(beats), bins).astype(np.float64)
-
-
 _BATCH = 2**16  # Beats of both sides processed at once, so that results fit into the cache
 SINGLE = "p_score and goto: the reference has a single beat, so beat intervals are undefined"
 
@@ -251,8 +229,23 @@ def _histogram(batch: EventBatch, bins: int) -> tuple[Float, Float]:
     pairs, forward, backward = batch.having(2, 2)
     gain = batch.neither(float(np.log2(bins)))
     counts = np.repeat(batch.larger[:, np.newaxis] / bins, bins, axis=1)
-    if len(pairs):
-        sides = histogram(forward, bins), histogram(backward, bins)
+    sides = []
+    edges = np.linspace(-0.5 - 0.5 / bins, 0.5 + 0.5 / bins, bins + 2)
+    for judged in (forward, backward) if len(pairs) else ():
+        # Beats are counted by their error, from -0.5 to 0.5 intervals; the first bin is around -0.5 and 0.5.
+        with np.errstate(invalid="ignore"):
+            wrapped = np.mod(judged.relative_error + 0.5, -1) + 0.5
+        mask, pair = ~np.isnan(wrapped), judged.beats.pair
+        if not mask.all():
+            wrapped, pair = wrapped[mask], pair[mask]
+        # Edges are equidistant except for rounding, which decides about errors next to an edge.
+        number = ((wrapped - edges[0]) * bins).astype(np.int64)
+        number -= wrapped < edges[number]
+        number += wrapped >= edges[number + 1]
+        number[number == bins] = 0
+        counted = np.bincount(pair * bins + number, minlength=len(pairs) * bins)
+        sides.append(counted.reshape(len(pairs), bins).astype(np.float64))
+    if sides:
         gains = gain_of(sides[0]), gain_of(sides[1])
         worse = gains[0] < gains[1]
         gain[pairs], counts[pairs] = np.where(worse, *gains), np.where(worse[:, np.newaxis], *sides)

@@ -27,8 +27,8 @@ from ...theory.harte import (
 from ..base import Convention, Grid, Pairs, Scores
 from ..cleaning import NO_TIMES
 from ..measures import Measure, Weight, family, metrics_in
-from .kernel import ChordTimelines, Totals, cut, fragmented, lay_out
-from .metrics import Evidence, clean, insert_errors, judgeable, segmentation, segments_of, sort_out
+from .kernel import Totals, cut, fragmented, lay_out
+from .metrics import Evidence, clean, judgeable, segmentation, segments_of, sort_out
 from .rules import Chords
 
 _EXTENDED: Mapping[str, tuple[int, ...]] = MappingProxyType(
@@ -163,20 +163,6 @@ class Distinct:
         return np.where(compared_chords[reference], (code[reference] == code[estimate]).astype(np.int64), -1)
 
 
-def add_up(axis: ChordTimelines, distinct: Distinct, rules: Sequence[str]) -> Totals:
-    """Add up the seconds in one pass over all pairs."""
-    none = np.zeros(0)
-    sums: dict[str, list[tuple[Float, Float]]] = {name: [(none, none)] for name in (*rules, "pieces")}
-    for batch in cut(axis):
-        sums["pieces"].append(fragmented(batch))
-        for rule in rules:
-            verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
-            right, compared = (np.where(mask, batch.seconds, 0.0) for mask in (verdict == 1, verdict >= 0))
-            sums[rule].append((sum_by(batch.pair, right, batch.size), sum_by(batch.pair, compared, batch.size)))
-    joined: dict[str, Any] = {name: (*map(np.concatenate, zip(*parts, strict=True)),) for name, parts in sums.items()}
-    return Totals(axis.span, axis.span, joined, joined["pieces"], {})
-
-
 @family(
     Weight("comparable seconds: reference segments inside the rule's vocabulary", "s"),
     {
@@ -227,7 +213,16 @@ def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Sc
     distinct = Distinct(pairs.references, pairs.estimates)
     refused, scorable, sides, rows = sort_out(pairs, distinct.chords, merging=True)
     axis = replace(lay_out(sides, *rows, distinct.chords.merged), stretched=True)
-    totals = add_up(axis, distinct, [measure.metric.name for measure in measures if measure.metric.recall])
+    rules = [measure.metric.name for measure in measures if measure.metric.recall]
+    sums: dict[str, list[tuple[Float, Float]]] = {name: [(np.zeros(0), np.zeros(0))] for name in (*rules, "pieces")}
+    for batch in cut(axis):
+        sums["pieces"].append(fragmented(batch))
+        for rule in rules:
+            verdict = distinct.judge(rule, batch.reference_chord, batch.estimate_chord)
+            right, compared = (np.where(mask, batch.seconds, 0.0) for mask in (verdict == 1, verdict >= 0))
+            sums[rule].append((sum_by(batch.pair, right, batch.size), sum_by(batch.pair, compared, batch.size)))
+    joined: dict[str, Any] = {name: (*map(np.concatenate, zip(*parts, strict=True)),) for name, parts in sums.items()}
+    totals = Totals(axis.span, axis.span, joined, joined["pieces"], {})
     values = np.zeros((2, len(pairs), len(measures)))
     for column, measure in enumerate(measures):
         values[:, scorable, column] = measure.read(totals)
@@ -250,14 +245,14 @@ def evidences(
 
     *sides, row, errors = judgeable(_clean, references, estimates)
     distinct = Distinct(*sides)
-    evidence = segments_of(
+    return segments_of(
         sides,
         row,
+        errors,
         distinct.chords,
         lambda batch: distinct.judge(rule, batch.reference_chord, batch.estimate_chord),
         stretched=True,
     )
-    return insert_errors(evidence, errors)
 
 
 _clean = partial(clean, refused=(*NO_TIMES, "reversed"))

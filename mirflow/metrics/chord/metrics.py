@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -380,7 +380,7 @@ def evidences(
         worse = np.where((outside[1] > outside[0])[batch.pair], under, over)
         return (over, under, worse)[pieces.index(name)].astype(np.int64)
 
-    return insert_errors(segments_of(sides, row, chords, judged, merging=merging), errors)
+    return segments_of(sides, row, errors, chords, judged, merging=merging)
 
 
 def judgeable(
@@ -407,23 +407,16 @@ def judgeable(
     return left.rows, right.rows.take(judged), np.array(rows, dtype=np.int64)[judged], errors
 
 
-def insert_errors(evidence: Iterable[Evidence], errors: dict[int, AnnotationError]) -> list[Evidence | AnnotationError]:
-    """Put the errors of pairs that cannot be scored between the evidence of the others."""
-    every: list[Evidence | AnnotationError] = list(evidence)
-    for pair in sorted(errors):
-        every.insert(pair, errors[pair])
-    return every
-
-
 def segments_of(
     sides: Sequence[Ragged],
     row: Int,
+    errors: Mapping[int, AnnotationError],
     chords: Chords,
     judged: Callable[[Cut], Float | Int],
     *,
     merging: bool = True,
     stretched: bool = False,
-) -> list[Evidence]:
+) -> list[Evidence | AnnotationError]:
     """Return the segments of each pair with verdicts, which `judged` returns for the points of a batch.
 
     `row` (int64 (pairs,)): the reference of each pair. `judged`: 1: right, 0: wrong, -1: not comparable. `merging`,
@@ -432,7 +425,7 @@ def segments_of(
     """
     coded = ChordSide(sides[0], chords.reference), ChordSide(sides[1], chords.estimate)
     names = [np.array([*side.labels, NO_CHORD], dtype=str)[np.append(side.columns["label"], -1)] for side in sides]
-    evidence: list[Evidence] = []
+    parts: list[Evidence] = []
     axis = lay_out(coded, row, np.arange(len(row), dtype=np.int64), chords.merged if merging else None)
     for batch in cut(replace(axis, stretched=stretched)):
         lasting = np.flatnonzero(batch.seconds > 0)
@@ -442,20 +435,29 @@ def segments_of(
         last = np.append(pair[1:] != pair[:-1], True)[: len(pair)]
         end = np.where(last, batch.times[ends[pair] - 1], np.append(start[1:], 0.0)[: len(start)])
         columns: Evidence = {
+            "pair": pair + batch.pairs.start,
             "start": start,
             "end": end,
             "reference": names[0][batch.reference.item[batch.line.left[lasting]]],
             "estimate": names[1][batch.estimate.item[batch.line.right[lasting]]],
             "verdict": _VERDICTS[np.asarray(judged(batch))[lasting].astype(np.int64)],
         }
-        evidence += split_pairs(columns, pair, batch.size)
-    return evidence
+        parts.append(columns)
+    joined = {name: np.concatenate([part[name] for part in parts]) for part in parts[:1] for name in part}
+    return split_pairs(joined, joined.pop("pair", row), len(row), errors)
 
 
-def split_pairs(columns: Evidence, pair: Int, pairs: int) -> list[Evidence]:
-    """Split columns by their pair, which ascends."""
+def split_pairs(
+    columns: Evidence, pair: Int, pairs: int, errors: Mapping[int, AnnotationError]
+) -> list[Evidence | AnnotationError]:
+    """Split columns by their pair, which ascends, and put the errors of pairs that cannot be scored between them."""
     bounds = np.searchsorted(pair, np.arange(pairs + 1)).tolist()
-    return [{name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)]
+    evidence: list[Evidence | AnnotationError] = [
+        {name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)
+    ]
+    for number in sorted(errors):
+        evidence.insert(number, errors[number])
+    return evidence
 
 
 MIR_EVAL = Convention(

@@ -24,7 +24,7 @@ from ...theory.spelling import NONE, encode_spelled
 from ..base import Convention, Grid, Pairs, Scores, Shared, computed_once
 from ..cleaning import NO_INTERVALS, Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import ERRORS_WITH_GAPS, Evidence, insert_errors, judgeable, split_pairs
+from .metrics import ERRORS_WITH_GAPS, Evidence, judgeable, split_pairs
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1  # The quality of chords outside the classes of a rule
@@ -160,7 +160,7 @@ class Judged(Shared):
 
     _times: Float  # Distinct times by rank
     _sides: tuple[SegmentSide, ...]
-    _labels: tuple[SideVocabulary, SideVocabulary]  # Those of references and of estimates
+    labels: tuple[SideVocabulary, SideVocabulary]  # Those of references and of estimates
 
     @cached_property
     def pieces(self) -> Pieces:
@@ -245,7 +245,7 @@ class Judged(Shared):
     @cached_property
     def _by_root(self) -> Int:
         """Outcomes if all types were equal; adding 1 turns the outcome of two chords into that of different types."""
-        reference, estimate = self._labels[0].root[self.pieces.reference], self._labels[1].root[self.pieces.estimate]
+        reference, estimate = self.labels[0].root[self.pieces.reference], self.labels[1].root[self.pieces.estimate]
         outcome = np.where(reference == estimate, Outcome.all_correct.value, Outcome.type_correct.value)
         outcome[estimate == NONE] = Outcome.deleted
         outcome[reference == NONE] = Outcome.inserted
@@ -255,8 +255,8 @@ class Judged(Shared):
     @computed_once
     def outcomes(self, rule: str) -> Int:
         """Outcome of each stretch of time under a rule: values of `Outcome`, int64 (stretches,)."""
-        quality = self._labels[0].rules[rule].quality[self.pieces.reference]
-        other = self._labels[1].rules[rule].quality[self.pieces.estimate]
+        quality = self.labels[0].rules[rule].quality[self.pieces.reference]
+        other = self.labels[1].rules[rule].quality[self.pieces.estimate]
         outcome: Int = self._by_root + ((self._by_root >= Outcome.all_correct) & (quality != other))
         outcome[quality == OUTSIDE] = Outcome.left_out
         return outcome
@@ -268,15 +268,6 @@ class Judged(Shared):
         key = self.pieces.pair * len(Outcome) + self.outcomes(rule)
         seconds = sum_by(key, self.pieces.end - self.pieces.start, pairs * len(Outcome)).reshape(pairs, len(Outcome))
         return seconds, seconds[:, 1:].sum(axis=1)
-
-    def chords(self, rule: str, side: int) -> Float:
-        """Number of distinct mapped chords of a side in evaluated time with chords on both sides: float64 (pairs,)."""
-        both = np.flatnonzero(self.outcomes(rule) >= Outcome.all_correct)
-        chord = self._labels[side].rules[rule].chord
-        code = (self.pieces.reference, self.pieces.estimate)[side][both]
-        present = np.zeros((len(self._sides[0].counts), int(chord.max()) + 1), dtype=np.bool_)
-        present[self.pieces.pair[both], chord[code]] = True
-        return np.asarray(present.sum(axis=1), dtype=np.float64)
 
 
 _EVALUATED = Weight("time of the reference segments in the rule's vocabulary", "s")
@@ -357,9 +348,15 @@ def shares(outcome: str, judged: Judged, measure: Measure) -> Scored:
     literature="@musoo2013",
 )
 def chord_counts(name: str, judged: Judged, measure: Measure) -> Scored:
-    """Number of different mapped chords of a side."""
-    rule = str(measure["rule"])
-    return judged.chords(rule, int(name == "n_estimate_chords")), judged.seconds(rule)[1]
+    """Number of different mapped chords of a side in evaluated time with chords on both sides."""
+    rule, side, pieces = str(measure["rule"]), int(name == "n_estimate_chords"), judged.pieces
+    both = np.flatnonzero(judged.outcomes(rule) >= Outcome.all_correct)
+    chord = judged.labels[side].rules[rule].chord
+    code = (pieces.reference, pieces.estimate)[side][both]
+    _, whole = judged.seconds(rule)
+    present = np.zeros((len(whole), int(chord.max()) + 1), dtype=np.bool_)
+    present[pieces.pair[both], chord[code]] = True
+    return np.asarray(present.sum(axis=1), dtype=np.float64), whole
 
 
 @family(
@@ -445,7 +442,7 @@ def evidences(
         "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
         "outcome": np.array([one.name for one in Outcome])[outcome],
     }
-    return insert_errors(split_pairs(columns, pieces.pair, len(right)), errors)
+    return split_pairs(columns, pieces.pair, len(right), errors)
 
 
 CONVENTION = Convention(
