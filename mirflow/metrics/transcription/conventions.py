@@ -17,7 +17,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.collection import Collection
 from ...ragged import Bool, Column, Int, Ragged, ranges, rows_of
 from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
-from ..base import Convention, Doubt, Grid, Pairs, Scores, Task, by_name
+from ..base import Convention, Doubt, Task, by_name
 from ..cleaning import Cleaned, set_aside
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
 from ..measures import Measure, Metric, Parameter
@@ -50,12 +50,6 @@ def clean_early(rows: Ragged) -> Cleaned:
     end = cleaned.rows.columns["end"]
     late = set_aside(cleaned.rows, [(end > _LATEST, lambda item: f"end is later than {_LATEST:.0f} s: {end[item]}")])
     return Cleaned(late.rows, cleaned.repairs, dict(sorted({**late.flaws, **cleaned.flaws}.items())))
-
-
-def score_decoded(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
-    """Score the notes that are decoded from labels of frames: a `Scorer`."""
-    references, estimates = decode_rows(pairs.references), decode_rows(pairs.estimates)
-    return score(replace(pairs, references=references, estimates=estimates), measures, grid)
 
 
 _SCALE = Parameter("velocity_scale", 128.0, above=0.0, help="divisor of velocities before they are scaled")
@@ -94,7 +88,7 @@ ONSETS_AND_FRAMES = Convention(
     "as Onsets and Frames: notes decoded from labels of frames of 32 ms, and these frames",
     _DECODED,
     clean_early,
-    score_decoded,
+    partial(score, resolve=decode_rows),
     default_measures=_of_piano(_DECODED),
     explain=partial(evidence, keeping=clean_early, resolve=decode_rows),
     reading=_PEDAL,

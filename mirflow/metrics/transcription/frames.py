@@ -17,6 +17,7 @@ from ...theory.pitch import midi_to_hz
 from ..base import computed_once
 from ..measures import Measure, Parameter, Weight, family
 from ..multipitch.scoring import METRICS as OF_FRAMES
+from ..multipitch.scoring import RATIOS
 from .kernel import SHORTEST, NoteBatch, Notes
 
 HOP = 512 / 16000  # Seconds between the frames of Onsets and Frames
@@ -67,6 +68,7 @@ class ActivePitches:
 
 
 Compared = tuple[ActivePitches, ActivePitches]  # Active pitches of the references and the estimates of pairs
+_COLUMNS = ("pair", "pitch", "start", "end")  # Columns that `Spans` and `ActivePitches` have
 
 
 def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compared:
@@ -74,7 +76,7 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
 
     If `contained`, a pitch stays active after a stretch that is contained in a longer one.
     """
-    pair, pitch, start, end = _joined((reference, estimate))
+    pair, pitch, start, end = (np.concatenate([getattr(reference, name), getattr(estimate, name)]) for name in _COLUMNS)
     order, voice, start = by_group_and_time(voices_of(pair, pitch), start)
     estimated, end = order >= len(reference.pair), end[order]
     positions = [np.flatnonzero(~estimated), np.flatnonzero(estimated)]
@@ -92,13 +94,6 @@ def compare(reference: Spans, estimate: Spans, contained: bool = True) -> Compar
             shared *= (voices[other][last] == voices[side]) & (last >= 0)
         active.append(ActivePitches(spans.pair, pitch[order[position]], starts[side], ends[side], shared))
     return active[0], active[1]
-
-
-def _joined(sides: tuple[Spans, Spans] | Compared) -> tuple[Int, Int, Float, Float]:
-    """Concatenate pairs, pitches, starts and ends of both sides."""
-    left, right = sides
-    pair, pitch = np.concatenate([left.pair, right.pair]), np.concatenate([left.pitch, right.pitch])
-    return pair, pitch, np.concatenate([left.start, right.start]), np.concatenate([left.end, right.end])
 
 
 def _end_at_next(voice: Int, start: Float, end: Float, contained: bool) -> Float:
@@ -153,7 +148,7 @@ def count_active(compared: Compared, group: Callable[[Int], Int]) -> Counted:
 
     Returns pair, a pitch of the group, start, end, and counts of both sides, which are not both 0: (m,) each.
     """
-    pair, pitch, start, end = _joined(compared)
+    pair, pitch, start, end = (np.concatenate([getattr(side, name) for side in compared]) for name in _COLUMNS)
     ours = np.repeat(np.array([1, 0]), [len(side.pair) for side in compared])
     stretch, start, end, (left_active, right_active) = levels((pair, group(pitch)), start, end, (ours, 1 - ours))
     return pair[stretch], pitch[stretch], start, end, left_active, right_active
@@ -183,31 +178,40 @@ FRAMES: Mapping[str, Way] = MappingProxyType(
 
 
 @computed_once
-def active_pitches(block: NoteBatch, way: str, hop: float) -> Compared:
-    """Find the times at which pitches are active on each side of pairs, in frames if there is a hop."""
+def active_pitches(block: NoteBatch, way: str, hop: float) -> tuple[Compared, tuple[Float, Float, Float]]:
+    """Find the times at which pitches are active on each side of pairs, in frames if there is a hop.
+
+    Durations follow, of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each.
+    """
     rule = FRAMES[way]
     hop = hop or rule.hop
-    if way == LOUD:
-        return compare(_loud(block.reference, block, hop, 30), _loud(block.estimate, block, hop, 0))
-    block = block.part(block.usual)
     sides = []
-    for notes in (block.reference, block.estimate):
-        spans = Spans.of(notes)
-        mask = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
-        if way != "active" and not mask.all():
-            spans = spans.take(mask)
-        if way == "decoded":
-            times = spans.start, spans.end, np.zeros(len(spans.pair))
-            pair, pitch, first, stop, _ = decode(spans.pair, spans.pitch, *times, hop)
-            spans = Spans(pair, pitch, first.astype(np.float64), stop.astype(np.float64))
-        elif hop:
-            if way == "cut":  # in continuous time, `compare` cuts them
-                end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
-                spans = Spans(spans.pair, spans.pitch, spans.start, end).take(end > spans.start)
-            start, end = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
-            spans = Spans(spans.pair, spans.pitch, start, end)
-        sides.append(spans)
-    return compare(sides[0], sides[1], rule.contained)
+    if way == LOUD:
+        sides = [_loud(block.reference, block, hop, 30), _loud(block.estimate, block, hop, 0)]
+    else:
+        part = block.part(block.usual)
+        for notes in (part.reference, part.estimate):
+            spans = Spans.of(notes)
+            mask = (spans.pitch >= PIANO[0]) & (spans.pitch <= PIANO[1])
+            if way != "active" and not mask.all():
+                spans = spans.take(mask)
+            if way == "decoded":
+                times = spans.start, spans.end, np.zeros(len(spans.pair))
+                pair, pitch, first, stop, _ = decode(spans.pair, spans.pitch, *times, hop)
+                spans = Spans(pair, pitch, first.astype(np.float64), stop.astype(np.float64))
+            elif hop:
+                if way == "cut":  # in continuous time, `compare` cuts them
+                    end = cut_overlaps(spans.pair, spans.pitch, spans.start, spans.end)
+                    spans = Spans(spans.pair, spans.pitch, spans.start, end).take(end > spans.start)
+                start, end = (np.rint(times * rate_of(hop)) for times in (spans.start, spans.end))
+                spans = Spans(spans.pair, spans.pitch, start, end)
+            sides.append(spans)
+    compared = compare(sides[0], sides[1], rule.contained)
+    offsets = [np.searchsorted(side.pair, np.arange(len(block) + 1)) for side in compared]
+    ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(compared, offsets, strict=True))
+    hits, more = (sum_rows(side.shared, rows) for side, rows in zip(compared, offsets, strict=True))
+    # These are summed in another order, so that rounding may make them larger.
+    return compared, (np.minimum(hits + more, np.minimum(ours, theirs)), ours, theirs)
 
 
 def _loud(notes: Notes, block: NoteBatch, hop: float, least: int) -> Spans:
@@ -235,17 +239,7 @@ def activity(block: NoteBatch, way: str, hop: float, chroma: bool, numbers: bool
     They are the times that pitches are active on both sides, in the reference and in the estimate, and, if `numbers`,
     the integrals of the smaller and of the larger number of simultaneous pitches of both sides.
     """
-    compared, size = active_pitches(block, way, hop), len(block)
-
-    def sides() -> tuple[Float, Float, Float]:
-        """Durations of pitches on both sides, in the reference and in the estimate: float64 (pairs,) each."""
-        offsets = [np.searchsorted(side.pair, np.arange(size + 1)) for side in compared]
-        ours, theirs = (sum_rows(side.end - side.start, rows) for side, rows in zip(compared, offsets, strict=True))
-        hits, more = (sum_rows(side.shared, rows) for side, rows in zip(compared, offsets, strict=True))
-        # These are summed in another order, so that rounding may make them larger.
-        return np.minimum(hits + more, np.minimum(ours, theirs)), ours, theirs
-
-    hits, ours, theirs = block.once(("sides", way, hop), sides)
+    (compared, (hits, ours, theirs)), size = active_pitches(block, way, hop), len(block)
     if chroma:
         hits, _ = block.once(("chroma", way, hop), lambda: fewer_and_more(compared, lambda pitch: pitch % 12, size))
     fewer = more = np.zeros(size)
@@ -263,24 +257,11 @@ _WAY = Parameter(
     "decoded: by the labels of Onsets and Frames; loud: of MT3, above velocity 30 in the reference",
 )
 _HOP = Parameter("hop", 0.0, "s", least=0.0, help="distance of frames; 0: 32 ms if decoded, 16 ms if loud, else none")
-_MEANT: Mapping[str, Callable[[Float, Float, Float, Float, Float], tuple[Float, Float]]] = MappingProxyType(
-    {
-        "precision": lambda hits, reference, estimate, fewer, more: (hits, estimate),
-        "recall": lambda hits, reference, estimate, fewer, more: (hits, reference),
-        "f_measure": lambda hits, reference, estimate, fewer, more: (hits, 0.5 * (reference + estimate)),
-        "accuracy": lambda hits, reference, estimate, fewer, more: (hits, reference + estimate - hits),
-        "substitution_error": lambda hits, reference, estimate, fewer, more: (fewer - hits, reference),
-        "miss_error": lambda hits, reference, estimate, fewer, more: (reference - fewer, reference),
-        "false_alarm_error": lambda hits, reference, estimate, fewer, more: (estimate - fewer, reference),
-        "total_error": lambda hits, reference, estimate, fewer, more: (more - hits, reference),
-    }
-)
-"""Numerators and denominators, which are the weights, from the results of `activity`."""
 
 
 def _read(name: str, block: NoteBatch, measure: Measure) -> tuple[Float, Float]:
     way, hop, plain = str(measure["frames"]), float(measure["hop"]), name.removeprefix("chroma_")
-    part, whole = _MEANT[plain](*activity(block, way, hop, plain != name, plain.endswith("_error")))
+    part, whole = RATIOS[plain](*activity(block, way, hop, plain != name, plain.endswith("_error")))
     slack = FRAMES[way].slack * (0.5 if plain == "f_measure" else 1.0)
     score = divide(part, np.where(whole > 0, whole + slack, 0.0))
     unit = hop or FRAMES[way].hop
@@ -319,7 +300,7 @@ METRICS = family(
 def evidence(block: NoteBatch, measure: Measure) -> dict[str, Column]:
     """Return stretches of time in which a pitch is active on either side of a pair, with verdicts."""
     way, hop = str(measure["frames"]), float(measure["hop"])
-    compared, unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
+    (compared, _), unit = active_pitches(block, way, hop), hop or FRAMES[way].hop or 1.0
     _, pitch, start, end, ours, theirs = count_active(compared, lambda pitch: pitch)
     order = np.lexsort((pitch, start))
     ours, theirs, hertz = ours[order], theirs[order], midi_to_hz(pitch[order].astype(np.float64))

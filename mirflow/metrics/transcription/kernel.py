@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,9 +37,11 @@ GRANULARITIES = (FLAT, "midi_class", FULL)
 NO_OFFSET = "_no_offset"  # Suffix of the names of metrics that ignore the ends of notes
 
 
-@dataclass(frozen=True)
-class Rule:
-    """Conditions under which two notes may be matched; None disables a condition."""
+class Rule(NamedTuple):
+    """Conditions under which two notes may be matched; None disables a condition.
+
+    Results are looked up by rules dozens of times a pair, so that they are tuples, which are hashed fast.
+    """
 
     onset: float | None = None  # Largest distance of the onsets: float or None, seconds
     pitch: float | None = None  # Largest distance of the pitches
@@ -49,14 +52,9 @@ class Rule:
     by: str = ""  # Property that must be equal: ``label`` or a granularity of programs; empty: none
     floored: bool = False
     """Whether to round times down to multiples of `STEP`, instead of rounding distances to `N_DECIMALS`."""
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        # Kept, as results are looked up by rules dozens of times a pair.
-        return hash(tuple(getattr(self, field.name) for field in fields(self)))
+    velocity: float | None = None
+    """Largest distance of scaled velocities, see `agree`, by which notes that are matched without it are selected."""
+    scale: float = 1.0  # Divisor of velocities before they are scaled
 
 
 Parts = tuple[tuple[str, Rule], ...]  # Parts of the notes with their conditions
@@ -78,10 +76,12 @@ def parts_of(measure: Measure, part: str = "") -> Parts:
             bool(parameters.get("chroma", False)),
             "label" if needs == INSTRUMENT else str(parameters.get("granularity", "")).replace(FLAT, ""),
             parameters["rounding"] == "times",
+            numbers.get("velocity_tolerance"),
+            numbers.get("velocity_scale", 1.0),
         )
         if needs in OF_PROGRAMS:
             # The ends of percussion are ignored, and each of its programs is another kit.
-            rules = {PITCHED: rule, DRUMS: replace(rule, ratio=None, least=0.0, by=FULL)}
+            rules = {PITCHED: rule, DRUMS: rule._replace(ratio=None, least=0.0, by=FULL)}
             parts = tuple((name, rules[name]) for name in OF_PROGRAMS[needs])
         else:
             parts = ((LENGTHENED if needs == LENGTHENED else part, rule),)
@@ -192,6 +192,11 @@ class NoteBatch(Shared):
     @computed_once
     def matches(self, rule: Rule, heaviest: bool) -> Matches:
         """The largest matching of each pair: that of mir_eval, or the one with the largest sum of overlap ratios."""
+        if rule.velocity is not None:
+            matches = self.matches(rule._replace(velocity=None, scale=1.0), heaviest)
+            if self.with_velocity is not None:
+                matches = matches.keep(self.with_velocity[matches.pair])
+            return matches.keep(agree(self.reference, self.estimate, matches, rule.velocity, rule.scale))
         reference, estimate = self.edges(rule)
         # mir_eval processes edges note by note.
         key = reference * len(self.estimate.start) + estimate
@@ -205,14 +210,6 @@ class NoteBatch(Shared):
         reference, estimate = reference[edge], estimate[edge]
         order = np.argsort(reference, kind="stable")
         return Matches(reference[order], estimate[order], self.reference.pair[reference[order]])
-
-    @computed_once
-    def with_equal_velocities(self, rule: Rule, tolerance: float, scale: float = 1.0) -> Matches:
-        """Matched notes whose velocities agree."""
-        matches = self.matches(rule, False)
-        if self.with_velocity is not None:
-            matches = matches.keep(self.with_velocity[matches.pair])
-        return matches.keep(agree(self.reference, self.estimate, matches, tolerance, scale))
 
     @computed_once
     def count(self, rule: Rule) -> Int:
@@ -260,11 +257,11 @@ class NoteBatch(Shared):
         one, other = self._sides(rule.floored)
         tolerance: Float | float
         if rule.by:
-            reference, estimate = self.edges(replace(rule, by=""))
+            reference, estimate = self.edges(rule._replace(by=""))
             kept: Bool = one.extra[rule.by][reference] == other.extra[rule.by][estimate]
             return reference[kept], estimate[kept]
         if rule.pitch is not None and rule.ratio is None:
-            reference, estimate = self.edges(replace(rule, pitch=None, chroma=False))
+            reference, estimate = self.edges(rule._replace(pitch=None, chroma=False))
             distance: Float = np.abs(_CENTS * (one.octave[reference] - other.octave[estimate]))
             if rule.chroma:
                 distance = distance % _CENTS
@@ -273,9 +270,16 @@ class NoteBatch(Shared):
         else:
             times, other_times, reach = _times_of(rule, one, other, rule.ratio is not None)
             if rule.ratio is not None and (rule.onset is not None or rule.pitch is not None):
-                reference, estimate = self.edges(replace(rule, ratio=None, least=0.0))
-            else:
-                reference, estimate = _near(times, one.counts, other_times, other.counts, reach)
+                reference, estimate = self.edges(rule._replace(ratio=None, least=0.0))
+            else:  # candidates are a superset of the times of each pair that are within the tolerance
+                if len(self) == 1:  # a single pair needs no keys
+                    order = other_times.argsort(kind="stable")
+                    ascending, farthest = other_times[order], reach + _SLACK + 4 * np.spacing(times + reach)
+                    first = ascending.searchsorted(times - farthest)
+                    number = np.maximum(ascending.searchsorted(times + farthest, side="right") - first, 0)
+                else:
+                    order, first, number = _reach(times, one.counts, other_times, other.counts, reach)
+                reference, estimate = rows_of(number), order[ranges(first, number)]
             distance, tolerance = np.abs(times[reference] - other_times[estimate]), reach[reference]
             if not rule.floored:  # rounded, so that equal distances compare equally wherever the times are
                 np.around(distance, N_DECIMALS, out=distance)
@@ -288,18 +292,6 @@ def _times_of(rule: Rule, one: Notes, other: Notes, ends: bool) -> tuple[Float, 
     if not ends:
         return one.start, other.start, np.full(len(one.start), rule.onset)
     return one.end, other.end, np.maximum((rule.ratio or 0.0) * np.abs(one.end - one.start), rule.least)
-
-
-def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
-    """Candidate edges: a superset of the times of each pair that are within the tolerance."""
-    if len(reference_counts) == 1:  # a single pair needs no keys
-        order = estimate.argsort(kind="stable")
-        times, reach = estimate[order], tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
-        first = times.searchsorted(reference - reach)
-        number = np.maximum(times.searchsorted(reference + reach, side="right") - first, 0)
-    else:
-        order, first, number = _reach(reference, reference_counts, estimate, estimate_counts, tolerance)
-    return rows_of(number), order[ranges(first, number)]
 
 
 def _reach(

@@ -14,27 +14,20 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Pairs, Scores, Shared, read_scores, refuse_unjudged
-from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
+from ..base import Convention, Grid, Pairs, Scores, Shared, computed_by, read_scores, refuse_unjudged
+from ..cleaning import NO_TIMES, usable_pair
 from ..events import MADMOM, MATCHINGS, Detected, metrics_of_detections
 from ..measures import Measure, Parameter, Value
 from ..pair import EVERY, PairFunctions, documented
 from ..util import Array
 from .kernel import show_notes
+from .metrics import clean as clean_notes
 
 REPEATED = "{}: a note at {} s occurs several times, but only some are matched, which madmom refuses; write it once"
 
 
-def clean(rows: Ragged) -> Cleaned:
-    """Clean rows of notes, keeping those of zero length.
-
-    Flaws are times that are not finite or too large for seconds, and pitches that are not finite or not above 0.
-    """
-    pitch = rows.columns["pitch"]
-    _, problems, irregular = inspected("notes", rows, NO_TIMES, ("negative", "reversed", "zero_length"))
-    problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
-    problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
-    return set_aside(rows, problems, irregular)
+clean = partial(clean_notes, drop=False, refused=NO_TIMES, counted=("negative", "reversed", "zero_length"))
+"""Clean rows of notes, keeping those that end early or have zero length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +85,17 @@ class NotePairs(Shared):
     def __init__(self, pairs: Pairs) -> None:
         self._pairs, self._parts = pairs, list(batches(pairs.sizes, _BATCH)) or [slice(0, 0)]
 
-    def matched(self, measure: Measure) -> tuple[Detected, dict[int, str]]:
+    @computed_by("window", "delay")
+    def matched(self, window: float, delay: float) -> tuple[Detected, dict[int, str]]:
         """Detections of notes, and refused pairs."""
-        window, delay = float(measure["window"]), float(measure["delay"])
-
-        def join() -> tuple[Detected, dict[int, str]]:
-            parts: list[Detected] = []
-            refused: dict[int, str] = {}
-            for part in self._parts:
-                (references, row), (estimates, other) = self._pairs[part].sides
-                found, _, _, reasons = match_notes(Side.of(references, row), Side.of(estimates, other, delay), window)
-                parts.append(found)
-                refused |= {part.start + pair: reason for pair, reason in reasons.items()}
-            return Detected.join(parts), refused
-
-        return self.once(("matched", window, delay), join)
+        parts: list[Detected] = []
+        refused: dict[int, str] = {}
+        for part in self._parts:
+            (references, row), (estimates, other) = self._pairs[part].sides
+            found, _, _, reasons = match_notes(Side.of(references, row), Side.of(estimates, other, delay), window)
+            parts.append(found)
+            refused |= {part.start + pair: reason for pair, reason in reasons.items()}
+        return Detected.join(parts), refused
 
 
 def detected(notes: NotePairs, measure: Measure) -> Detected:

@@ -5,7 +5,7 @@ Cleaning and conventions mir_eval, mirex2015 and mt3 are here, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -59,22 +59,30 @@ _STATISTIC = Parameter(
 )
 
 
-def clean(rows: Ragged, *, drop: bool = True, cut: bool = False) -> Cleaned:
+def clean(
+    rows: Ragged,
+    *,
+    drop: bool = True,
+    cut: bool = False,
+    refused: Sequence[str] = (*NO_TIMES, "reversed", "negative"),
+    counted: Collection[str] = ("zero_length",),
+) -> Cleaned:
     """Clean rows of notes, with `cut` after ending notes at the next onset of their pitch.
 
-    Notes of zero length are counted in `repairs` and, with `drop`, removed; the order of notes is kept but irrelevant.
-    Flaws are times that are not finite, negative or too large for seconds, reversed notes, and pitches that are not
-    finite or not above 0. Velocities are only checked by metrics that need them.
+    Notes that are `counted`, of zero length by default, are repairs and, with `drop`, removed; the order of notes is
+    kept but irrelevant. Flaws are findings that are `refused`, by default times that are not finite, negative or too
+    large for seconds, and reversed notes, and also pitches that are not finite or not above 0. Velocities are only
+    checked by metrics that need them.
     """
     pitch = rows.columns["pitch"]
     if cut:
         row, key = rows_of(rows.counts[0]), frames.nearest_semitones(pitch)
         end = frames.cut_overlaps(row, key, rows.columns["start"], rows.columns["end"])
         rows = Ragged({**rows.columns, "end": end}, rows.counts, rows.labels)
-    _, problems, short = inspected("notes", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
+    _, problems, irregular = inspected("notes", rows, refused, counted)
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
-    return set_aside(rows, problems, short, drop=drop)
+    return set_aside(rows, problems, irregular, drop=drop)
 
 
 _BATCH = 2**14  # Notes of both sides processed at once, so that results fit into the cache
@@ -82,16 +90,26 @@ MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
 
 
-def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, part: str = "") -> Scores:
+def score(
+    pairs: Pairs,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    part: str = "",
+    resolve: Callable[[Ragged], Ragged] | None = None,
+) -> Scores:
     """Score pairs of transcriptions: a `Scorer`.
 
     Scores are 0 if a side is empty. Measures of velocities (or programs) are undefined if a note lacks a velocity (or
     program); pairs without any defined measure are refused, as are pairs with more than 2**22 pairs of notes that are
     close in time.
 
-    `part` is the default part of the notes for measures that do not define one; empty: all notes.
+    `part` is the default part of the notes for measures that do not define one; empty: all notes. `resolve` makes the
+    notes that are compared from clean ones; None: they are the same.
     Source: C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
+    if resolve is not None:
+        pairs = replace(pairs, references=resolve(pairs.references), estimates=resolve(pairs.estimates))
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = {measure: parts_of(measure, part) for measure in measures if measure.metric.dims}
     lacking = find_lacking(pairs, measures)
@@ -214,30 +232,18 @@ def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
 
 
 def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Scored:
-    parameters = measure.parameters
     hits, references, estimates = np.zeros((3, len(block)), dtype=np.int64)
     for part, rule in parts_of(measure, block.usual):
         notes = block.part(part)
-        if measure.metric.needs == VELOCITY:
-            matches = notes.with_equal_velocities(rule, *_loudness(measure))
-            hits = hits + np.bincount(matches.pair, minlength=len(block))
-        else:
-            hits = hits + notes.count(rule)
+        hits = hits + notes.count(rule)
         references, estimates = references + notes.reference.counts, estimates + notes.estimate.counts
-    return rate(what, hits, references, estimates, beta=float(parameters.get("beta", 1.0)))
-
-
-def _loudness(measure: Measure) -> tuple[float, float]:
-    return float(measure["velocity_tolerance"]), float(measure.parameters.get("velocity_scale", 1.0))
+    return rate(what, hits, references, estimates, beta=float(measure.parameters.get("beta", 1.0)))
 
 
 def _read_overlap(heaviest: bool, block: NoteBatch, measure: Measure) -> Scored:
     ((part, rule),) = parts_of(measure, block.usual)
     block = block.part(part)
-    if measure.metric.needs == VELOCITY:
-        matches = block.with_equal_velocities(rule, *_loudness(measure))
-    else:
-        matches = block.matches(rule, heaviest)
+    matches = block.matches(rule, heaviest)
     number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
     ratios = block.overlap_ratios(matches.reference, matches.estimate, rule.floored)
     return divide(sum_by(matches.pair, ratios, len(block)), number), number
@@ -250,20 +256,20 @@ def evidence(
     *,
     part: str = "",
     keeping: Callable[[Ragged], Cleaned] = clean,
-    resolve: Callable[[Ragged], Ragged] = lambda rows: rows,
+    resolve: Callable[[Ragged], Ragged] | None = None,
 ) -> dict[str, Column]:
     """Return the notes of both sides with verdicts: an `Explainer` for measures without dims and velocities.
 
-    `part` is that of `score`, `keeping` the cleaner of both sides, and `resolve` makes the notes that are compared from
-    clean ones. Columns are ``reference`` and ``estimate`` (onsets in seconds; NaN if not matched), in order of time,
-    ``reference_end`` and ``estimate_end`` (seconds), ``reference_pitch`` and ``estimate_pitch`` (Hz),
-    ``reference_program`` and ``estimate_program`` for measures of programs, and ``verdict``: ``hit``, ``missed`` or
-    ``extra``. For active pitches, see `frames.evidence`.
+    `part` and `resolve` are those of `score`, and `keeping` is the cleaner of both sides. Columns are ``reference`` and
+    ``estimate`` (onsets in seconds; NaN if not matched), in order of time, ``reference_end`` and ``estimate_end``
+    (seconds), ``reference_pitch`` and ``estimate_pitch`` (Hz), ``reference_program`` and ``estimate_program`` for
+    measures of programs, and ``verdict``: ``hit``, ``missed`` or ``extra``. For active pitches, see `frames.evidence`.
     """
     if measure.metric.dims or measure.metric.needs == VELOCITY:
         raise MetricError(f"{measure} does not judge notes one by one; ask for f_measure or onset_recall, for example")
-    usable = usable_pair(reference, estimate, keeping)
-    rows = resolve(usable[0]), resolve(usable[1])
+    rows = usable_pair(reference, estimate, keeping)
+    if resolve is not None:
+        rows = resolve(rows[0]), resolve(rows[1])
     pairs, shown_as = Pairs.in_order(*rows), dict(SHOWN)
     for message in split_lacking(find_lacking(pairs, [measure]), [measure])[0].values():
         raise AnnotationError(message)

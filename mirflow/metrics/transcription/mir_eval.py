@@ -184,11 +184,6 @@ def notes_of(row: Ragged) -> Notes:
     return Notes(start, end, np.log2(pitch), row.counts[0], extra)
 
 
-def _have_velocities(row: Ragged) -> bool:
-    velocity = row.columns.get("velocity")
-    return velocity is not None and bool((np.isfinite(velocity) & (velocity >= 0)).all())
-
-
 def one_row(intervals: Array, pitches: Array | None = None, velocities: Array | None = None) -> Ragged:
     """Make a ragged row of a single transcription; notes without given pitch are at 1 Hz."""
     row = row_of_intervals(intervals)
@@ -259,8 +254,11 @@ def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapp
     except TypeError:  # an array, which is refused elsewhere
         measures = _measures.__wrapped__(tuple(names), tuple(given.items()))
     needs = {measure.metric.needs for measure in measures} - {""}
-    lacking_nothing = not needs or (needs == {VELOCITY} and _have_velocities(reference) and _have_velocities(estimate))
-    if lacking_nothing and int(reference.counts[0][0]) * int(estimate.counts[0][0]) <= MOST_PAIRS:
+    if needs == {VELOCITY}:  # which all notes may have
+        velocities = [row.columns.get("velocity", np.full(1, np.nan)) for row in (reference, estimate)]
+        if all(((velocity >= 0) & (velocity < np.inf)).all() for velocity in velocities):
+            needs = set()
+    if not needs and int(reference.counts[0][0]) * int(estimate.counts[0][0]) <= MOST_PAIRS:
         return read_pair(measures, NoteBatch(notes_of(reference), notes_of(estimate)))
     scores: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
     return scores
