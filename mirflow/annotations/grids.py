@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
-from ..kernels.intervals import MOST_FRAMES, grid_frames
+from ..kernels.intervals import MOST_FRAMES, frames_before
 from ..ragged import Bool, Column, Float, Int, Ragged, concatenate, offsets_of, ranges, row_of_items, rows_of
 from .annotation import Annotation
 from .schema import LATEST, Kind
@@ -192,7 +192,10 @@ def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
     rounding = min(_ROUNDING, hop / 4)
     if "end" not in kind.times:  # the last item needs another frame
         end = float(np.nextafter(min(max(end, 0.0), 2 * LATEST) + rounding, np.inf))
-    frames = grid_frames(end, hop)
+    if not end <= MOST_FRAMES * hop:
+        message = f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}"
+        raise AnnotationError(f"{message}; choose a longer hop, or check whether {end:g} is in seconds")
+    frames = int(frames_before(np.zeros(1), hop, np.array([end]))[0])
     times: Float = np.arange(frames, dtype=np.float64) * hop
     return TimeGrid(f"hop {hop:g} s", times, frames * hop, rounding, hop)
 

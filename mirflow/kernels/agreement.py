@@ -89,14 +89,16 @@ def fleiss_kappa(counts: npt.ArrayLike) -> GraderAgreement:
     several = graders > 1
     chosen, number = table[several], graders[several]
     agreeing = (chosen * (chosen - 1)).sum(axis=1)
-    observed = _mean(agreeing / (number * (number - 1)))
     share = (table / graders[:, np.newaxis]).mean(axis=0) if len(table) else np.full(table.shape[1], np.nan)
     expected = float((share**2).sum())
-    # With a single category, chance agreement is certain; its share is then exactly 1.
-    kappa = (observed - expected) / (1 - expected) if expected != 1 else float("nan")
     alike, apart = chosen.max(axis=1, initial=0) == number, agreeing == 0
     # Each share is counted because 1 minus the others may be slightly below 0.
-    unanimous, divided, scattered = _mean(alike), _mean(~(alike | apart)), _mean(apart)
+    observed, unanimous, divided, scattered = (
+        float(values.mean()) if len(values) else float("nan")
+        for values in (agreeing / (number * (number - 1)), alike, ~(alike | apart), apart)
+    )
+    # With a single category, chance agreement is certain; its share is then exactly 1.
+    kappa = (observed - expected) / (1 - expected) if expected != 1 else float("nan")
     return GraderAgreement(kappa, observed, expected, len(table), len(chosen), unanimous, divided, scattered)
 
 
@@ -109,10 +111,6 @@ def _table(counts: npt.ArrayLike) -> Float:
         item, category = wrong[0].tolist()
         raise MetricError(f"not a number of graders: {table[item, category]:g} (item {item}, category {category})")
     return table
-
-
-def _mean(values: npt.NDArray[np.float64] | npt.NDArray[np.bool_]) -> float:
-    return float(values.mean()) if len(values) else float("nan")
 
 
 def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> Float:
@@ -155,6 +153,7 @@ class Ratings:
 
     table: Float  # float64 (items, graders): ratings; NaN if not rated
     group: Int  # Consecutive numbers, from 0, of the groups in which items are resampled: int64 (items,)
+    groups: int = 1  # Number of groups; 1 without items
 
     @classmethod
     def of(cls, ratings: npt.ArrayLike) -> Ratings:
@@ -166,19 +165,14 @@ class Ratings:
             raise MetricError("a rating is not finite; use NaN for missing ratings")
         return cls(table, np.zeros(len(table), dtype=np.int64))
 
-    @property
-    def groups(self) -> int:
-        """Number of groups; 1 without items."""
-        return int(self.group.max()) + 1 if len(self.group) else 1
-
     def several(self) -> Ratings:
         """Select items with at least two ratings; groups keep their numbers."""
         mask = (~np.isnan(self.table)).sum(axis=1) > 1
-        return Ratings(self.table[mask], self.group[mask])
+        return Ratings(self.table[mask], self.group[mask], self.groups)
 
-    def added(self, values: Float, groups: int) -> Float:
+    def added(self, values: Float) -> Float:
         """Sum values of the items (items, ...) over each group (groups, ...)."""
-        sums: Float = np.zeros((groups, *values.shape[1:]))
+        sums: Float = np.zeros((self.groups, *values.shape[1:]))
         np.add.at(sums, self.group, values)
         return sums
 
@@ -249,17 +243,16 @@ def intraclass_sums(ratings: Ratings, form: Form = "1,1") -> Sums:
     Source: P. E. Shrout and J. L. Fleiss, Psychological Bulletin 86(2), 1979; for unequal numbers: S. R. Searle, G.
     Casella and C. E. McCulloch, "Variance components", 1992, section 3.6.
     """
-    groups = ratings.groups
     ratings = ratings.several()
     mask: Bool = ~np.isnan(ratings.table)
     if not len(ratings.table) or (form in ("2,1", "3,1") and not mask.all()):
-        return _nothing(groups)
+        return _nothing(ratings.groups)
     number = mask.sum(axis=1).astype(np.float64)
     # Centred numbers do not lose digits when they are squared.
     centred = np.where(mask, ratings.table - ratings.table[mask].mean(), 0.0)
     total = centred.sum(axis=1)
     parts = (np.ones(len(number)), number, number**2, total, total**2 / number, (centred**2).sum(axis=1))
-    sums = ratings.added(np.column_stack([*parts, centred]), groups)
+    sums = ratings.added(np.column_stack([*parts, centred]))
 
     def correlation(sums: Float) -> Float:
         items, number, squares, total, between, everything = sums[:, :6].T
@@ -289,9 +282,8 @@ def alpha_sums(ratings: Ratings, scale: Scale = "interval") -> Sums:
     (interval). NaN if all ratings are equal or no item has two.
     Source: K. Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
-    groups = ratings.groups
     ratings = ratings.several()
-    mask: Bool = ~np.isnan(ratings.table)
+    groups, mask = ratings.groups, ~np.isnan(ratings.table)
     if not len(ratings.table):
         return _nothing(groups)
     values, code = np.unique(ratings.table[mask], return_inverse=True)
@@ -322,7 +314,7 @@ def alpha_sums(ratings: Ratings, scale: Scale = "interval") -> Sums:
         return 1 - divide((share.sum(axis=1) - 1) * observed, expected, np.nan)
 
     flat = met.reshape(groups, -1) if scale == "ordinal" else np.einsum("gij,ij->g", met, apart)[:, np.newaxis]
-    return Sums(np.column_stack([ratings.added(counts, groups), flat]), alpha)
+    return Sums(np.column_stack([ratings.added(counts), flat]), alpha)
 
 
 ITERATIONS = 100

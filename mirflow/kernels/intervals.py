@@ -12,7 +12,6 @@ from itertools import accumulate, pairwise
 
 import numpy as np
 
-from ..errors import AnnotationError
 from ..ragged import Bool, Float, Int, offsets_of, rows_of
 from .ragged_ops import sum_by
 
@@ -96,14 +95,6 @@ def batches(sizes: Int, limit: int) -> Iterator[slice]:
 
 
 MOST_FRAMES = 2**22  # Largest number of frames of a grid in memory: more than eleven hours of 10 ms
-
-
-def grid_frames(end: float, hop: float) -> int:
-    """Number of frames from 0 s to before an end."""
-    if not end <= MOST_FRAMES * hop:
-        message = f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}"
-        raise AnnotationError(f"{message}; choose a longer hop, or check whether {end:g} is in seconds")
-    return int(frames_before(np.zeros(1), hop, np.array([end]))[0])
 
 
 def frames_before(start: Float, hop: float, time: Float) -> Int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,7 +41,9 @@ def meet_judged(
     judged_offsets, listed_offsets = offsets_of(judged_counts), offsets_of(listed_counts)
     parts: list[tuple[Int, Int, Int]] = []
     table = np.zeros(0, dtype=np.int32)
-    for batch in _batches(listed_counts[listed_row], width):
+    # Batches of consecutive pairs with limited sizes of table and lists
+    least = max(_ITEMS // max(_TABLE // width, 1), 1)
+    for batch in batches(np.maximum(listed_counts[listed_row], least), _ITEMS):
         if len(table) < (batch.stop - batch.start) * width:
             table = np.zeros((batch.stop - batch.start) * width, dtype=np.int32)
         rows, lists = judged_row[batch], listed_row[batch]
@@ -64,19 +65,14 @@ def meet_judged(
     return Met(*(np.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _batches(sizes: Int, width: int) -> Iterator[slice]:
-    """Batches of consecutive pairs with limited sizes of table and lists."""
-    most = max(_TABLE // width, 1)
-    return batches(np.maximum(sizes, max(_ITEMS // most, 1)), _ITEMS)
-
-
 def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
     """Find repeated items of rows, and their first occurrences: indices into all items, int64 (n,) each."""
     width = int(items.max(initial=-1)) + 1
     offsets = offsets_of(counts)
     parts: list[tuple[Int, Int]] = [(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]
     table = np.zeros(0, dtype=np.int64)
-    for batch in _batches(counts, max(width, 1)):
+    least = max(_ITEMS // max(_TABLE // max(width, 1), 1), 1)
+    for batch in batches(np.maximum(counts, least), _ITEMS):
         if len(table) < (batch.stop - batch.start) * width:
             table = np.zeros((batch.stop - batch.start) * width, dtype=np.int64)
         start, stop = int(offsets[batch.start]), int(offsets[batch.stop])

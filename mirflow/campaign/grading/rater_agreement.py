@@ -130,7 +130,8 @@ def _ratings(judged: AllJudged, values: Float) -> Ratings:
     table[row, column[several]] = values[several]
     of_row: Int = np.zeros(len(rows), dtype=np.int64)
     of_row[row] = query[several]
-    return Ratings(table, np.unique(of_row, return_inverse=True)[1].astype(np.int64))
+    queries, group = np.unique(of_row, return_inverse=True)
+    return Ratings(table, group.astype(np.int64), max(len(queries), 1))
 
 
 def collection_of(judgements: Iterable[GraderJudgement]) -> Collection:

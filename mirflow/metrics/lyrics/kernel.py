@@ -136,8 +136,9 @@ class TextPairs(Shared):
         for side in self.sides:  # a text is that of a text token if there is one, else the joined words
             whole = side.tag == TEXT
             chosen = whole if whole.any() else side.tag == WORD
-            written = side.split([side.names[code] for code in side.codes[COMPARED][chosen].tolist()], chosen)
-            texts_of_sides.append([" ".join(of_row) for of_row in written])
+            names = [side.names[code] for code in side.codes[COMPARED][chosen].tolist()]
+            words: list[list[str]] = side.split(names, chosen)
+            texts_of_sides.append([" ".join(of_row) for of_row in words])
         references, estimates = texts_of_sides
         texts = ((references[one], estimates[other]) for one, other in self.rows)
         counts = [(Levenshtein.distance(one, other), len(one)) for one, other in texts]
@@ -183,7 +184,7 @@ Tokens = tuple[Sequence[str], Sequence[int]]
 """Texts, and indices of their tags in `TAGS`."""
 Tokeniser = Callable[[str, str], Tokens]  # (text, language) -> tokens
 DEFAULT_LANGUAGE = "en"
-_TWO_LETTERS: Mapping[str, str] = MappingProxyType(
+TWO_LETTERS: Mapping[str, str] = MappingProxyType(
     {
         name: code
         for code, names in {
@@ -203,12 +204,6 @@ _TWO_LETTERS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Codes of languages with specific rules by alternative names."""
-
-
-def language_code(language: str) -> str:
-    """Return the code by which the rules of a language are found, with two letters if possible."""
-    code = language.strip().lower().replace("_", "-").partition("-")[0]
-    return _TWO_LETTERS.get(code, code) or DEFAULT_LANGUAGE
 
 
 def plain_tokens(text: str, language: str = "") -> Tokens:

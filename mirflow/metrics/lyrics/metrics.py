@@ -29,6 +29,7 @@ from ..measures import Measure, Weight, family, metric, metrics_in
 from ..pair import PairFunctions, documented
 from .kernel import (
     COMPARED,
+    DEFAULT_LANGUAGE,
     DELETION,
     EDITS,
     HIT,
@@ -41,12 +42,12 @@ from .kernel import (
     TAGS,
     TEXT,
     TOKENS,
+    TWO_LETTERS,
     WORD,
     Spell,
     TextPairs,
     Tokeniser,
     jiwer_tokens,
-    language_code,
     moses_spellings,
     moses_tokens,
     plain_tokens,
@@ -245,7 +246,9 @@ def clean(rows: Ragged, tokenise: Tokeniser = plain_tokens) -> Cleaned:
             step = np.maximum(np.diff(number, prepend=number[0]), 0).astype(np.int64).tolist()
             breaks = ("\n" * min(many, 2) or " " * (index > 0) for index, many in enumerate(step))
             text = "".join(between + piece for between, piece in zip(breaks, pieces, strict=True))
-        tokens.append(tokenise(text, language_code(next(filter(None, languages), ""))))
+        # The code by which the rules of a language are found has two letters if possible.
+        code = next(filter(None, languages), "").strip().lower().replace("_", "-").partition("-")[0]
+        tokens.append(tokenise(text, TWO_LETTERS.get(code, code) or DEFAULT_LANGUAGE))
     vocabulary: dict[str, int] = {}
     columns: dict[str, Column] = {
         "label": encode([[text for texts, _ in tokens for text in texts]], vocabulary),

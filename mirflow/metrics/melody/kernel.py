@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ _DECIMALS = 10  # Decimals to which times are rounded before a series is resampl
 Sampled = tuple[Float, Float]  # Cents (0: no pitch) and degrees of voicing
 
 
-@dataclass(frozen=True)
+@dataclass
 class Melodies:
     """Concatenated melodies of rows; each row starts at 0 s or before."""
 
@@ -31,15 +31,12 @@ class Melodies:
     graded: Bool  # Whether any voicing of the row is neither 0 nor 1: bool (rows,)
     gap: int = 1  # Number of elements after the last sample of each row: 0 if the series is not resampled
 
-    @cached_property
-    def first(self) -> Int:
-        """Start of each row: int64 (rows,)."""
-        return offsets_of(self.counts + self.gap)[:-1]
+    first: Int = field(init=False)  # Start of each row: int64 (rows,)
+    last: Int = field(init=False)  # Index of the last sample of each row: int64 (rows,)
 
-    @cached_property
-    def last(self) -> Int:
-        """Index of the last sample of each row: int64 (rows,)."""
-        return self.first + self.counts - 1
+    def __post_init__(self) -> None:
+        self.first = offsets_of(self.counts + self.gap)[:-1]
+        self.last = self.first + self.counts - 1
 
     @cached_property
     def rounded(self) -> Float:

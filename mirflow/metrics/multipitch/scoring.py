@@ -6,9 +6,10 @@ The convention, the task and the functions of ``mir_eval.multipitch`` are here, 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -78,18 +79,31 @@ def count(hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Co
     return tuple(sum_by(pair, column.astype(np.float64), pairs) for column in columns)
 
 
+RATIOS: Mapping[str, Callable[[Float, Float, Float, Float, Float], tuple[Float, Float]]] = MappingProxyType(
+    {
+        "precision": lambda hits, reference, estimate, fewer, more: (hits, estimate),
+        "recall": lambda hits, reference, estimate, fewer, more: (hits, reference),
+        "f_measure": lambda hits, reference, estimate, fewer, more: (hits, 0.5 * (reference + estimate)),
+        "accuracy": lambda hits, reference, estimate, fewer, more: (hits, reference + estimate - hits),
+        "substitution_error": lambda hits, reference, estimate, fewer, more: (fewer - hits, reference),
+        "miss_error": lambda hits, reference, estimate, fewer, more: (reference - fewer, reference),
+        "false_alarm_error": lambda hits, reference, estimate, fewer, more: (estimate - fewer, reference),
+        "total_error": lambda hits, reference, estimate, fewer, more: (more - hits, reference),
+    }
+)
+"""Numerators and denominators, which are the weights, from numbers of pitches as in `Counts`."""
 _OVER = "over the number of pitches of the reference"
 _OF_MIREX = "the accuracy of multiple F0 estimation of MIREX"
 _ACCURACY = {"aliases": ("multi_f0_accuracy", "Acc"), "literature": "equation 2 of @downie2010; @dixon2000; @bay2009"}
 _F_MEASURE = {"default": False, "aliases": ("f1",), "key": ""}
-_SURPLUS = {"range": (0.0, float("inf")), "surplus": True, "version": 2}
+_SURPLUS: dict[str, Any] = {"range": (0.0, float("inf")), "surplus": True, "version": 2}
+_ERROR: dict[str, Any] = {"orientation": "lower", "perfect": 0.0, "literature": "@poliner2007piano; @bay2009"}
+_OF_SUBSTITUTIONS, _OF_MISSES, _OF_FALSE_ALARMS, _OF_ALL = (
+    {**_ERROR, "aliases": (alias,), **more}
+    for alias, more in (("e_sub", {}), ("e_miss", {}), ("e_fa", _SURPLUS), ("e_tot", _SURPLUS))
+)
 _NEAR = "largest distance of matched pitches"
 _WINDOW = Parameter("window", 0.5, "semitone", help=_NEAR, least=0.0, mir_eval="window")
-
-
-def _error(alias: str, **fields: Any) -> dict[str, Any]:
-    literature = "@poliner2007piano; @bay2009"
-    return {"aliases": (alias,), "orientation": "lower", "perfect": 0.0, "literature": literature, **fields}
 
 
 @family(
@@ -109,10 +123,14 @@ def _error(alias: str, **fields: Any) -> dict[str, Any]:
             ("Recall", "share of the pitches of the reference that were found, over all frames", {}),
             ("F-measure", "harmonic mean of precision and recall, over all frames", _F_MEASURE),
             ("Accuracy", f"TP / (TP + FP + FN), summed over all frames: {_OF_MIREX}", _ACCURACY),
-            ("Substitution Error", f"pitches that replace another one in their frame, {_OVER}", _error("e_sub")),
-            ("Miss Error", f"missing pitches of frames with too few, {_OVER}", _error("e_miss")),
-            ("False Alarm Error", f"surplus pitches of frames with too many, {_OVER}", _error("e_fa", **_SURPLUS)),
-            ("Total Error", f"substitutions, misses and false alarms, {_OVER}", _error("e_tot", **_SURPLUS)),
+            (
+                "Substitution Error",
+                f"pitches that replace another one in their frame, {_OVER}",
+                _ERROR | {"aliases": ("e_sub",)},
+            ),
+            ("Miss Error", f"missing pitches of frames with too few, {_OVER}", _OF_MISSES),
+            ("False Alarm Error", f"surplus pitches of frames with too many, {_OVER}", _OF_FALSE_ALARMS),
+            ("Total Error", f"substitutions, misses and false alarms, {_OVER}", _OF_ALL),
         )
     },
     parameters=(_WINDOW,),
@@ -120,18 +138,7 @@ def _error(alias: str, **fields: Any) -> dict[str, Any]:
 )
 def rates(name: str, counts: Counts, measure: Measure) -> Scored:
     """Ratios of numbers of pitches over all frames."""
-    hits, reference, estimate, fewer, more = counts
-    parts = {
-        "precision": (hits, estimate),
-        "recall": (hits, reference),
-        "f_measure": (hits, 0.5 * (reference + estimate)),
-        "accuracy": (hits, estimate + reference - hits),
-        "substitution_error": (fewer - hits, reference),
-        "miss_error": (reference - fewer, reference),
-        "false_alarm_error": (estimate - fewer, reference),
-        "total_error": (more - hits, reference),
-    }
-    return (open_share if measure.metric.surplus else share)(*parts[name])
+    return (open_share if measure.metric.surplus else share)(*RATIOS[name](*counts))
 
 
 CHROMA = "chroma"  # The `needs` of metrics that ignore octaves
@@ -205,7 +212,13 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     way = float(measure["window"]), measure.metric.needs == CHROMA
     none = np.zeros((0, 3), dtype=np.int64)
     frame, one, other = np.vstack([none, *(np.column_stack(found) for _, found in matched(ours, theirs, [way]))]).T
-    missed, extra = _others(ours, frame, one), _others(theirs, frame, other)
+    unmatched = []  # frame and index of pitches; a frame of the estimate may correspond to several of the reference
+    for side, taken in ((ours, one), (theirs, other)):
+        frames_of_side, place = rows_of(side.counts), ranges(side.first, side.counts)
+        size = len(side.midi) + 1
+        left = ~np.isin(frames_of_side * size + place, frame * size + taken)
+        unmatched.append((frames_of_side[left], place[left]))
+    missed, extra = unmatched
     nothing = -np.ones(max(len(missed[0]), len(extra[0])), dtype=np.int64)
     frames = np.concatenate([frame, missed[0], extra[0]])
     at_reference = np.concatenate([one, missed[1], nothing[: len(extra[0])]])
@@ -221,14 +234,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         "estimate_frequency": np.append(pair.estimates.columns["frequency"], np.nan)[at_estimate[order]],
         "verdict": verdict[order],
     }
-
-
-def _others(side: Pitches, frame: Int, taken: Int) -> tuple[Int, Int]:
-    """Frame and index of unmatched pitches. A frame of the estimate may correspond to several of the reference."""
-    frames, place = rows_of(side.counts), ranges(side.first, side.counts)
-    size = len(side.midi) + 1
-    left = ~np.isin(frames * size + place, frame * size + taken)
-    return frames[left], place[left]
 
 
 _KINDS = (

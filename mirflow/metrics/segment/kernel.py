@@ -220,19 +220,15 @@ class PairScores(Shared):
     """
 
     undefined = np.nan
+    boundaries: Callable[[Given], Both]
+    """Boundaries of both sides; a method of the rules' own class, like the next."""
+    agreement: Callable[[Given | Measure], LabelAgreement]
+    """Agreement of the labels of frames, or of all moments."""
 
     def scores(self, kind: str, measure: Measure) -> Any:
         """Scores of a kind, which is a method, with the parameters of a measure, cached."""
         given = {"beta": 1.0, **measure.parameters}
         return self.once((kind, *sorted(given.items())), lambda: getattr(self, kind)(given))
-
-    def boundaries(self, given: Given) -> Both:
-        """Boundaries of both sides."""
-        raise NotImplementedError
-
-    def agreement(self, given: Given | Measure) -> LabelAgreement:
-        """Agreement of the labels of frames, or of all moments."""
-        raise NotImplementedError
 
     def detection(self, given: Given) -> Three:
         """Precision, recall and F-measure of boundaries, with their weights."""
