@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -36,11 +36,7 @@ class CodedLabels(Sequence[str]):
     def __len__(self) -> int:
         return len(self.codes)
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> CodedLabels: ...
-    def __getitem__(self, place: int | slice) -> str | CodedLabels:
+    def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return CodedLabels(self.vocabulary, self.codes[place])
         return self.vocabulary[int(self.codes[place])]

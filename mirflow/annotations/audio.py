@@ -15,20 +15,12 @@ from ..ragged import Float
 class Signal(Protocol):
     """One recorded source: a file or an array in memory. Immutable and picklable."""
 
-    @property
-    def rate(self) -> float:
-        """Sampling rate in Hz."""
-        ...
-
-    @property
-    def channels(self) -> int:
-        """Number of channels."""
-        ...
-
-    @property
-    def frames(self) -> int:
-        """Number of samples of each channel."""
-        ...
+    rate: float
+    """Sampling rate in Hz."""
+    channels: int
+    """Number of channels."""
+    frames: int
+    """Number of samples of each channel."""
 
     def read(self, start: int, stop: int) -> Float:
         """Read samples of all channels, 0 <= start <= stop <= frames: float64 (channels, stop - start)."""

@@ -41,7 +41,7 @@ from ..readers import read
 from ..readers.audio_files import SUFFIXES as AUDIO
 from ..readers.audio_files import audio_folders
 from ..readers.beat_collections import without_positions
-from ..readers.content import absent, files_below
+from ..readers.content import files_below, unreadable
 from ..readers.formats import SUFFIXES, format_named, is_annotation_file
 from ..readers.names import (
     NAMED,
@@ -684,7 +684,7 @@ def evaluate_paths(
     readings = Reading.of(task, defaults=defaults, **left_options), Reading.of(task, defaults=defaults, **right_options)
     for path, reading in zip((left, right), readings, strict=True):
         if not path.exists() and not has_parts(str(path), reading):
-            raise absent(path)
+            raise unreadable(path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
     tracks = list(_tracks(left, right, readings, annotators))

@@ -37,7 +37,7 @@ from ..ragged import Ragged
 from ..readers import read_all, schema_problems
 from ..readers.audio_files import audio_folders
 from ..readers.beat_collections import without_positions
-from ..readers.content import absent, is_listed_file
+from ..readers.content import is_listed_file, unreadable
 from ..readers.formats import TABLES, TASK_OF_SUFFIX, format_named
 from ..readers.jams import describe_absent, open_jams
 from ..readers.namespaces import NAMESPACES, OTHERS
@@ -366,7 +366,7 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
         elif is_listed_file(path):
             yield path
         else:
-            raise absent(path)
+            raise unreadable(path)
 
 
 def _check_file(path: Path, settings: _Settings) -> Iterator[FileProblem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ..annotations.arrays import is_number
 from ..annotations.classes import Classes, Tree
@@ -53,13 +53,14 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
             return Classes.of(names=[field for _, (field,) in _of_width(rows[1:], 1, name)])
         if header == ["class", "parent"]:
             parents: dict[str, str] = {}
-            below: dict[str, list[str]] = {}  # each level is in file order
+            below: dict[str, dict[str, Tree]] = {}  # each level is in file order
             for line, (child, parent) in _of_width(rows[1:], 2, name):
                 if child in parents:
                     raise InvalidAnnotationError(f"the class {child!r} occurs twice", path=name, line=line)
                 parents[child] = parent
-                below.setdefault(parent, []).append(child)
-            tops = dict.fromkeys([*(one for one in below if one and one not in parents), *below.get("", ())])
+                below.setdefault(parent, {})[child] = below.setdefault(child, {})
+            unlisted = [parent for parent in parents.values() if parent and parent not in parents]
+            tops = dict.fromkeys([*unlisted, *below.get("", ())])
             for child in parents:
                 passed = {child}
                 while parents.get(child):
@@ -69,7 +70,7 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
                     passed.add(child)
                     if len(passed) > _DEEPEST:
                         raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {child!r}", path=name)
-            return Classes.of(tree={top: _branch(top, below) for top in tops})
+            return Classes.of(tree={top: below[top] for top in tops})
         if header == ["from", "to", "credit"]:
             table: dict[str, dict[str, float]] = {}
             for line, (reference, estimate, worth) in _of_width(rows[1:], 3, name):
@@ -91,7 +92,3 @@ def _of_width(rows: Sequence[_Row], width: int, name: str) -> Sequence[_Row]:
             message = f"has {len(row)} columns, not {width}: {', '.join(row)!r}; the header must be {_FORMS}"
             raise InvalidAnnotationError(message, path=name, line=line)
     return rows
-
-
-def _branch(top: str, below: Mapping[str, Sequence[str]]) -> Tree:
-    return {one: _branch(one, below) for one in below.get(top, ())}

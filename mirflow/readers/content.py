@@ -161,21 +161,16 @@ def version_of(status: os.stat_result, *, settled: bool = False) -> int:
     return ((status.st_mtime_ns * 1_000_003 + status.st_ctime_ns) * 1_000_003 + status.st_ino) % 2**63
 
 
-def unreadable(path: str | Path, error: OSError | ValueError, name: str | None = None) -> UnreadableError:
-    """The error for a file that cannot be read; for a broken link, it names the missing target.
+def unreadable(path: str | Path, error: OSError | ValueError | None = None, name: str | None = None) -> UnreadableError:
+    """The error for a path that cannot be read, or at which nothing is; for a broken link, it names the missing target.
 
     A ValueError comes from an invalid path, such as one with a null character.
     """
-    message = dangling(Path(path)) or f"cannot be read: {getattr(error, 'strerror', None) or error}"
-    return absent(path) if is_url(path) else UnreadableError(message, path=name or path)
-
-
-def absent(path: str | Path) -> UnreadableError:
-    """The error for a path at which nothing is."""
     if is_url(path):
         message = "is a URL, of which only pipelines read annotations; download the file"
         return UnreadableError(message, path=as_given(path))
-    return UnreadableError(dangling(Path(path)) or "no such file or folder", path=path)
+    reason = f"cannot be read: {getattr(error, 'strerror', None) or error}" if error else "no such file or folder"
+    return UnreadableError(dangling(Path(path)) or reason, path=name or path)
 
 
 def dangling(path: Path) -> str:

@@ -154,17 +154,14 @@ def local_path(path: str | Path, name: str | None = None) -> str | Path:
 
 def download(paths: Iterable[str]) -> None:
     """Download those of some files that are at URLs, several at once; the errors are raised when they are read."""
-
-    def one(path: str) -> None:
-        with suppress(UnreadableError):
-            local_path(path)
-
     remote = [path for path in dict.fromkeys(paths) if RemoteFile.parse(path) is not None]
     if len(remote) > 1:
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(min(AT_ONCE, len(remote))) as pool:
-            list(pool.map(one, remote))
+            for asked in [pool.submit(local_path, path) for path in remote]:
+                with suppress(UnreadableError):
+                    asked.result()
 
 
 def _copy_of(file: RemoteFile) -> Path:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -639,27 +639,25 @@ def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Proble
         for annotation in held
     ]
     document = {**document, "annotations": frame} if held else document
-    problems = list(_breaches(document, jams.schema.JAMS_SCHEMA, ""))
+    checks: list[tuple[Any, Any, str]] = [(document, jams.schema.JAMS_SCHEMA, "")]
     for index, one in enumerate(held):
         if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
             continue
         data = one["data"]
         if isinstance(data, Mapping) and all(isinstance(column, list) for column in data.values()):
             data = [dict(zip(data, values, strict=False)) for values in zip(*data.values(), strict=False)]
-        try:
-            schema = jams.schema.namespace_array(one["namespace"])
-        except jams.NamespaceError:
-            problems.append(Problem(f"annotations[{index}].namespace", f"unknown to JAMS: {one['namespace']!r}"))
-        else:
-            problems += _breaches(data, schema, f"annotations[{index}].data")
+        checks.append((data, one["namespace"], f"annotations[{index}]"))
+    problems = []
+    for instance, schema, where in checks:
+        if isinstance(schema, str):
+            try:
+                schema, where = jams.schema.namespace_array(schema), f"{where}.data"
+            except jams.NamespaceError:
+                problems.append(Problem(f"{where}.namespace", f"unknown to JAMS: {schema!r}"))
+                continue
+        for breach in jams.schema.VALIDATOR.evolve(schema=schema).iter_errors(instance):
+            place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in breach.absolute_path)
+            text = breach.message if len(breach.message) < 200 else f"violates the rule {breach.validator!r}"
+            text = f"not a valid value: {breach.instance!r}" if breach.validator == "pattern" else text
+            problems.append(Problem((where + place).lstrip("."), text))
     return problems
-
-
-def _breaches(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[Problem]:
-    import jams.schema
-
-    for error in jams.schema.VALIDATOR.evolve(schema=schema).iter_errors(instance):
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
-        text = error.message if len(error.message) < 200 else f"violates the rule {error.validator!r}"
-        text = f"not a valid value: {error.instance!r}" if error.validator == "pattern" else text
-        yield Problem((where + place).lstrip("."), text)

@@ -232,7 +232,8 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
     unknown = f"only {', '.join(map(repr, known))} is known, not" if known else "unknown names"
     message = f"the header has no column {' or '.join(missing)}: {unknown} {', '.join(map(repr, others))}"
     # The columns of a header of unusual names, by the words in them.
-    parts, usual = [_words_in(field) for field in header], {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
+    parts = [[*map(str.lower, _WORD.findall(field))] for field in header]
+    usual = {"track": TRACK_NAMES, **HEADINGS, **kind.headings}
     options: dict[str, Any] = {}
     for way in needed:
         chosen: dict[str, int] = {}
@@ -261,7 +262,7 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
         if "label" in places:
             options["columns"]["label"] = header[places["label"]]
     # The units that the names of columns contain.
-    named_by = {column: _words_in(str(name)) for column, name in options["columns"].items()}
+    named_by = {column: [*map(str.lower, _WORD.findall(str(name)))] for column, name in options["columns"].items()}
     times = [named_by[column] for column in ("time", "start", "end", "duration") if column in named_by]
     if times and all(not _THOUSANDTHS.isdisjoint(words) for words in times):
         options["time_unit"] = "ms"
@@ -270,10 +271,8 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[Sequence[str]],
     return f"{message}; declare {spell(options)}; if the row is not a header, declare header: false (--no-header)"
 
 
-def _words_in(name: str) -> list[str]:
-    return re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
-
-
+_WORD = re.compile(r"[A-Z]*[a-z]+|[A-Z]+")
+"""A word in the name of a column, such as those of wordEnd and of WORD_END."""
 _SYNONYMS = MappingProxyType(
     {"start": ("first", "on"), "end": ("finish", "until", "till", "last", "off"), "pitch": ("midi", "note")}
 )

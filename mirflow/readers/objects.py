@@ -119,15 +119,15 @@ def _converted(thing: Any, task: str, options: Mapping[str, Any]) -> Annotation:
     kind = kind_named(task)
     if type(thing) is np.ndarray:
         return _in_order(from_arguments(kind, (thing,)), thing)
-    plain = type(thing) in _PLAIN
+    plain, of_task = type(thing) in _PLAIN, task if task in TASK_KINDS else None
     for test, convert in () if plain else CONVERTERS:
         if test(thing):
-            found = convert(thing, _reading(task, options))
+            found = convert(thing, Reading.of(of_task, kind=kind.name, **options))
             if found.kind != kind.name:
                 raise InvalidAnnotationError(f"holds {found.kind}, but the task {task} compares {kind.name}")
             return found
     if is_path(thing, kind):
-        return source_at(thing, _reading(task, options)).open()
+        return source_at(thing, Reading.of(of_task, kind=kind.name, **options)).open()
     if type(thing) is str and kind.written and "\n" not in thing and thing.lower().endswith((*SUFFIXES, ".json")):
         with suppress(OSError):  # the text is too long for a file name
             if Path(thing).is_file():
@@ -156,10 +156,6 @@ def _in_order(annotation: Annotation, label: Any) -> Annotation:
         return annotation
     ordered = order_names(annotation, None)
     return order_by_score(ordered) if isinstance(label, Mapping) and annotation.kind == "ranking" else ordered
-
-
-def _reading(task: str, options: Mapping[str, Any]) -> Reading:
-    return Reading.of(task, **options) if task in TASK_KINDS else Reading.of(None, kind=task, **options)
 
 
 def is_path(thing: object, kind: Kind) -> bool:

@@ -61,8 +61,8 @@ def parse_svl(data: bytes, reading: Reading, format: str = "svl", name: str | Pa
     fitting = [layer for layer in layers if layer.kind == reading.kind]
     if len(fitting) != 1:
         what = _KINDS[reading.kind]
-        held = (f"{_KINDS[layer.kind]} {layer.model.get('name', '')!r}" for layer in layers)
-        there = ", ".join(held) or "no supported layer"
+        named = (f"{_KINDS[layer.kind]} {layer.model.get('name', '')!r}" for layer in layers)
+        there = ", ".join(named) or "no supported layer"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
     layer, account = fitting[0], Account(str(name), FORMATS["svl"].silent)
     if loose:
