@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,18 +43,7 @@ from ..measures import Family, Measure, Parameter, Weight, family
 from ..pair import PairFunctions, are_close, documented
 from ..util import BOUNDED, Array, adjust_intervals, are_times, intervals_to_boundaries, validate_intervals
 from ..util import f_measure as f_score
-from .kernel import (
-    EXACT,
-    Hierarchy,
-    Ranking,
-    RankSums,
-    agreements,
-    fit,
-    hierarchies_of,
-    read_frame_size,
-    to_rows,
-    too_long,
-)
+from .kernel import EXACT, Ranking, RankSums, agreements, fit, hierarchies_of, read_frame_size, to_rows, too_long
 
 __all__ = ["TASK", "evaluate", "lmeasure", "tmeasure", "validate_hier_intervals"]
 
@@ -167,26 +156,27 @@ def score(
     values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     left, right = (hierarchies_of(side, fold, decimals) for side in (pairs.references, pairs.estimates))
-
-    @lru_cache(maxsize=64)
-    def reference_of(row: int) -> tuple[Hierarchy, str]:
+    faults: dict[int, str] = {}
+    for row in np.unique(pairs.reference_row).tolist():
         reference = left[row]
         if not len(reference.start):
-            return reference, ""
+            continue
         ends = np.full(reference.depth, -np.inf)  # of levels; minus infinity without segments
         np.maximum.at(ends, reference.level, reference.end)
-        for level, end in enumerate(ends.tolist(), 1):
-            if np.isinf(end):
-                return reference, f"level {level} has no segments"
-            if not np.isclose(ends[0], end):
-                return reference, f"level {level} ends at {end} s, but level 1 at {ends[0]} s"
-        fault = next(filter(None, (too_long(float(ends.max()), ranking.frame_size) for ranking in rankings)), "")
-        return (reference if fault else fit(reference)), fault
-
+        too_many = (too_long(float(ends.max()), ranking.frame_size) for ranking in rankings)
+        odd = np.flatnonzero(np.isinf(ends) | ~np.isclose(ends[0], ends))
+        if len(odd):
+            end = ends[odd[0]]
+            what = "has no segments" if np.isinf(end) else f"ends at {end} s, but level 1 at {ends[0]} s"
+            faults[row] = f"level {odd[0] + 1} {what}"
+        elif fault := next(filter(None, too_many), ""):
+            faults[row] = fault
+        else:
+            left[row] = fit(reference)
     for pair, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
-        reference, fault = reference_of(row)
-        if fault:
-            refused[pair] = f"reference: {fault}"
+        reference = left[row]
+        if row in faults:
+            refused[pair] = f"reference: {faults[row]}"
             values[0, pair] = np.nan
         elif len(reference.start) + len(right[other].start) > MOST_SEGMENTS:
             refused[pair] = TOO_MANY.format(len(reference.start), len(right[other].start))
@@ -197,8 +187,8 @@ def score(
             for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
                 sums = agreed[ranking]
                 if unordered:  # of all frames, or of the length in seconds without frames
-                    size, end = ranking.frame_size, float(reference.end.max())
-                    whole = reference.frames(size)[2] if size else end
+                    size = ranking.frame_size
+                    whole = reference.frames(size)[2] if size else float(reference.end.max())
                     # Frames with nothing to compare agree.
                     one, other = (RankSums(s.agreed + max(whole - s.frames, 0.0), whole) for s in sums)
                     sums = one, other

@@ -57,66 +57,43 @@ _WORDS = Weight("number of words of the reference", "words")
 _OF_REFERENCE, _WRONG = slice(HIT, INSERTION), slice(SUBSTITUTION, len(EDITS))
 """The edits of words of the reference, and those that are errors."""
 _OPEN = {"surplus": True, "version": 2}  # Fields of rates of errors that may occur where the reference has nothing
+_CASE = {"literature": "@cifka2024"}
+_SHARE = {"range": (0.0, 1.0)}
+_NUMBER = "over the number of words of the reference"
+_RATES: tuple[tuple[str, str, tuple[str, ...], dict[str, Any]], ...] = (
+    ("Word error rate", f"substitutions, deletions and insertions of words {_NUMBER}", ("wer",), _OPEN),
+    (
+        "Character error rate",
+        "substitutions, deletions and insertions of characters over the number of characters of the reference",
+        ("cer",),
+        {"itemwise": False, **_OPEN},
+    ),
+    ("Match error rate", "share of the aligned words that are errors", ("mer",), {"version": 2, **_SHARE}),
+    (
+        "Word information lost",
+        "1 - product of the shares of hits among the words of the reference and of the estimate",
+        ("wil",),
+        {"pooling": "micro", **_SHARE},
+    ),
+    ("Substitution rate", f"substituted words {_NUMBER}", (), _SHARE),
+    ("Deletion rate", f"deleted words {_NUMBER}", (), _SHARE),
+    ("Insertion rate", f"inserted words {_NUMBER}", (), _OPEN),
+    ("Case error rate", f"aligned words that differ only in case, {_NUMBER}", ("er_case",), _CASE | _SHARE),
+    ("Case-sensitive word error rate", "word error rate plus case error rate", ("wer_case",), _CASE | _OPEN),
+)
+"""Titles, summaries, aliases, and fields that differ from those of most."""
+_NAMES = [re.sub(r"\W", "_", title.lower()) for title, *_ in _RATES]
 
 
 @family(
     {
-        **dict.fromkeys(("word_error_rate", "word_information_lost", "case_error_rate"), _WORDS),
-        **dict.fromkeys(("case_sensitive_word_error_rate", *(f"{edit}_rate" for edit in EDITS[_WRONG])), _WORDS),
+        **dict.fromkeys(_NAMES, _WORDS),
         "character_error_rate": Weight("number of characters of the reference", "characters"),
         "match_error_rate": Weight("number of aligned words, including those of one side only", "words"),
     },
     {
-        "word_error_rate": {
-            "title": "Word error rate",
-            "summary": "substitutions, deletions and insertions of words over the number of words of the reference",
-            "aliases": ("wer",),
-            **_OPEN,
-        },
-        "character_error_rate": {
-            "title": "Character error rate",
-            "summary": "substitutions, deletions and insertions of characters over the number of characters of the "
-            "reference",
-            "aliases": ("cer",),
-            "itemwise": False,
-            **_OPEN,
-        },
-        "match_error_rate": {
-            "title": "Match error rate",
-            "summary": "share of the aligned words that are errors",
-            "aliases": ("mer",),
-            "range": (0.0, 1.0),
-            "version": 2,
-        },
-        "word_information_lost": {
-            "title": "Word information lost",
-            "summary": "1 - product of the shares of hits among the words of the reference and of the estimate",
-            "aliases": ("wil",),
-            "range": (0.0, 1.0),
-            "pooling": "micro",
-        },
-        **{
-            f"{edit}_rate": {
-                "title": f"{edit.capitalize()} rate",
-                "summary": f"{past} words over the number of words of the reference",
-                **(_OPEN if edit == EDITS[INSERTION] else {"range": (0.0, 1.0)}),
-            }
-            for edit, past in zip(EDITS[_WRONG], ("substituted", "deleted", "inserted"), strict=True)
-        },
-        "case_error_rate": {
-            "title": "Case error rate",
-            "summary": "aligned words that differ only in case, over the number of words of the reference",
-            "aliases": ("er_case",),
-            "range": (0.0, 1.0),
-            "literature": "@cifka2024",
-        },
-        "case_sensitive_word_error_rate": {
-            "title": "Case-sensitive word error rate",
-            "summary": "word error rate plus case error rate",
-            "aliases": ("wer_case",),
-            "literature": "@cifka2024",
-            **_OPEN,
-        },
+        name: {"title": title, "summary": summary, "aliases": aliases, **about}
+        for name, (title, summary, aliases, about) in zip(_NAMES, _RATES, strict=True)
     },
     range=(0.0, float("inf")),
     orientation="lower",
@@ -291,9 +268,9 @@ class Rules:
         if not (sides[0].columns["tag"] == WORD).any():
             raise AnnotationError("reference: has no words")
         tag = next((tag for tag in _MARKS if measure.metric.name.startswith(TAGS[tag])), WORD)
-        tokens = [self._listed(side, tag == WORD) for side in sides]
+        tokens, aligned = self._align(sides, words=tag == WORD)
         rows: list[tuple[str, str, str]] = []
-        for pair in self._align(sides, words=tag == WORD):
+        for pair in aligned:
             left, right = (side[index] if index >= 0 else None for side, index in zip(tokens, pair, strict=True))
             if left and right and left[1] == right[1] == tag:
                 verdict = EDITS[HIT] if self.fold(left[0]) == self.fold(right[0]) else EDITS[SUBSTITUTION]
@@ -309,20 +286,21 @@ class Rules:
         names = ("reference", "estimate", "verdict")
         return {name: np.array(column, dtype=np.str_) for name, column in zip(names, columns, strict=True)}
 
-    def _align(self, sides: tuple[Ragged, Ragged], *, words: bool) -> list[tuple[int, int]]:
-        """Indices of aligned tokens on both sides, -1 for none."""
+    def _align(
+        self, sides: tuple[Ragged, Ragged], *, words: bool
+    ) -> tuple[list[list[tuple[str, int]]], list[tuple[int, int]]]:
+        """Words as spelt or all tokens of both sides, with their tags, and indices of aligned ones, -1 for none."""
+        tokens = []
+        for side in sides:
+            spelt = self.spell(side.labels) if words else side.labels
+            tagged = zip(side.columns["label"].tolist(), side.columns["tag"].tolist(), strict=True)
+            tokens.append([(spelt[code], tag) for code, tag in tagged if tag == WORD or not (words or tag == TEXT)])
         texts = TextPairs(Pairs.in_order(*sides), self.spell, self.fold)
         pairs: list[tuple[int, int]] = []
         for _, start, end, first, last in next(texts.aligned(COMPARED if words else TOKENS)):
             # A block of one side only is empty on the other; others have equal sizes.
             pairs += zip_longest(range(start, end), range(first, last), fillvalue=-1)
-        return pairs
-
-    def _listed(self, side: Ragged, words: bool) -> list[tuple[str, int]]:
-        """Tokens to align: words as spelt, or all tokens."""
-        spelt = self.spell(side.labels) if words else side.labels
-        tokens = zip(side.columns["label"].tolist(), side.columns["tag"].tolist(), strict=True)
-        return [(spelt[code], tag) for code, tag in tokens if tag == WORD or not (words or tag == TEXT)]
+        return tokens, pairs
 
     def find_errors(self, reference: Ragged, estimate: Ragged, measure: Measure, exact: bool) -> Edits:
         """Find the edits of words, or of all tokens for metrics of marks."""
@@ -331,10 +309,10 @@ class Rules:
         reference, estimate = (drop_items(rows, rows.columns["tag"] == TEXT) for rows in (reference, estimate))
         sides = reference, estimate
         listed = [np.flatnonzero((side.columns["tag"] == WORD) | (not words)) for side in sides]
-        spelt = [self._listed(side, words) for side in sides]
+        spelt, aligned = self._align(sides, words=words)
         kinds = np.full(len(reference.columns["tag"]), RIGHT), np.full(len(estimate.columns["tag"]), RIGHT)
         order = [np.zeros(len(kind)) for kind in kinds]
-        for place, (here, there) in enumerate(self._align(sides, words=words)):
+        for place, (here, there) in enumerate(aligned):
             for side, index in enumerate((here, there)):
                 if index >= 0:
                     order[side][listed[side][index]] = place + 1

@@ -138,7 +138,8 @@ _WINDOW = Parameter("window", 0.5, "semitone", help=_NEAR, least=0.0, mir_eval="
 )
 def rates(name: str, counts: Counts, measure: Measure) -> Scored:
     """Ratios of numbers of pitches over all frames."""
-    return (open_share if measure.metric.surplus else share)(*RATIOS[name](*counts))
+    part, whole = RATIOS[name](*counts)
+    return open_share(part, whole) if measure.metric.surplus else share(part, whole)
 
 
 CHROMA = "chroma"  # The `needs` of metrics that ignore octaves

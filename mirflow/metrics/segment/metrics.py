@@ -189,61 +189,50 @@ pairs_of_frames = _of_kind(
     perfect_exceptions="NaN for a reference shorter than two frames, or if no two frames have the same label",
     literature="@levy2008",
 )
+_FROM_CHANCE = "largest possible difference from chance"
 _INFORMATION = {"mir_eval": "mutual_information", "literature": "@strehl2002"}
+_OF_RAND = {"literature": "@hubert1985", "perfect_exceptions": "NaN for a reference shorter than two frames"}
+_ADJUSTED_RAND = {"literature": "@hubert1985", "mir_eval": "ari", "range": (-1.0, 1.0)}
+_UNBOUNDED = {
+    "range": (0.0, float("inf")),
+    "unit": "nat",
+    "perfect": None,
+    "perfect_exceptions": "it is the entropy of the reference's labels",
+}
+_ADJUSTED_INFORMATION = {"literature": "@vinh2010", "range": (float("-inf"), 1.0)}
 
 
 @family(
     {
         "rand_index": Weight("all pairs of frames", "pairs of frames"),
-        "adjusted_rand_index": Weight("largest possible difference from chance, in pairs of frames", "pairs of frames"),
+        "adjusted_rand_index": Weight(f"{_FROM_CHANCE}, in pairs of frames", "pairs of frames"),
         "mutual_information": Weight("length of all frames", "s"),
-        "adjusted_mutual_information": Weight(
-            "largest possible difference from chance, times the length of all frames", "nat s"
-        ),
+        "adjusted_mutual_information": Weight(f"{_FROM_CHANCE}, times the length of all frames", "nat s"),
         "normalized_mutual_information": Weight(
             "geometric mean of both entropies, times the length of all frames", "nat s"
         ),
     },
     {
-        "rand_index": {
-            "title": "Rand Index",
-            "summary": "share of the pairs of frames that both sides label equally, or both differently",
-            "key": "Rand Index",
-            "literature": "@hubert1985",
-            "perfect_exceptions": "NaN for a reference shorter than two frames",
-        },
-        "adjusted_rand_index": {
-            "title": "Adjusted Rand Index",
-            "summary": "Rand index corrected for chance",
-            "key": "Adjusted Rand Index",
-            "mir_eval": "ari",
-            "literature": "@hubert1985",
-            "range": (-1.0, 1.0),
-        },
-        "mutual_information": {
-            **_INFORMATION,
-            "title": "Mutual Information",
-            "summary": "information that the labels of one side provide about those of the other",
-            "key": "Mutual Information",
-            "range": (0.0, float("inf")),
-            "unit": "nat",
-            "perfect": None,
-            "perfect_exceptions": "it is the entropy of the reference's labels",
-        },
-        "adjusted_mutual_information": {
-            **_INFORMATION,
-            "title": "Adjusted Mutual Information",
-            "summary": "mutual information corrected for chance",
-            "key": "Adjusted Mutual Information",
-            "literature": "@vinh2010",
-            "range": (float("-inf"), 1.0),
-        },
-        "normalized_mutual_information": {
-            **_INFORMATION,
-            "title": "Normalized Mutual Information",
-            "summary": "mutual information over the geometric mean of both entropies",
-            "key": "Normalized Mutual Information",
-        },
+        title.lower().replace(" ", "_"): {"title": title, "key": title, "summary": summary, **about}
+        for title, summary, about in (
+            ("Rand Index", "share of the pairs of frames that both sides label equally, or both differently", _OF_RAND),
+            ("Adjusted Rand Index", "Rand index corrected for chance", _ADJUSTED_RAND),
+            (
+                "Mutual Information",
+                "information that the labels of one side provide about those of the other",
+                _INFORMATION | _UNBOUNDED,
+            ),
+            (
+                "Adjusted Mutual Information",
+                "mutual information corrected for chance",
+                _INFORMATION | _ADJUSTED_INFORMATION,
+            ),
+            (
+                "Normalized Mutual Information",
+                "mutual information over the geometric mean of both entropies",
+                _INFORMATION,
+            ),
+        )
     },
     pooling="micro",
     parameters=(_FRAME,),

@@ -20,7 +20,7 @@ from ...theory.pitch import HIGHEST_MIDI, hz_to_midi
 from ..base import Convention, Doubt, Task, by_name
 from ..cleaning import Cleaned, set_aside
 from ..edits import RIGHT, Edits, ErrorBudget, ErrorKind
-from ..measures import Measure, Metric, Parameter
+from ..measures import Measure, Parameter, select
 from .frames import LOUD, NEEDS, decode_rows
 from .kernel import INSTRUMENT, LENGTHENED, N_DECIMALS, NO_OFFSET, OF_PROGRAMS, VELOCITY
 from .madmom import CONVENTION as MADMOM
@@ -32,12 +32,6 @@ _OF_PIANO = (
     *(f"frame_{name}" for name in (*RATES, "accuracy")),
 )
 """Metrics reported in papers on piano transcription."""
-
-
-def _of_piano(metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    records = {metric.name: metric for metric in metrics}
-    return tuple(records[name].measure() for name in _OF_PIANO)
-
 
 clean_cut = partial(clean, cut=True)
 """Clean rows, ending notes at the next onset of their pitch and dropping notes of zero length."""
@@ -60,7 +54,7 @@ MAESTRO = replace(
     name="maestro",
     summary="mir_eval's rules, on notes extended by the sustain pedal; frames as in Onsets and Frames",
     metrics=_MAESTRO,
-    default_measures=_of_piano(_MAESTRO),
+    default_measures=select(_OF_PIANO, _MAESTRO),
     reading=_PEDAL,
     literature="@hawthorne2018",
 )
@@ -71,7 +65,7 @@ MIREX2024 = Convention(
     _MIREX2024,
     clean_cut,
     score,
-    default_measures=_of_piano(_MIREX2024),
+    default_measures=select(_OF_PIANO, _MIREX2024),
     explain=partial(evidence, keeping=clean_cut),
     reading=_PEDAL,
     literature="@mirex2024piano; @yan2021",
@@ -89,7 +83,7 @@ ONSETS_AND_FRAMES = Convention(
     _DECODED,
     clean_early,
     partial(score, resolve=decode_rows),
-    default_measures=_of_piano(_DECODED),
+    default_measures=select(_OF_PIANO, _DECODED),
     explain=partial(evidence, keeping=clean_early, resolve=decode_rows),
     reading=_PEDAL,
     literature="@hawthorne2018",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
@@ -418,12 +417,17 @@ def column_of(rows: Ragged, name: str) -> Float:
     return column
 
 
-@cache
-def program_names(granularity: str) -> tuple[str, ...]:
-    """Names of the numbers of `number_programs`."""
-    families = tuple(FAMILIES[program // 8] for program in range(len(PROGRAMS)))
-    pitched = {FLAT: ("Pitched",) * len(PROGRAMS), FULL: PROGRAMS}.get(granularity, families)
-    return (*pitched, PERCUSSION, *(f"{PERCUSSION} (program {kit})" for kit in range(1, len(PROGRAMS))))
+_KITS = (PERCUSSION, *(f"{PERCUSSION} (program {kit})" for kit in range(1, len(PROGRAMS))))
+_FAMILY_NAMES = [FAMILIES[program // 8] for program in range(len(PROGRAMS))]
+PROGRAM_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        granularity: (*pitched, *_KITS)
+        for granularity, pitched in zip(
+            GRANULARITIES, (["Pitched"] * len(PROGRAMS), _FAMILY_NAMES, PROGRAMS), strict=True
+        )
+    }
+)
+"""Names of the numbers of `number_programs` by granularity."""
 
 
 def read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:

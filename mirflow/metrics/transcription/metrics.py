@@ -35,6 +35,7 @@ from .kernel import (
     OF_PROGRAMS,
     PITCHED,
     PROGRAM,
+    PROGRAM_NAMES,
     SHOWN,
     UNNAMED,
     VELOCITY,
@@ -45,7 +46,6 @@ from .kernel import (
     count_instruments,
     number_programs,
     parts_of,
-    program_names,
     read_counts,
     read_instruments,
     show_notes,
@@ -140,7 +140,7 @@ def score(
             values[0, undefined, column] = np.nan
     extras = {}
     for measure, parts in tables.items():
-        names = program_names(str(measure["granularity"])) if measure.metric.needs in OF_PROGRAMS else labels
+        names = PROGRAM_NAMES[str(measure["granularity"])] if measure.metric.needs in OF_PROGRAMS else labels
         counts = ClassCounts.join(counted[parts])
         counts = counts.take(~np.isin(counts.pair, [*lacking.get(measure.metric.needs, ())]))
         extras[measure.variable] = measure.read((counts, names))
