@@ -191,10 +191,6 @@ def numbers(name: str, value: Any, shape: tuple[int | None, ...] = (None,)) -> F
     return np.ascontiguousarray(array) if shape else array
 
 
-def _number(name: str, value: Any) -> float:
-    return float(value) if type(value) in (float, int) else float(numbers(name, value, ()))
-
-
 def texts(name: str, value: Any) -> list[str]:
     """Convert a sequence to a column of text: whole numbers become text, None and NaN empty strings."""
     if isinstance(value, str | bytes) or not (isinstance(value, Sequence) or hasattr(value, "__array__")):
@@ -293,7 +289,7 @@ def _tempi(kind: Kind, given: Mapping[str, Any]) -> Laid:
         columns["tempo"] = numbers("tempo", tempo if isinstance(tempo, list | tuple) or np.ndim(tempo) else [tempo])
     weight = columns.pop("weight", None)
     if weight is not None:
-        share, count = _number("weight", weight), len(columns["tempo"]) if "tempo" in columns else 0
+        share, count = float(numbers("weight", weight, ())), len(columns["tempo"]) if "tempo" in columns else 0
         if not 0 <= share <= 1:
             raise InvalidAnnotationError(f"weight is the share of the first tempo, from 0 to 1, got {share}")
         if "salience" in columns or count != 2:
@@ -411,7 +407,7 @@ def _audio(given: Mapping[str, Any]) -> Annotation:
     missing = [name for name in ("sources", "rate") if name not in given]
     if missing:
         raise InvalidAnnotationError(f"audio needs {', '.join(missing)}: sources (n, samples) and their rate in Hz")
-    array, rate = as_array("sources", given["sources"]), _number("rate", given["rate"])
+    array, rate = as_array("sources", given["sources"]), float(numbers("rate", given["rate"], ()))
     if array.dtype.kind != "f":
         raise InvalidAnnotationError(f"sources must be floating point, from -1 to 1, not {array.dtype}")
     if array.ndim not in (1, 2, 3):

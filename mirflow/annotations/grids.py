@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
@@ -316,8 +316,12 @@ class GridArrays:
 
 
 def intervals_from_grid(arrays: GridArrays) -> Ragged:
-    """Convert runs of equal ``code`` to intervals; negative codes mean no label."""
-    codes = arrays.values["code"]
+    """Convert runs of equal ``code`` to intervals, or of each level to hierarchies; negative codes mean no label.
+
+    Hierarchies have no empty levels below the last one with labels.
+    """
+    given = arrays.values["code"]
+    codes = given.reshape(math.prod(given.shape[:-1]), given.shape[-1])
     first = np.ones(codes.shape, dtype=np.bool_)
     first[:, 1:] = codes[:, 1:] != codes[:, :-1]
     row, start = np.nonzero(first)
@@ -329,18 +333,13 @@ def intervals_from_grid(arrays: GridArrays) -> Ragged:
         "end": arrays.ends[stop - 1],
         "label": codes[row, start].astype(np.int64),
     }
-    return Ragged(columns, (np.bincount(row, minlength=len(codes)).astype(np.int64),), arrays.labels)
-
-
-def hierarchies_from_grid(arrays: GridArrays) -> Ragged:
-    """Convert ``code`` to hierarchies, without empty levels below the last one with labels."""
-    codes = arrays.values["code"]
-    rows, levels, frames = codes.shape
-    flat = intervals_from_grid(replace(arrays, values={"code": codes.reshape(rows * levels, frames)}))
-    filled = flat.counts[0].reshape(rows, levels) > 0
-    deep = (np.arange(1, levels + 1) * filled).max(axis=1, initial=0)
-    inner = flat.counts[0][(np.arange(levels) < deep[:, np.newaxis]).ravel()]
-    return Ragged(flat.columns, (deep.astype(np.int64), inner), arrays.labels)
+    counts = np.bincount(row, minlength=len(codes)).astype(np.int64)
+    if given.ndim == 2:
+        return Ragged(columns, (counts,), arrays.labels)
+    rows, levels, _ = given.shape
+    deep = (np.arange(1, levels + 1) * (counts.reshape(rows, levels) > 0)).max(axis=1, initial=0)
+    inner = counts[(np.arange(levels) < deep[:, np.newaxis]).ravel()]
+    return Ragged(columns, (deep.astype(np.int64), inner), arrays.labels)
 
 
 def events_from_grid(arrays: GridArrays) -> Ragged:
@@ -373,4 +372,4 @@ def series_from_grid(arrays: GridArrays) -> Ragged:
 
 EVENTS = GridForm(events_on_grid, events_from_grid, ("count",), ("code",))
 LABELS = GridForm(labels_on_grid, intervals_from_grid, ("code",))
-LEVELS = GridForm(labels_on_grid, hierarchies_from_grid, ("code",), dims=("level", "time"), task="hierarchy", sized=0)
+LEVELS = GridForm(labels_on_grid, intervals_from_grid, ("code",), dims=("level", "time"), task="hierarchy", sized=0)

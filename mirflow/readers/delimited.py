@@ -46,7 +46,6 @@ from .layouts import (
     is_header,
     look,
     named_columns,
-    odd_velocities,
 )
 from .options import HARTE, KEYS, DelimitedOptions, Reading
 from .positions import select_beats
@@ -74,6 +73,8 @@ _UNITS = {
     name: {variable.name: variable.units for variable in kind.variables} | {"duration": "s"}
     for name, kind in KINDS.items()
 }
+_NOTES = 3
+"""Minimum number of notes to judge the order of columns."""
 _VELOCITIES = Remark(
     "columns", "the column after the pitch is not read: if it holds velocities, name it in columns (velocity: 3)"
 )
@@ -384,11 +385,22 @@ def _all_at_once(text: str, lines: Sequence[str], start: int, layout: Layout, at
 
 
 def remarks_on_table(table: Float, layout: Layout) -> tuple[Remark, ...]:
-    """A remark on an annotation whose velocities may precede its pitches, or else are not read."""
+    """A remark on rows of a start, an end and two numbers: velocities may precede pitches, or else are not read."""
     if layout.kind.followed_by != "velocity" or not layout.usual or table.shape[1] <= len(layout.places):
         return ()
-    doubt = odd_velocities(table)
-    return (Remark("odd_columns", doubt) if doubt else _VELOCITIES,)
+    third, fourth = table[:, 2], table[:, 3]
+    low = bool((third == third.round()).all()) and 0 <= third.min() <= third.max() <= HIGHEST_MIDI
+    varied = fourth.min() >= 0 and len(np.unique(fourth)) >= _NOTES
+    same = third.min() == third.max()
+    if len(table) < _NOTES or not low or not varied or (fourth.max() <= HIGHEST_MIDI and not same):
+        return (_VELOCITIES,)
+    what = f"only {third.min():.0f}" if same else f"whole numbers from {third.min():.0f} to {third.max():.0f}"
+    doubt = (
+        f"the third column has {what}, the fourth numbers up to {fourth.max():g}: the columns may be start, end, "
+        "velocity, pitch; then declare columns: {start: 0, end: 1, velocity: 2, pitch: 3} (--columns "
+        "start=0,end=1,velocity=2,pitch=3)"
+    )
+    return (Remark("odd_columns", doubt),)
 
 
 def annotation_of(

@@ -22,7 +22,6 @@ from ..annotations.arrays import is_number
 from ..annotations.schema import HEADINGS, KINDS, TASK_KINDS, Kind, kind_of
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
-from ..theory.pitch import HIGHEST_MIDI
 from .options import AUTO, KEYS, OPTIONS, Reading
 
 Rows = Sequence[tuple[int, Sequence[str]]]
@@ -403,34 +402,6 @@ like chord (start, end, label): ...
     names = {row[1] for _, row in rows if len(row) > 1 and not _NUMBER.match(row[1])}
     if _contradicts(guess, kind) or ("position" in kind.rows.get(task or "", ()) and len(names) > _KINDS_OF_BEATS):
         raise refusal(kind, task, fields, guess, line, name)
-
-
-_NOTES = 3
-"""Minimum number of notes to judge the order of columns."""
-
-
-def odd_velocities(table: Float) -> str:
-    """Evidence that velocities precede pitches in rows of start, end and two numbers; empty without any.
-
-    Examples
-    --------
-    >>> odd_velocities(np.array([[0, 1, 80, 440.0], [1, 2, 64, 220.0], [2, 3, 90, 330.0]]))  # doctest: +ELLIPSIS
-    'the third column has whole numbers from 64 to 90, the fourth numbers up to 440: the columns may be start, ...'
-    >>> odd_velocities(np.array([[0, 1, 440.0, 80], [1, 2, 220.0, 64], [2, 3, 330.0, 90]]))
-    ''
-    """
-    third, fourth = table[:, 2], table[:, 3]
-    low = bool((third == third.round()).all()) and 0 <= third.min() <= third.max() <= HIGHEST_MIDI
-    varied = fourth.min() >= 0 and len(np.unique(fourth)) >= _NOTES
-    same = third.min() == third.max()
-    if len(table) < _NOTES or not low or not varied or (fourth.max() <= HIGHEST_MIDI and not same):
-        return ""
-    what = f"only {third.min():.0f}" if same else f"whole numbers from {third.min():.0f} to {third.max():.0f}"
-    return (
-        f"the third column has {what}, the fourth numbers up to {fourth.max():g}: the columns may be start, end, "
-        "velocity, pitch; then declare columns: {start: 0, end: 1, velocity: 2, pitch: 3} (--columns "
-        "start=0,end=1,velocity=2,pitch=3)"
-    )
 
 
 def are_numbers_of(table: Float, kind: Kind, first: Sequence[str]) -> bool:

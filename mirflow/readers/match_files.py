@@ -141,11 +141,6 @@ class _Performance:
                 raise InvalidAnnotationError(message, path=self.name, line=line)
         return np.asarray(clock[0] * ticks / (1e6 * clock[1]), dtype=np.float64)
 
-    def last(self) -> float:
-        """Tick of the last event."""
-        ends = [end for (_, end, _, _), _ in self.notes.values()]
-        return max([*ends, *(tick for events in self.controls.values() for tick, _, _ in events)], default=0.0)
-
 
 def parse_match(data: bytes, reading: Reading, format: str = "match", name: str | Path = "<bytes>") -> Annotation:
     """Read a match file: the alignment, or the notes or pedals of the performance.
@@ -164,9 +159,12 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
             performance.read(text, number)
         if "note(" in text and first.setdefault(text, number) != number:
             repeated.append(number)
+    ticks = [end for (_, end, _, _), _ in performance.notes.values()]
+    ticks += [tick for events in performance.controls.values() for tick, _, _ in events]
+    last = max(ticks, default=0.0)
     if reading.kind == "pedals":
         presses = {pedal: performance.controls.get(pedal, []) for pedal in PEDALS}
-        return pedals_down(presses, int(performance.last()), performance.seconds, name)
+        return pedals_down(presses, int(last), performance.seconds, name)
     if reading.kind == "note_alignment":
         labels, score, played, lines = zip(*performance.entries, strict=True) if performance.entries else [()] * 4
         ids = {"score_id": np.array(score, dtype=np.str_), "performance_id": np.array(played, dtype=np.str_)}
@@ -177,7 +175,7 @@ def parse_match(data: bytes, reading: Reading, format: str = "match", name: str 
         sustain, extended = performance.controls.get("sustain", []), reading.pedal == "extend"
         if extended:
             voice = pitch.astype(np.int64)
-            end = extend_ends(start, end, voice, np.zeros_like(voice), sustain, performance.last())
+            end = extend_ends(start, end, voice, np.zeros_like(voice), sustain, last)
         columns: dict[str, Column] = {
             "start": performance.seconds(start) if notes else start,
             "end": performance.seconds(end) if notes else end,

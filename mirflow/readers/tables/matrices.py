@@ -431,25 +431,10 @@ class TextMatrix(SpanTable):
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
         """The ranking that a row makes."""
         line = self.of_key[key][0].line
-        return self.ranker.rank(key.track, self._distances(data, line), line, self.name)
+        return self.ranker.rank(key.track, self.distances(data, line), line, self.name)
 
-    def looks_similar(self) -> bool:
-        """True if each of the first rows of a square matrix is largest at the query itself."""
-        items = self.ranker.places
-        if len(items) < _FEW_ITEMS or {key.track for key in self.of_key} != items.keys():
-            return False
-        for key in list(self.of_key)[:_SAMPLED]:
-            try:
-                row = self._distances(self.data(key), self.of_key[key][0].line)
-            except MirflowError:  # reported when the track is read
-                return False
-            own = items[key.track]
-            others = np.delete(row, own)
-            if not (np.isfinite(row).all() and others.max() < row[own]):
-                return False
-        return True
-
-    def _distances(self, data: bytes, line: int) -> Float:
+    def distances(self, data: bytes, line: int) -> Float:
+        """The numbers of a row."""
         row = data.rstrip()
         if self.separator == ";":  # such tables have decimal commas
             row = row.replace(b",", b".")
@@ -506,7 +491,17 @@ def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     fingerprint = digest_of("\0".join(head.columns).encode()).encode()
     ranker = Ranker(head.columns, reading.exclude == "self")
     matrix = TextMatrix(path, name, reading, found, ranker, head.separator, fingerprint)
-    if matrix.looks_similar():
+    # Each of the first rows of a square matrix of similarities is largest at the query itself.
+    largest = len(head.columns) >= _FEW_ITEMS and {key.track for key in found} == ranker.places.keys()
+    for key in list(found)[:_SAMPLED] if largest else ():
+        try:
+            row, own = matrix.distances(matrix.data(key), found[key][0].line), ranker.places[key.track]
+            largest &= bool(np.isfinite(row).all() and np.delete(row, own).max() < row[own])
+        except MirflowError:  # reported when the track is read
+            largest = False
+        if not largest:
+            break
+    if largest:
         message = "looks like similarities, as the diagonal has the largest numbers: write distances, such as "
         raise InvalidAnnotationError(f"{message}1 - similarity, with 0 on the diagonal", path=name)
     return matrix
