@@ -194,13 +194,10 @@ Coords = Mapping[str, Sequence[Entry]]
 class StoredResults(Protocol):
     """Results of an evaluation in a generation of a store, which are read system by system."""
 
-    @property
-    def tracks(self) -> tuple[str, ...]:
-        """Tracks, in the order of the arrays."""
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Identities of the scalar measures."""
+    tracks: tuple[str, ...]
+    """Tracks, in the order of the arrays."""
+    measures: tuple[str, ...]
+    """Identities of the scalar measures."""
 
     @property
     def durations(self) -> Float:

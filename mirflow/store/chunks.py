@@ -49,6 +49,7 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     arrays = {name: _create(group, name, content, extras.get(name)) for name in (*TYPES, *extras)}
     new = {name: set(range(len(content.systems))) for name in arrays}
     computed = set(content.cells.system)
+    links: list[tuple[str, str]] = []  # files of systems that stay, and their second names
     place: Any = getattr(root.store, "root", None)
     for name, array in arrays.items() if place is not None else ():  # a repository has no files to link
         folder: Path = place / array.path
@@ -63,8 +64,14 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
             if files is not None:
                 new[name].remove(row)
                 start = f"{folder}{os.sep}c{SEPARATOR}{row}{SEPARATOR}"
-                for rest, path in files.get(source.rows[system], {}).items():
-                    link_or_copy(path, f"{start}{rest}")
+                links += [(path, f"{start}{rest}") for rest, path in files.get(source.rows[system], {}).items()]
+    for path, target in links:
+        try:
+            os.link(path, target)
+        except FileNotFoundError:
+            raise
+        except OSError:  # the file system or the platform has no links
+            write_synced(Path(target), Path(path).read_bytes())
     _write_results(arrays, new, content)
     for name, array in arrays.items():
         if name in extras or name in _OFTEN_BLANK:
@@ -76,17 +83,18 @@ def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, A
     systems whose results stay are not written, but where tracks, metrics or other labels differ."""
     from .zarr_io import read_values
 
-    old = {name: tuple(read_values(group, name).tolist()) for name in _labels_of(group)}
-    kept = {name: _dims_of(array) for name, array in group.arrays() if len(array.shape) > 1}
+    described: dict[str, Any] = {name: array.metadata for name, array in group.arrays()}
+    kept = {name: tuple(metadata.dimension_names) for name, metadata in described.items()}
+    old = {name: tuple(read_values(group, name).tolist()) for name, dims in kept.items() if dims == (name,)}
     coords, listed = layout(content)
     group.attrs.put(_attributes(content, coords, attrs))
-    for name in [name for name, array in group.arrays() if len(array.shape) == 1]:
-        del group[name]
+    for name in [name for name, dims in kept.items() if len(dims) == 1]:
+        del group[name], kept[name]
     _write_labels(group, content, coords)
     extras = {variable.name: variable for variable in listed}
     for name in kept.keys() - TYPES.keys() - extras.keys():
         del group[name]
-    labels = {name: tuple(read_values(group, name).tolist()) for name in _labels_of(group)}
+    labels = {one.name: tuple(np.asarray(one.values).tolist()) for one in coords if one.dims == (one.name,)}
     stays = {system for system in old["system"] if system in content.stored and system not in content.cells.system}
     new = {row for row, system in enumerate(content.systems) if system not in stays}
     arrays: dict[str, zarr.Array[Any]] = {}
@@ -104,15 +112,6 @@ def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, A
         arrays[name] = array if same else _create(group, name, content, extras.get(name))
         rows[name] = new if same else set(range(len(content.systems)))
     _write_results(arrays, rows, content)
-
-
-def _labels_of(group: zarr.Group) -> list[str]:
-    return [name for name, array in group.arrays() if _dims_of(array) == (name,)]
-
-
-def _dims_of(array: zarr.Array[Any]) -> tuple[str, ...]:
-    metadata: Any = array.metadata
-    return tuple(metadata.dimension_names)
 
 
 def _attributes(content: GroupContent, coords: Sequence[StoredVariable], attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,13 +217,3 @@ def _is_same(array: Path, name: str, source: StoredGroup, content: GroupContent)
         return False
     old, new = (json.loads((folder / "zarr.json").read_bytes()) for folder in (source.folder / name, array))
     return old["shape"][1:] == new["shape"][1:] and all(old[key] == new[key] for key in _FORM)
-
-
-def link_or_copy(source: str, target: str) -> None:
-    """Give a file a second name; a copy where the file system or the platform has no links."""
-    try:
-        os.link(source, target)
-    except FileNotFoundError:
-        raise
-    except OSError:
-        write_synced(Path(target), Path(source).read_bytes())

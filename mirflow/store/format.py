@@ -263,13 +263,6 @@ class StoredVariable:
     attrs: Mapping[str, Any]
 
 
-def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVariable]]:
-    """Coordinates, labels of dims first, and variables of a group."""
-    coords, extras = layout(content)
-    dense = dense_cells(content).items()
-    return coords, [*(StoredVariable(name, DENSE[name], values, CELL_ATTRS[name]) for name, values in dense), *extras]
-
-
 def layout(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVariable]]:
     """Coordinates of a group, labels of dims first, and its results with extra dims, whose entries are of `cells`."""
     names = zip(DIMS, (content.systems, content.tracks, content.measures), strict=True)
@@ -354,16 +347,16 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
     cells, shape = content.cells, content.shape
     known = content.places >= 0
     at = content.places[known]
-
-    def dense(name: str) -> Array:
+    rows = {system: row for row, system in enumerate(content.systems)}
+    dense: dict[str, Array] = {}
+    for name in names:
         if name == "duration":
-            duration = stored_durations(content, at)
-            np.fmax.at(duration, at % max(shape[1], 1), cells.duration[known])
-            return duration
+            dense[name] = stored_durations(content, at)
+            np.fmax.at(dense[name], at % max(shape[1], 1), cells.duration[known])
+            continue
         values = getattr(cells, name)
         values = strings(values) if name in TEXTS else np.asarray(values, TYPES[name])
-        full = np.full((*shape, *values.shape[1:]), FILLS.get(name, 0), dtype=values.dtype)
-        rows = {system: row for row, system in enumerate(content.systems)}
+        dense[name] = full = np.full((*shape, *values.shape[1:]), FILLS.get(name, 0), dtype=values.dtype)
         # Of the stored values, other tracks and measures than those of the content are left out.
         for source, systems in by_source(content).items():
             own = np.array([rows[system] for system in systems], dtype=np.int64)
@@ -378,9 +371,7 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
             else:
                 full[np.ix_(own, new)] = source.read(name, systems)[:, old]
         full.reshape(shape[0] * shape[1], *values.shape[1:])[at] = values[known]
-        return full
-
-    return {name: dense(name) for name in names}
+    return dense
 
 
 def stored_durations(content: GroupContent, replaced: Int) -> Float:

@@ -78,12 +78,6 @@ def sync_folder(path: Path) -> None:
         os.close(descriptor)
 
 
-def sync_tree(path: Path) -> None:
-    """Wait until the disk has the names in a folder and in all folders below it."""
-    for folder, _, _ in os.walk(path):
-        sync_folder(Path(folder))
-
-
 def remove(path: Path) -> None:
     """Remove whatever is there: a file, a link, or a folder with all that is in it; perhaps it is already gone."""
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +107,7 @@ class Journal:
 
         Results depend on the `signature` and the input files; blocks of another signature are not read.
         """
-        data = _sealed(_MAGIC, _block(evaluation, signature, cells))
+        data = _sealed(_MAGIC, _Block(evaluation, signature, *_packed("", cells)))
         with storing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_atomically(self.folder / f"{self._next:08d}-{evaluation}.cells", data)
@@ -137,15 +137,15 @@ class Journal:
                 remove(path)
 
 
+@dataclass
 class CellFile:
     """Cells in a file that the process which writes it reads again; the disk need not have them."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    path: Path
 
     def append(self, number: int, cells: Cells) -> None:
         """Keep cells, with a number."""
-        data = msgspec.msgpack.encode(_block(str(number), "", cells))
+        data = msgspec.msgpack.encode(_Block(str(number), "", *_packed("", cells)))
         with storing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
@@ -168,8 +168,9 @@ def write_content(path: Path, content: GroupContent) -> None:
     """Write an evaluation as one file; when this returns, the disk has it."""
     sides = content.metric_coords, content.system_coords, content.track_coords
     metric, system, track = ({name: list(values) for name, values in side.items()} for side in sides)
-    block, names = _block(content.name, "", content.cells), (_packed("", content.systems), _packed("", content.tracks))
-    data = _sealed(_MAGIC_CONTENT, _Content(block, *names, (metric, system, track), dict(content.attrs)))
+    block, names = _Block(content.name, "", *_packed("", content.cells)), (content.systems, content.tracks)
+    whole = _Content(block, *(_packed("", side) for side in names), (metric, system, track), dict(content.attrs))
+    data = _sealed(_MAGIC_CONTENT, whole)
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)
@@ -188,17 +189,15 @@ def read_content(path: Path) -> GroupContent:
     return GroupContent(*names, cells, *kept.coords, kept.attrs)
 
 
-def _block(evaluation: str, signature: str, cells: Cells) -> _Block:
-    return _Block(evaluation, signature, *(_packed(field.name, getattr(cells, field.name)) for field in fields(cells)))
-
-
 def _sealed(magic: bytes, kept: _Block | _Content) -> bytes:
     payload = msgspec.msgpack.encode(kept)
     return magic + hashlib.blake2b(payload, digest_size=_CHECKSUM).digest() + payload
 
 
 def _packed(name: str, value: Any) -> Any:
-    """A field of cells or of a sparse result as msgpack takes it."""
+    """A field of cells or of a sparse result as msgpack takes it; of cells all fields."""
+    if isinstance(value, Cells):
+        return [_packed(field.name, getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, np.ndarray):
         dtype = _DTYPES.get(name, "float64")
         plain = np.ascontiguousarray(value, dtype=np.dtype(dtype).newbyteorder("<"))

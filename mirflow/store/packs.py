@@ -26,7 +26,7 @@ from ..errors import AnnotationError, DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged
 from .cells import Coords
 from .format import Array, column, safe_name, strings
-from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, sync_tree, target_of
+from .generations import demand_path, reading, remove_left, resolve, storing, sync_folder, target_of
 
 if TYPE_CHECKING:
     import zarr
@@ -234,7 +234,8 @@ def write_pack(
             root_attrs = {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
             with building(folder, root_attrs) as root:
                 _write(root, pack)
-            sync_tree(folder)
+            for inner, _, _ in os.walk(folder):
+                sync_folder(Path(inner))
             if path.exists():
                 path.rename(old)
             folder.rename(path)

@@ -16,20 +16,22 @@ from ..errors import StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
 from ..remote import as_given, parse_address
-from .cells import Entry, GroupContent
+from .cells import CELL_ATTRS, Entry, GroupContent
 from .format import (
+    DENSE,
     DIMS,
     FINGERPRINTS,
     OWN_DIMS,
     Array,
     StoredVariable,
     cells_of_arrays,
+    dense_cells,
+    layout,
     loaded,
     nested_attrs,
     plain_attrs,
     too_long,
     usable_text,
-    variables,
 )
 from .generations import reading, resolve
 from .stored import CREATED, FORMAT, FORMAT_KEY, StoredGroup, check_attributes, coordinate_names
@@ -119,7 +121,7 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
     import xarray as xr
 
     from ..lazy_array import lazy_variable, plain_variable
-    from .zarr_io import StoredArray, place_of
+    from .zarr_io import StoredArray
 
     attrs = dict(group.attrs)
     arrays = dict(sorted(group.arrays()))
@@ -150,7 +152,8 @@ def _dataset(group: zarr.Group, *, scores: bool = False) -> xr.Dataset:
         if lacking:
             raise ValueError(f"it lacks the variable {lacking[0]!r}")
     ds = xr.Dataset(data, coords, attrs if scores else plain_attrs(attrs))
-    ds.encoding["source"] = str(place_of(group.store))  # as of datasets that xarray opens
+    store: Any = group.store
+    ds.encoding["source"] = str(store.root if hasattr(store, "root") else store.address)  # as of datasets of xarray
     return ds
 
 
@@ -170,9 +173,11 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
             return lazy_variable(dims, full, np.float64, partial(_read_sparse, values, place, full), attrs)
         return plain_variable(dims, usable_text(values), attrs)
 
-    coords, data = variables(content)
+    coords, extras = layout(content)
+    dense = dense_cells(content, [name for name in CELL_ATTRS if name != FINGERPRINTS]).items()
+    data = [*(StoredVariable(name, DENSE[name], values, CELL_ATTRS[name]) for name, values in dense), *extras]
     return xr.Dataset(
-        {variable.name: convert(variable) for variable in data if variable.name != FINGERPRINTS},
+        {variable.name: convert(variable) for variable in data},
         {coord.name: convert(coord) for coord in coords},
         plain_attrs(content.attrs),
     )

@@ -368,7 +368,22 @@ class RepositoryWriter:
 
     def __enter__(self) -> RepositoryWriter:
         with ExitStack() as stack:
-            self.folder = stack.enter_context(self._own_place())
+            # A folder for the journal that no other process uses, of an interrupted run if there is one.
+            with storing(self.path):
+                self._places.mkdir(parents=True, exist_ok=True)
+                names = [f"{number:02d}" for number in range(_ATTEMPTS)]
+                left = [name for name in names if any((self._places / name / "journal").glob("*.cells"))]
+            for name in dict.fromkeys([*left, *names]):
+                self.folder = self._places / name
+                with storing(self.path):
+                    self.folder.mkdir(exist_ok=True)
+                with suppress(StoreLockedError):
+                    stack.enter_context(locked(self.folder, Path(self.path)))
+                    break
+            else:
+                raise StoreLockedError(
+                    f"{self.path}: {_ATTEMPTS} processes of this account are writing it; wait for one of them"
+                )
             self.journal = Journal(self.folder / "journal")
             with self._alone():
                 self._repository = _open(self._address, create=True)
@@ -378,28 +393,6 @@ class RepositoryWriter:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self._stack.close()
-
-    @contextmanager
-    def _own_place(self) -> Iterator[Path]:
-        """A folder for the journal that no other process uses, of an interrupted run if there is one."""
-        with storing(self.path):
-            self._places.mkdir(parents=True, exist_ok=True)
-            names = [f"{number:02d}" for number in range(_ATTEMPTS)]
-            left = [name for name in names if any((self._places / name / "journal").glob("*.cells"))]
-        for name in dict.fromkeys([*left, *names]):
-            place = self._places / name
-            with storing(self.path):
-                place.mkdir(exist_ok=True)
-            with ExitStack() as stack:
-                try:
-                    stack.enter_context(locked(place, Path(self.path)))
-                except StoreLockedError:
-                    continue
-                yield place
-                return
-        raise StoreLockedError(
-            f"{self.path}: {_ATTEMPTS} processes of this account are writing it; wait for one of them"
-        )
 
     def _read_tip(self) -> None:
         session = self._repository.readonly_session(_BRANCH)
@@ -506,9 +499,8 @@ class RepositoryWriter:
             removed = set() if earlier is None else set(earlier.systems) - set(content.systems) - set(gone)
             rebased.append(join_systems(content, _without(tip, removed), self.path))
             for system in sorted(set(content.cells.system) & set(tip.systems)):
-                theirs = _values(tip, system)
-                known = earlier is not None and system in earlier.systems and _equal(_values(earlier, system), theirs)
-                if not known and not _equal(_values(content, system), theirs):
+                known = earlier is not None and system in earlier.systems and _equal(earlier, tip, system)
+                if not known and not _equal(content, tip, system):
                     raise StoreError(
                         f"{self.path}: another run committed other results of system {system!r} of {content.name!r} "
                         f"meanwhile ({self._tip}); run again: finished blocks are kept"
@@ -518,15 +510,13 @@ class RepositoryWriter:
         return rebased
 
 
-def _values(content: GroupContent, system: str) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+def _equal(one: GroupContent, other: GroupContent, system: str) -> bool:
+    """True if two evaluations have the same results of a system, whatever files they are of."""
+    if (one.tracks, one.measures) != (other.tracks, other.measures):
+        return False
     names = [name for name in TYPES if name != FINGERPRINTS]
-    return dense_cells(content.part([system]), names), content.tracks, content.measures
-
-
-def _equal(one: tuple[dict[str, Any], Any, Any], other: tuple[dict[str, Any], Any, Any]) -> bool:
-    return one[1:] == other[1:] and all(
-        np.array_equal(values, other[0][name], equal_nan=values.dtype.kind == "f") for name, values in one[0].items()
-    )
+    values, others = (dense_cells(content.part([system]), names) for content in (one, other))
+    return all(np.array_equal(values[n], others[n], equal_nan=values[n].dtype.kind == "f") for n in names)
 
 
 def _without(content: GroupContent, gone: set[str]) -> GroupContent:
@@ -561,14 +551,11 @@ def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> Gr
             raise StoreError(f"{theirs}, with {measure!r} by other settings or another version; {remedy}")
     systems = (*other.systems, *(system for system in own.systems if system not in set(other.systems)))
     places = [(side, {name: row for row, name in enumerate(side.systems)}) for side in (own, other)]
-
-    def coordinate(name: str) -> list[Entry]:
-        values: list[Entry] = []
+    coords: dict[str, list[Entry]] = {name: [] for name in {**other.system_coords, **own.system_coords}}
+    for name, values in coords.items():
         for system in systems:
             side, row = places[system in added]
             values.append(side.system_coords[name][row[system]] if name in side.system_coords else None)
-        return values
-
     stored = {**{one: other.stored[one] for one in added if one in other.stored}, **own.stored}
     attrs = dict(own.attrs)
     cautions = [one for one in other.attrs.get(WARNINGS, ()) if one["system"] in added]
@@ -576,12 +563,11 @@ def join_systems(own: GroupContent, other: GroupContent, path: str | Path) -> Gr
         attrs[WARNINGS] = [*attrs.get(WARNINGS, ()), *cautions]
     # Of results with extra dims the names and labels are among the cells, even where the entries are stored.
     kept = other.cells.take(np.flatnonzero([system in added for system in other.cells.system]))
-    names = {**other.system_coords, **own.system_coords}
     return replace(
         own,
         systems=systems,
         cells=concatenate_cells([kept, own.cells]),
-        system_coords={name: coordinate(name) for name in names},
+        system_coords=coords,
         attrs=attrs,
         stored=stored,
     )

@@ -98,6 +98,7 @@ class StoredGroup:
         place: Path | None = getattr(root.store, "root", None)
         self.folder = None if place is None else place / name  # the folder of the group; None in a repository
         self.systems, self.tracks, self.measures = (tuple(self._whole(dim).tolist()) for dim in DIMS)
+        self._dims: dict[str, Any] = {key: array.metadata.dimension_names for key, array in self._group.arrays()}
         self._complete: set[str] = set()
         self._blank: set[bytes] = set()
         self.rows = {system: row for row, system in enumerate(self.systems)}
@@ -186,13 +187,15 @@ class StoredGroup:
             return False
         if self.extras.keys() != other.extras.keys():
             return False
-        names = (*TYPES, *self.extras)
-        return all(self._inodes(name, system) == other._inodes(name, system) for name in names)
-
-    def _inodes(self, name: str, system: str) -> dict[str, tuple[int, int]]:
-        files = chunk_files(cast(Path, self.folder) / name).get(self.rows[system], {})
-        statuses = {rest: os.stat(path) for rest, path in files.items()}  # noqa: PTH116 - of many systems
-        return {rest: (status.st_dev, status.st_ino) for rest, status in statuses.items()}
+        for name in (*TYPES, *self.extras):
+            inodes: list[dict[str, tuple[int, int]]] = []
+            for folder, row in ((self.folder, self.rows[system]), (other.folder, other.rows[system])):
+                files = chunk_files(folder / name).get(row, {})
+                statuses = {rest: os.stat(path) for rest, path in files.items()}  # noqa: PTH116 - of many systems
+                inodes.append({rest: (status.st_dev, status.st_ino) for rest, status in statuses.items()})
+            if inodes[0] != inodes[1]:
+                return False
+        return True
 
     def files(self, name: str) -> Mapping[int, Mapping[str, str]]:
         """The files of a variable in a folder, by row, then by the places of chunks along the other dims. Raises a
@@ -204,10 +207,6 @@ class StoredGroup:
                 demand_written(self._group[name])
             self._complete.add(name)
         return chunk_files(cast(Path, self.folder) / name)
-
-    @cached_property
-    def _dims(self) -> dict[str, Any]:
-        return {key: array.metadata.dimension_names for key, array in self._group.arrays()}
 
     def _whole(self, name: str) -> Array:
         from .zarr_io import read_values

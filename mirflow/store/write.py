@@ -6,6 +6,7 @@ to a store.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -28,7 +29,6 @@ from .generations import (
     remove,
     storing,
     sync_folder,
-    sync_tree,
     target_of,
 )
 from .journal import Journal
@@ -214,7 +214,8 @@ class StoreWriter:
         """Put a built generation in place in one step, remove those before the previous one, and return its folder."""
         numbers = [number for entry in self.folder.iterdir() if (number := generation_number(entry)) is not None]
         target = self.folder / f"generation-{max([self.current, *numbers]) + 1:06d}"
-        sync_tree(building)
+        for inner, _, _ in os.walk(building):
+            sync_folder(Path(inner))
         building.rename(target)
         sync_folder(self.folder)
         previous = self.current

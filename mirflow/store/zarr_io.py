@@ -16,6 +16,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -270,11 +271,11 @@ def form_of(metadata: Mapping[str, Any]) -> Form:
     return Form(size, not text, items, in_shard, flaw)
 
 
+@dataclass
 class ReadArrays:
     """Metadata of arrays of a store that is no folder, kept as they are read, by which chunks are checked."""
 
-    def __init__(self) -> None:
-        self._nodes: dict[str, Mapping[str, Any]] = {}
+    _nodes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def keep(self, key: str, data: memoryview | None) -> None:
         """Keep the contents of a ``zarr.json``, and the metadata that are gathered in it."""
@@ -553,7 +554,8 @@ class StoredArray:
     def __init__(self, array: zarr.Array[Any], *, kept: bool = False) -> None:
         self._array = array
         self._kept = kept
-        self._place: Path | str = place_of(array.store)
+        store: Any = array.store
+        self._place: Path | str = store.root if isinstance(store, LocalStore) else store.address
         self._remedy: str = getattr(array.store, "remedy", "remove it and make it again")
         self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
         self._whole: npt.NDArray[Any] | None = None
@@ -591,12 +593,6 @@ class StoredArray:
             values = np.asarray(self._array.oindex[tuple(product)])
             single = tuple(0 if isinstance(index, int | np.integer) else slice(None) for index in key)
             return np.asarray(values[single], dtype=self.dtype)
-
-
-def place_of(store: Any) -> Path | str:
-    """The folder of a generation, or the address of a repository."""
-    place: Path | str = store.root if isinstance(store, LocalStore) else store.address
-    return place
 
 
 @contextmanager
