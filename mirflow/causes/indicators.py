@@ -66,15 +66,6 @@ def root_of(label: str, task: str) -> int | None:
     return None if match is None else pitch_class_to_semitone(match[1].upper() + match[2]) % 12
 
 
-def transpose_label(label: str, semitones: int, task: str) -> str:
-    """The label of a chord or a key some semitones higher; other labels stay."""
-    root, match = root_of(label, task), _ROOT.match(label)
-    if root is None or match is None:
-        return label
-    name = _NAMES[(root + semitones) % 12]
-    return (name if match[1].isupper() else name.lower()) + label[match.end() :]
-
-
 def pitches(annotation: Annotation) -> Float:
     """Pitches in semitones (MIDI numbers), NaN where there is none; of single items."""
     if annotation.kind == "patterns":
@@ -87,11 +78,16 @@ def pitches(annotation: Annotation) -> Float:
 
 
 def transpose(annotation: Annotation, semitones: float, task: str) -> Annotation:
-    """The annotation some semitones higher."""
+    """The annotation some semitones higher; labels that are no chord or key stay."""
     if annotation.kind in ("intervals", "key"):
-        labels = annotation.labels or ()
-        moved = {label: transpose_label(label, round(semitones), task) for label in set(labels)}
-        return replace(annotation, labels=[moved[label] for label in labels])
+        moved: dict[str, str] = {}
+        for label in set(annotation.labels or ()):
+            root, match = root_of(label, task), _ROOT.match(label)
+            moved[label] = label
+            if root is not None and match is not None:
+                name = _NAMES[(root + round(semitones)) % 12]
+                moved[label] = (name if match[1].isupper() else name.lower()) + label[match.end() :]
+        return replace(annotation, labels=[moved[label] for label in annotation.labels or ()])
     name = "pitch" if "pitch" in annotation.columns else "frequency"
     pitch = annotation.columns[name]
     made = pitch + semitones if annotation.kind == "patterns" else pitch * 2 ** (semitones / 12)

@@ -499,29 +499,27 @@ def _other_tracks(pair: LowPair) -> Iterator[Correction]:
             yield Correction("other_track", ESTIMATE, float("nan"), name)
 
 
-@partial(
-    _declare,
+# One cell alone shows nothing of these two.
+TRANSFORMATIONS["sides"] = Transformation(
     "sides",
+    "Reference and estimate are exchanged.",
     unit="",
     limits="whole systems",
     # Grades and rankings, say, are no sides of one kind.
     fits=lambda task, kind: kind not in ("audio", "ranking", "following"),
+    search=lambda pair: iter([Correction("sides", ESTIMATE, float("nan"), "")]),
     on_pair=lambda pair, change: replace(pair, reference=pair.estimate, estimate=pair.reference),
     sentence="the {who} and the other side are exchanged",
     several="exchanged with the other side",
     shared=True,
 )
-def _exchanged(pair: LowPair) -> Iterator[Correction]:
-    """Reference and estimate are exchanged."""
-    yield Correction("sides", ESTIMATE, float("nan"), "")
-
-
-@partial(
-    _declare,
+TRANSFORMATIONS["order"] = Transformation(
     "order",
+    "Scores are distances, of which the smallest is the best.",
     unit="",
     limits="whole systems",
     fits=lambda task, kind: task == "retrieval",
+    search=lambda pair: iter([Correction("order", ESTIMATE, float("nan"), "")]),
     on_side=lambda side, change, pair: replace(
         side,
         columns={name: column[::-1] * (-1 if name == "value" else 1) for name, column in side.columns.items()},
@@ -532,6 +530,3 @@ def _exchanged(pair: LowPair) -> Iterator[Correction]:
     several="with distances in place of scores",
     shared=True,
 )
-def _distances(pair: LowPair) -> Iterator[Correction]:
-    """Scores are distances, of which the smallest is the best."""
-    yield Correction("order", ESTIMATE, float("nan"), "")

@@ -253,16 +253,6 @@ class BlockSide:
         declared, row = getattr(self.sources[number], "annotator", None), int(self.row[number])
         return self.annotations.at(row).attrs.get("annotator", declared) if row >= 0 else declared
 
-    def seconds(self, numbers: Int) -> Float:
-        """Seconds from the first to the last time of some sources, or the length of audio; 0 without any."""
-        if self.annotations.kind == "audio":
-            read = (self.annotations.at(row) if row >= 0 else None for row in self.row[numbers].tolist())
-            signals = [[] if annotation is None else annotation.columns["signal"].tolist() for annotation in read]
-            lengths = [max((one.frames / one.rate for one in sources), default=0.0) for sources in signals]
-            return np.array(lengths, dtype=np.float64)
-        first, last, _ = self.spans[self.row[numbers]].T
-        return np.where(np.isnan(last - first), 0.0, last - first)
-
 
 PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 
@@ -608,8 +598,16 @@ def _digests_and_durations(block: BlockSides) -> tuple[tuple[str, ...], Float]:
     """For each cell ``reference:estimate`` digests, and the mean duration of its usable references; 0 without any."""
     work, references, estimates = block.work, block.references, block.estimates
     widths, several = [len(track.systems) for track in work.tracks], [len(track.references) for track in work.tracks]
-    usable = references.usable[references.given]
-    seconds = references.seconds(references.given)
+    usable, rows = references.usable[references.given], references.row[references.given]
+    # From the first to the last time, or the length of audio.
+    if references.annotations.kind == "audio":
+        read = (references.annotations.at(row) if row >= 0 else None for row in rows.tolist())
+        signals = [[] if annotation is None else annotation.columns["signal"].tolist() for annotation in read]
+        lengths = [max((one.frames / one.rate for one in sources), default=0.0) for sources in signals]
+        seconds = np.array(lengths, dtype=np.float64)
+    else:
+        begin, end, _ = references.spans[rows].T
+        seconds = np.where(np.isnan(end - begin), 0.0, end - begin)
     durations: list[float] = []
     ends = offsets_of(np.array(several, dtype=np.int64)).tolist()
     for first, end in pairwise(ends):

@@ -122,18 +122,15 @@ class _Table:
             column = self.column[measure]
             self.score[pair, column], self.weight[pair, column] = np.nan, 1.0
 
-    def demand_ranges(self) -> None:
-        """Fail scores of user-defined metrics outside of their declared ranges."""
-        for measure in self.scalars:
+    def scores(self, kernel: Scores) -> Scores:
+        """All scores, with the kernel's notes about pairs; a pair on which all metrics failed is refused."""
+        for measure in self.scalars:  # of user-defined metrics, those outside of their declared ranges are failures
             low, high = measure.metric.range
             score = self.score[:, self.column[measure]]
             outside = (score < low - ROUNDING) | (score > high + ROUNDING)
             for pair in np.flatnonzero(outside).tolist() if measure.metric.origin else ():
                 what = f"{measure.metric.name} returned {score[pair]:g}, outside of its range of {low:g} to {high:g}"
                 self.fail(pair, measure, what)
-
-    def scores(self, kernel: Scores) -> Scores:
-        """All scores, with the kernel's notes about pairs; a pair on which all metrics failed is refused."""
         numbers = Counter(pair for pair, _ in self.broken)
         lost = {pair for pair, number in numbers.items() if number == len(self.measures)}
         refused = {pair: f"{BROKEN}{next(t for (p, _), t in self.broken.items() if p == pair)}" for pair in lost}
@@ -187,7 +184,6 @@ def score_pairs(convention: Convention, pairs: Pairs, measures: Sequence[Measure
             else:
                 column = table.column[measure]
                 table.score[pair, column], table.weight[pair, column] = result
-    table.demand_ranges()
     return table.scores(kernel)
 
 

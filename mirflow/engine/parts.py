@@ -7,7 +7,7 @@ published, results are sorted by system, in files, and read over those of the st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,7 +90,8 @@ class PartFolder:
         with storing(self.store):
             self.path.mkdir(parents=True, exist_ok=True)
         with locked(self.path, f"{self.store}, {self.name}"):
-            before, now = self._read(), _PartNote(_LAYOUT, _scoring_versions(), fingerprint(pipeline))
+            versions = {name: software_versions()[name] for name in _SCORING}
+            before, now = self._read(), _PartNote(_LAYOUT, versions, fingerprint(pipeline))
             if before is not None and before.versions != now.versions:
                 warn_caller(f"{self.name} is computed anew, as it was begun with {_named(before.versions)}")
                 self.journal.clear()
@@ -101,7 +102,7 @@ class PartFolder:
 
     def flaw(self, pipeline: str) -> str:
         """Why its results cannot be published with this pipeline and this version of mirflow; empty if they can."""
-        note, now = self._read(), _scoring_versions()
+        note, now = self._read(), {name: software_versions()[name] for name in _SCORING}
         if note is None:
             return ""
         again = f"compute it again, or remove {self.path}"
@@ -145,10 +146,6 @@ class PartFolder:
             remove(away)
 
 
-def _scoring_versions() -> dict[str, str]:
-    return {name: version for name, version in software_versions().items() if name in _SCORING}
-
-
 def _named(versions: dict[str, str]) -> str:
     return " and ".join(f"{name} {version}" for name, version in versions.items())
 
@@ -182,7 +179,7 @@ def sorting_place(writer: Writer) -> Iterator[Path]:
             remove(folder)
 
 
-class PartResults:
+class PartResults(StoredResults):
     """Results of an evaluation that parts, or a run, have computed, over those of the store: they are read as if a
     store had them. `stale` (bool (systems, tracks)): the cells that are out of date in the store. `before`: what stays
     in the store, all of it `stored`. `folder`: for the sorted results."""
@@ -206,11 +203,6 @@ class PartResults:
         self._waiting: list[tuple[int, Int, Cells]] = []
         self._decoded: tuple[int, list[tuple[int, Cells]]] = -1, []
         self._dense: tuple[tuple[str, ...], dict[str, Array]] = (), {}
-
-    @property
-    def extras(self) -> Mapping[str, Sparse]:
-        """Results with extra dims, without their entries."""
-        return self.names.extras
 
     def stored(self) -> dict[str, StoredResults]:
         """Where results of each system are: in the store alone if none of them is out of date."""
@@ -263,15 +255,7 @@ class PartResults:
     def entries(self, name: str, system: str) -> Sparse | None:
         """A result with extra dims of one system, the first index column being the track."""
         (content,) = self._contents([system])
-        return extra_entries(content, name) if name in self.extras else None
-
-    def is_blank(self, name: str, system: str) -> bool:
-        """True if the texts of a system are all empty."""
-        return not (self.read(name, [system]) != "").any()
-
-    def shares(self, other: StoredResults, system: str) -> bool:
-        """True if these are the same results."""
-        return other is self
+        return extra_entries(content, name) if name in self.names.extras else None
 
     def _contents(self, systems: Sequence[str]) -> Iterator[GroupContent]:
         start = 0

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection
-from ..annotations.schema import Kind, kind_of
+from ..annotations.schema import kind_of
 from ..annotations.validation import FASTEST, MANY, USUAL, extents, odd_spacing
 from ..metrics.base import Convention, Doubt, get_task, tasks
 from ..metrics.measures import FUNCTIONS, LABELS, Measure
@@ -290,22 +290,18 @@ def odd_sides(
     return {**texts, **spaced}
 
 
-def general_doubts(kind: Kind) -> list[Doubt]:
-    """The doubts about annotations of a kind, whatever the task, in the order in which they are reported."""
+def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt]:
+    """All doubts about the annotations that some measures of a convention score, in the order in which they are
+    reported."""
+    kind = kind_of(convention.task)
     return [
         *([SPACING] if kind.times else []),
         *([_SCALE] if kind.name == "intervals" else []),
         *(PITCH_UNITS if kind.pitched else []),
         *([_PEDAL] if kind.name == "notes" else []),
-        _VOCABULARIES,
+        *([_VOCABULARIES] if any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in measures) else []),
+        *convention.doubts,
     ]
-
-
-def doubts_of(convention: Convention, measures: Sequence[Measure]) -> list[Doubt]:
-    """All doubts about the annotations that some measures of a convention score."""
-    doubts = [*general_doubts(kind_of(convention.task)), *convention.doubts]
-    compared = any(measure.metric.needs in (LABELS, FUNCTIONS) for measure in measures)
-    return doubts if compared else [doubt for doubt in doubts if doubt is not _VOCABULARIES]
 
 
 def every_doubt() -> list[Doubt]:
@@ -313,6 +309,6 @@ def every_doubt() -> list[Doubt]:
     doubts = [SPACING, _SCALE, *PITCH_UNITS, _VOCABULARIES, _PEDAL]
     for name in tasks():
         task = get_task(name)
-        doubts += [*general_doubts(kind_of(name)), *task.doubts]
+        doubts += task.doubts
         doubts += [doubt for convention in task.conventions.values() for doubt in convention.doubts]
     return list({doubt.sign: doubt for doubt in doubts}.values())

@@ -11,6 +11,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,12 @@ from ..metrics.base import Sparse
 from ..notebook import html_table
 from ..pipeline import Pipeline, PlannedPipeline, plan_pipeline
 from ..pipeline.plan import (
+    NAME_BITS,
     EvaluationPlan,
     Prune,
     Stale,
     demand_leave,
     find_removal,
-    have_same_names,
     stale_cells,
     worth_retrying,
 )
@@ -111,13 +112,6 @@ class Job:
         else:
             self.results.add(0, of_measures(self.plan, cells), place)
 
-    def written(self) -> Job:
-        """The job with all of its results, those on disk at their places."""
-        if self.results is None:
-            return self
-        self.results.write()
-        return replace(self, done=[self.results.names], parts=self.results.stored())
-
 
 _MOST_IN_MEMORY = 2**17
 """Cells of an evaluation that a run computes and keeps in memory until the store is written; of more, none."""
@@ -171,16 +165,6 @@ def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) 
     if before is None or not plan.signatures.items() <= before.attrs.get(SIGNATURES, {}).items():
         return
     references: dict[int, str] = {}
-
-    def digests(row: int, column: int) -> str:
-        estimate = plan.estimates[row][column]
-        try:
-            if column not in references:
-                references[column] = join_digests([item.source.digest_now() for item in plan.references[column]])
-            return "" if estimate is None else f"{references[column]}:{estimate.digest_now()}"
-        except MirflowError:  # which is told where the cell is computed
-            return ""
-
     for row in np.flatnonzero(stale.cells.any(axis=1)).tolist():
         system = plan.systems[row]
         if system not in before.systems:
@@ -188,12 +172,18 @@ def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) 
         cells = of_measures(plan, loaded(before.part([system])).cells)
         cell = plan.places.of(cells)
         candidates = (cell >= 0) & stale.cells.ravel()[cell] & (cells.status == Status.ok)
-        candidates &= have_same_names(cells.stamp, plan.stamps.ravel()[cell])
-        same = [
-            index
-            for index in np.flatnonzero(candidates).tolist()
-            if len(cells.digest[index]) > 1 and cells.digest[index] == digests(row, int(cell[index]) % plan.shape[1])
-        ]
+        candidates &= (cells.stamp ^ plan.stamps.ravel()[cell]).view(np.uint64) & NAME_BITS == 0
+        same: list[int] = []
+        for index in np.flatnonzero(candidates).tolist():
+            column = int(cell[index]) % plan.shape[1]
+            estimate = plan.estimates[row][column]
+            if estimate is None or len(cells.digest[index]) <= 1:
+                continue
+            with suppress(MirflowError):  # which is told where the cell is computed
+                if column not in references:
+                    references[column] = join_digests([item.source.digest_now() for item in plan.references[column]])
+                if cells.digest[index] == f"{references[column]}:{estimate.digest_now()}":
+                    same.append(index)
         if same:
             chosen = np.array(same, dtype=np.int64)
             yield replace(cells.take(chosen), stamp=plan.stamps.ravel()[cell[chosen]]), cell[chosen]
@@ -236,6 +226,9 @@ def _settings(plan: EvaluationPlan) -> dict[str, Any]:
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
     """The group to store, with attributes in addition to the plan's."""
     plan = job.plan
+    if job.results is not None:  # on disk, from where they are read
+        job.results.write()
+        job = replace(job, done=[job.results.names], parts=job.results.stored())
     columns = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
     before, done = job.stays(), [of_measures(plan, cells) for cells in job.done]
     # The computed cells, and the names of results with extra dims.
@@ -503,7 +496,7 @@ def run(
             raise_failures(jobs)
             chosen = _compute(jobs, writer.journal, scheduler or model.execution.scheduler, workers, shown, guarded)
             shown.stage("writing the store")
-            reports, published = publish_jobs([job.written() for job in jobs], before, writer, planned, keep=keep)
+            reports, published = publish_jobs(jobs, before, writer, planned, keep=keep)
     return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
@@ -539,7 +532,7 @@ def raise_failures(jobs: Iterable[Job]) -> None:
     """Raise a RunError for the first failed cell of the store, the journal or the parts, where plans ask for it."""
     for job in jobs:
         if job.plan.on_error == "raise":
-            for part in _content(job.written(), {}).blocks():
+            for part in _content(job, {}).blocks():
                 raise_failure(job.plan.places.each_once(loaded(part).cells, ~job.stale.cells))
 
 
@@ -645,7 +638,7 @@ def publish_jobs(
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
     else:
         writer.journal.clear()
-    if published or any(job.parts for job in jobs):
+    if published or any(job.parts or job.results for job in jobs):
         # Stored results are those of the generation that holds them now.
         now = writer.contents() if any(content.stored for content in contents) else {}
         contents = [
@@ -790,6 +783,6 @@ def preview(
         described.append(describe_plan(evaluation, stale))
     if part is not None:
         return "\n".join([*described, f"store: {path}, part {part}"])
-    removed = find_removal(befores.values(), planned.plans)
-    leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []
+    removal, is_large = find_removal(befores.values(), planned.plans)
+    leave = [f"the run {removal}{'; it needs --prune' if is_large else ''}"] if removal else []
     return "\n".join([*described, *leave, f"store: {path}"])

@@ -32,7 +32,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..annotations.schema import kind_of
-from ..annotations.source import Source
 from ..errors import MirflowError, PluginError, RunError, SchedulerError, UnreadableError, counted
 from ..interruption import deferred
 from ..pipeline.plan import EvaluationPlan
@@ -152,22 +151,21 @@ def choose_scheduler(scheduler: str, graph: Graph, guarded: bool, workers: int |
 def estimate_seconds(work: BlockWork) -> float:
     """Estimate the seconds that a block takes on one core, from the sizes of its files."""
     kind = kind_of(work.task)
-    estimates = [estimate for track in work.tracks for estimate in track.estimates if estimate is not None]
-    if kind.name == "audio":
-        return sum(map(_size, estimates)) * AUDIO_BYTE_SECONDS
-    references = [reference.source for track in work.tracks for reference in track.references]
-    seconds = 0.0
-    for source in {source.label: source for source in (*references, *estimates)}.values():
+    sources = [estimate for track in work.tracks for estimate in track.estimates if estimate is not None]
+    if kind.name != "audio":
+        references = [reference.source for track in work.tracks for reference in track.references]
+        sources = [*{source.label: source for source in (*references, *sources)}.values()]
+    total, seconds = 0, 0.0
+    for source in sources:
+        size = 0
+        with suppress(UnreadableError):  # it is reported where it is read
+            size = max(source.stat()[0], 0)
+        total += size
         jams = all(path.endswith(".jams") for path in source.paths)
-        seconds += FILE_SECONDS + _size(source) * (JAMS_BYTE_SECONDS if jams else BYTE_SECONDS)
+        seconds += FILE_SECONDS + size * (JAMS_BYTE_SECONDS if jams else BYTE_SECONDS)
+    if kind.name == "audio":
+        return total * AUDIO_BYTE_SECONDS
     return seconds * HIERARCHY_FACTOR if kind.level else seconds
-
-
-def _size(source: Source) -> int:
-    try:
-        return max(source.stat()[0], 0)
-    except UnreadableError:  # it is reported where it is read
-        return 0
 
 
 def execute(

@@ -122,8 +122,6 @@ def align(
     >>> align(beats, {"hop": 0.25}, width=1).activation.values.tolist()
     [0.0, 0.5, 1.0, 0.5, 1.0]
     """
-    import xarray as xr
-
     options = GridOptions(resampling, width)
     if hasattr(annotations, "data_vars") and "track" in annotations.dims:
         annotations = collection_from_dataset(annotations)
@@ -153,7 +151,7 @@ def align(
         raise error_of(flaw, plain[row], labels[row])
     time_grid = grids.make_grid(kind, cleaned.rows, grid, form.decimals)
     rows, options = cleaned.rows, replace(options, size=form.size(cleaned.rows))
-    _demand_room(len(rows) * _values_a_row(form, time_grid, options.size))
+    _demand_room(form, time_grid, options.size, len(rows))
     variables = form.to_grid(rows, time_grid, options)
     if "code" in variables:
         dims, codes, _ = variables["code"]
@@ -161,9 +159,7 @@ def align(
         if "count" not in variables:
             variables["covered"] = (dims, codes >= 0, {"long_name": "whether a label is in force"})
     variables["valid"] = (("time",), grids.valid_frames(kind, grids.extents(kind, rows), time_grid), _VALID)
-    coords = {"annotation": list(labels), **_coords(kind, variables, time_grid, rows.labels)}
-    laid = {name: (("annotation", *dims), array, attrs) for name, (dims, array, attrs) in variables.items()}
-    aligned = xr.Dataset(laid, coords, _attrs(kind, time_grid, options))
+    aligned = _dataset(kind, {"annotation": list(labels)}, variables, time_grid, rows.labels, options)
     tasks = {item.attrs.get("task") for item in plain}
     if len(tasks) == 1 and None not in tasks:
         aligned.attrs["task"] = tasks.pop()
@@ -201,9 +197,20 @@ def _clean(kind: Kind, rows: Ragged) -> Cleaned:
 _VALID = {"long_name": "whether the stretch begins before the end of the annotation"}
 
 
-def _coords(kind: Kind, variables: Variables, grid: TimeGrid, labels: Sequence[str]) -> dict[str, Any]:
+def _dataset(
+    kind: Kind,
+    names: Mapping[str, list[str]],
+    variables: Variables,
+    grid: TimeGrid,
+    labels: Sequence[str],
+    options: GridOptions,
+) -> xr.Dataset:
+    """Variables over the annotations or the tracks, of which `names` has the dim and the labels, and over time."""
+    import xarray as xr
+
     dims = {dim for of_variable, _, _ in variables.values() for dim in of_variable}
-    coords: dict[str, Any] = {"time": ("time", grid.times, {"long_name": "start of the stretch", "units": "s"})}
+    coords: dict[str, Any] = dict(names)
+    coords["time"] = ("time", grid.times, {"long_name": "start of the stretch", "units": "s"})
     if "end" in kind.times:
         coords["end"] = ("time", grid.ends, {"long_name": "end of the stretch", "units": "s"})
     if "pitch" in dims:
@@ -212,10 +219,6 @@ def _coords(kind: Kind, variables: Variables, grid: TimeGrid, labels: Sequence[s
         coords["pedal"] = ("pedal", list(PEDALS), {"long_name": "pedal"})
     if "code" in variables:
         coords["vocabulary"] = ("code_value", texts_at(labels), {"long_name": "text of each code"})
-    return coords
-
-
-def _attrs(kind: Kind, grid: TimeGrid, options: GridOptions) -> dict[str, Any]:
     attrs: dict[str, Any] = {"kind": kind.name, "grid": grid.name}
     if grid.hop:
         attrs["hop"] = grid.hop
@@ -223,20 +226,19 @@ def _attrs(kind: Kind, grid: TimeGrid, options: GridOptions) -> dict[str, Any]:
         attrs["resampling"] = options.resampling
     if kind.gridded_as == "events":
         attrs["width"] = options.width
-    return attrs
+    laid = {name: ((*names, *inner), array, about) for name, (inner, array, about) in variables.items()}
+    return xr.Dataset(laid, coords, attrs)
 
 
-def _values_a_row(form: GridForm, grid: TimeGrid, size: int) -> int:
-    """Number of values of the largest variable of one annotation."""
+def _demand_room(form: GridForm, grid: TimeGrid, size: int, annotations: int = 1) -> int:
+    """Number of values of the largest variable of one annotation, of which memory has room for several."""
     sizes = {"time": len(grid), "pitch": grids.MIDI_NUMBERS, "level": max(size, 1), "pedal": len(PEDALS)}
-    return math.prod(sizes[dim] for dim in form.dims)
-
-
-def _demand_room(values: int) -> None:
-    if values > _MOST_VALUES:
+    values = math.prod(sizes[dim] for dim in form.dims)
+    if annotations * values > _MOST_VALUES:
         raise AnnotationError(
-            f"{values} values are more than {_MOST_VALUES}; choose a longer hop, or fewer annotations"
+            f"{annotations * values} values are more than {_MOST_VALUES}; choose a longer hop, or fewer annotations"
         )
+    return values
 
 
 def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: GridOptions) -> xr.Dataset:
@@ -244,7 +246,6 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     their ends and labels, and again for what is computed."""
     import dask
     import dask.array as da
-    import xarray as xr
     from dask.highlevelgraph import HighLevelGraph
 
     from .lazy_scores import CulledLayer
@@ -267,8 +268,7 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
     hop = grids.hop_of(spec) if isinstance(spec, Mapping) else None
     grid = grids.make_grid(kind, like, spec) if hop is None else grids.frame_grid(kind, max(*ends, 0.0), hop)
     options = replace(options, size=max(sizes))
-    values = _values_a_row(form, grid, options.size)
-    _demand_room(values)
+    values = _demand_room(form, grid, options.size)
     block = collection.block if isinstance(collection, LazyCollection) else BLOCK
     size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
     layout = form.to_grid(like, grid, options)
@@ -289,9 +289,8 @@ def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, o
         taken = {(key, number, *rest): (getitem, (base, number), name) for number in range(len(starts))}
         graph = HighLevelGraph({base: CulledLayer(tasks), key: CulledLayer(taken)}, {base: set(), key: {base}})
         arrays[name] = da.Array(graph, key, (lengths, *((length,) for length in empty.shape[1:])), empty.dtype)
-    variables = {name: (("track", *dims), arrays[name], attrs) for name, (dims, _, attrs) in layout.items()}
-    coords = {"track": list(collection.tracks), **_coords(kind, layout, grid, like.labels)}
-    return xr.Dataset(variables, coords, _attrs(kind, grid, options))
+    variables = {name: (dims, arrays[name], attrs) for name, (dims, _, attrs) in layout.items()}
+    return _dataset(kind, {"track": list(collection.tracks)}, variables, grid, like.labels, options)
 
 
 def _extent(block: Collection) -> tuple[float, int, tuple[str, ...], tuple[str, ...]]:

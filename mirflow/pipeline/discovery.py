@@ -573,7 +573,7 @@ def _place_estimates(search: Search, estimates: Sequence[Found], shared: Sequenc
         others = []
     for system, tracks in several.items():
         track, index = next(iter(tracks.items()))
-        first = table.get(system, track)
+        first = table.row(system, [track])[0]
         remedy = "write what tells them apart into the path"
         if others:
             name = "/".join([system, *(dict(estimates[index][1])[other] for other in others)])
@@ -649,7 +649,7 @@ def _choose_systems(search: Search) -> list[str]:
         return present
     if present == [LONE_SYSTEM] and len(listed) == 1 and SYSTEM not in Pattern(evaluation.estimates.path).names:
         (name,) = listed
-        search.estimates.rename(LONE_SYSTEM, name)
+        search.estimates.keep({LONE_SYSTEM: name})
         search.system_meta = {name: search.system_meta.get(LONE_SYSTEM, {})}
         return [name]
     runs: dict[str, list[str]] = defaultdict(list)
@@ -668,7 +668,7 @@ def _choose_systems(search: Search) -> list[str]:
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
         if several or (known and name not in known and next(_places(search, upper, name), None) is None):
             search.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
-    search.estimates.keep(chosen)
+    search.estimates.keep({name: name for name in chosen})
     return chosen
 
 

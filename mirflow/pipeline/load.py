@@ -195,7 +195,7 @@ def plan_pipeline(
         folder, named = Path(), None
         document = Document(data=pipeline.model_dump(exclude_unset=True))
         model: Pipeline | None = pipeline
-        problems = _duplicates(document)
+        problems = _check_form(document, model=pipeline)[1]
     else:
         folder, named = Path(absolute(str(pipeline))).parent, pipeline
         document = read_document(pipeline)
@@ -340,17 +340,16 @@ def json_schema() -> dict[str, Any]:
     return schema_of(Pipeline)
 
 
-def _check_form(document: Document, path: str | Path | None = None) -> tuple[Pipeline | None, list[Problem]]:
-    """Return the model of a document if its form is valid, and all its problems. The default of its name is that of its
-    file, if the path of that is given."""
+def _check_form(
+    document: Document, path: str | Path | None = None, model: Pipeline | None = None
+) -> tuple[Pipeline | None, list[Problem]]:
+    """Return the model of a document if its form is valid, or the one that it was made of, and all its problems. The
+    default of its name is that of its file, if the path of that is given."""
     if path is not None and isinstance(document.data, Mapping) and "name" not in document.data:
         document.data = {"name": Path(path).stem, **document.data}
-    pipeline, problems = validate(document, Pipeline, "evaluations and store")
-    count = len(document.problems)
-    return pipeline, [*problems[:count], *_duplicates(document), *problems[count:]]
-
-
-def _duplicates(document: Document) -> list[Problem]:
+    problems: list[Problem] = []
+    if model is None:
+        model, problems = validate(document, Pipeline, "evaluations and store")
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     seen: dict[str, str] = {}
     twice = []
@@ -363,7 +362,8 @@ def _duplicates(document: Document) -> list[Problem]:
             twice.append(document.problem(("evaluations", position, "name"), message))
         elif isinstance(name, str):
             seen[name.casefold()] = name
-    return twice
+    count = len(document.problems)
+    return model, [*problems[:count], *twice, *problems[count:]]
 
 
 def _discover(

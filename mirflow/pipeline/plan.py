@@ -142,7 +142,7 @@ def fingerprint(*parts: str) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
 
 
-_NAMED = np.uint64(2**64 - 2**40)  # the bits of a stamp that only depend on the names of the files
+NAME_BITS = np.uint64(2**64 - 2**40)  # those of a stamp that only depend on the names of the files
 
 
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
@@ -152,8 +152,9 @@ def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[S
     for index, of_track in enumerate(references):
         several = [_stamp(reference.source) for reference in of_track]
         if len(several) > 1:
-            whole, name = (",".join(map(str, values)).encode() for values in zip(*several, strict=True))
-            several = [(_fingerprint(whole), _fingerprint(name))]
+            joined = (",".join(map(str, values)).encode() for values in zip(*several, strict=True))
+            whole, names = (hashlib.blake2b(text, digest_size=8).digest() for text in joined)
+            several = [(int.from_bytes(whole, "little"), int.from_bytes(names, "little"))]
         if several:
             tracks[:, index] = several[0]
     stamps = np.zeros((2, len(estimates), len(references)), dtype=np.uint64)
@@ -161,7 +162,7 @@ def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[S
         both = [(0, 0) if source is None else _stamp(source) for source in sources]
         stamps[:, row] = np.array(both, dtype=np.uint64).reshape(-1, 2).T
     mixed_whole, mixed_names = _mix(_mix(tracks)[:, np.newaxis, :] ^ stamps)
-    mixed: Int = (mixed_names & _NAMED | mixed_whole & ~_NAMED).view(np.int64)
+    mixed: Int = (mixed_names & NAME_BITS | mixed_whole & ~NAME_BITS).view(np.int64)
     mixed[mixed == 0] = 1
     return mixed
 
@@ -170,17 +171,8 @@ def _stamp(source: Source) -> tuple[int, int]:
     """Fingerprints of a source's name, size and version, and of its name alone."""
     size, version = source.stat()
     label = source.label
-    return _fingerprint(f"{label}\0{size}\0{version}".encode()), zlib.crc32(label.encode())
-
-
-def _fingerprint(data: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
-
-
-def have_same_names(some: Int, others: Int) -> Bool:
-    """Cells whose files had the same names when two arrays of stamps were made."""
-    same: Bool = (some.view(np.uint64) ^ others.view(np.uint64)) & _NAMED == 0
-    return same
+    whole = hashlib.blake2b(f"{label}\0{size}\0{version}".encode(), digest_size=8)
+    return int.from_bytes(whole.digest(), "little"), zlib.crc32(label.encode())
 
 
 def _mix(values: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -256,26 +248,9 @@ def describe(plan: EvaluationPlan, stale: Stale) -> str:
 Prune = bool | Callable[[str], bool]
 
 
-@dataclass(frozen=True)
-class Removal:
-    """The cells of a store that its pipeline no longer names."""
-
-    cells: int
-    stored: int
-    what: str
-
-    @property
-    def large(self) -> bool:
-        """True if they are more than a tenth of the store."""
-        return 10 * self.cells > self.stored
-
-    def __str__(self) -> str:
-        of = f"{self.cells} of {counted(self.stored, 'stored cell')}"
-        return f"removes {of}, which the pipeline no longer names: {self.what}"
-
-
-def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan]) -> Removal:
-    """The cells of stored groups that none of the plans has."""
+def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan]) -> tuple[str, bool]:
+    """What a run removes, the cells of stored groups that none of the plans has, for messages; empty if nothing. And
+    whether it is more than a tenth of the store."""
     planned = {plan.name: plan for plan in plans}
     cells = stored = 0
     what: list[str] = []
@@ -296,7 +271,9 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
             for noun, names in gone.items():
                 lists += [f"{noun}s {name_some([*map(repr, names)])}"] if names else []
             what.append(f"{before.name}: {', '.join(lists)}")
-    return Removal(cells, stored, "; ".join(what))
+    of = f"{cells} of {counted(stored, 'stored cell')}"
+    removal = f"removes {of}, which the pipeline no longer names: {'; '.join(what)}"
+    return removal if cells else "", 10 * cells > stored
 
 
 def demand_leave(
@@ -304,14 +281,14 @@ def demand_leave(
 ) -> None:
     """Report the cells to be removed from the store; removing many needs permission."""
     names = dict.fromkeys([*(plan.name for plan in plans if plan.name in before), *before])
-    removed = find_removal([before[name] for name in names], plans)
-    if not removed.cells:
+    removal, is_large = find_removal([before[name] for name in names], plans)
+    if not removal:
         return
-    message = f"{path}: the run {removed}"
+    message = f"{path}: the run {removal}"
     shown.stage("")
     if prune is True:
         shown.message(visible(message))
-    elif not removed.large:
+    elif not is_large:
         warnings.warn(message, MirflowWarning, stacklevel=3)
     elif prune is False or not prune(message):
         remedy = "--prune (in Python prune=True) lets them go; to keep them, name them again, or another store"

@@ -11,10 +11,10 @@ import itertools
 import os
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
@@ -138,11 +138,7 @@ class EstimateRow(Sequence[Source | None]):
     def __len__(self) -> int:
         return len(self._places)
 
-    @overload
-    def __getitem__(self, track: int) -> Source | None: ...
-    @overload
-    def __getitem__(self, track: slice) -> Sequence[Source | None]: ...
-    def __getitem__(self, track: int | slice) -> Source | Sequence[Source | None] | None:
+    def __getitem__(self, track: Any) -> Any:  # a source or None, of a slice several
         if isinstance(track, slice):
             return tuple(self[place] for place in range(len(self))[track])
         place = int(self._places[track])
@@ -207,10 +203,6 @@ class EstimateTable:
         """Names of the tracks of which a system has an estimate."""
         return [track for track, place in zip(self._columns, self._rows[system], strict=False) if place >= 0]
 
-    def get(self, system: str, track: str) -> Source | None:
-        """The estimate of a track by a system, if there is one."""
-        return self.row(system, [track])[0]
-
     def of(self, system: str) -> Iterator[tuple[str, Source]]:
         """Tracks and estimates of a system."""
         tracks = self.tracks_of(system)
@@ -223,14 +215,9 @@ class EstimateTable:
         row = self._rows[system]
         self._replaced |= {row[self._columns[track]]: source for track, source in sources.items()}
 
-    def rename(self, system: str, name: str) -> None:
-        """Call a system by another name."""
-        self._rows = {name if one == system else one: row for one, row in self._rows.items()}
-
-    def keep(self, systems: Iterable[str]) -> None:
-        """Remove the estimates of all other systems."""
-        chosen = {*systems}
-        self._rows = {name: row for name, row in self._rows.items() if name in chosen}
+    def keep(self, names: Mapping[str, str]) -> None:
+        """Remove the estimates of all other systems than some, and call these by other names, or the same."""
+        self._rows = {names[system]: row for system, row in self._rows.items() if system in names}
 
     def row(self, system: str, tracks: Sequence[str]) -> EstimateRow:
         """The estimates of a system of some tracks."""

@@ -198,10 +198,8 @@ class StoredResults(Protocol):
     """Tracks, in the order of the arrays."""
     measures: tuple[str, ...]
     """Identities of the scalar measures."""
-
-    @property
-    def durations(self) -> Float:
-        """Duration of the reference of each track."""
+    durations: Float
+    """Duration of the reference of each track."""
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> npt.NDArray[Any]:
         """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""
@@ -210,10 +208,12 @@ class StoredResults(Protocol):
         """A result with extra dims of one system, the first index column being the track; None if there is none."""
 
     def is_blank(self, name: str, system: str) -> bool:
-        """True if the texts of a system are all empty; of equal files, one is read."""
+        """True if the texts of a system are all empty."""
+        return not (self.read(name, [system]) != "").any()
 
     def shares(self, other: StoredResults, system: str) -> bool:
-        """True if all results of a system are the same files in both; labels may differ."""
+        """True if all results of a system are the same in both, which files show; labels may differ."""
+        return other is self
 
 
 @dataclass(frozen=True)

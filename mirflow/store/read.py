@@ -165,22 +165,20 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
     from ..lazy_array import lazy_variable, plain_variable
 
     place, shape = content.places, content.shape
-
-    def convert(stored: StoredVariable) -> xr.Variable:
-        dims, values, attrs = stored.dims, stored.values, stored.attrs
-        if isinstance(values, Sparse):
-            full = (*shape, *map(len, values.coords))
-            return lazy_variable(dims, full, np.float64, partial(_read_sparse, values, place, full), attrs)
-        return plain_variable(dims, usable_text(values), attrs)
-
     coords, extras = layout(content)
     dense = dense_cells(content, [name for name in CELL_ATTRS if name != FINGERPRINTS]).items()
     data = [*(StoredVariable(name, DENSE[name], values, CELL_ATTRS[name]) for name, values in dense), *extras]
-    return xr.Dataset(
-        {variable.name: convert(variable) for variable in data},
-        {coord.name: convert(coord) for coord in coords},
-        plain_attrs(content.attrs),
-    )
+    variables: dict[str, xr.Variable] = {}
+    for stored in (*data, *coords):
+        dims, values, attrs = stored.dims, stored.values, stored.attrs
+        if isinstance(values, Sparse):
+            full = (*shape, *map(len, values.coords))
+            read = partial(_read_sparse, values, place, full)
+            variables[stored.name] = lazy_variable(dims, full, np.float64, read, attrs)
+        else:
+            variables[stored.name] = plain_variable(dims, usable_text(values), attrs)
+    labels = {coord.name: variables.pop(coord.name) for coord in coords}
+    return xr.Dataset(variables, labels, plain_attrs(content.attrs))
 
 
 def content_of(ds: xr.Dataset, name: str | None = None) -> GroupContent:
@@ -274,8 +272,7 @@ def read_tree(path: str | Path) -> xr.DataTree:
     """
     import xarray as xr
 
-    def read(root: zarr.Group) -> dict[str, xr.Dataset]:
-        datasets = {name: _dataset(group) for name, group in sorted(root.groups())}
-        return {"/": xr.Dataset(attrs=plain_attrs(root.attrs)), **datasets}
-
-    return xr.DataTree.from_dict(read_store(path, read))
+    attrs, datasets = read_store(
+        path, lambda root: (dict(root.attrs), {name: _dataset(group) for name, group in sorted(root.groups())})
+    )
+    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=plain_attrs(attrs)), **datasets})

@@ -88,7 +88,7 @@ def coordinate_names(attrs: dict[str, Any], arrays: Container[str]) -> list[str]
     return names
 
 
-class StoredGroup:
+class StoredGroup(StoredResults):
     """An evaluation in a generation of a store."""
 
     def __init__(self, root: zarr.Group, name: str, path: str | Path) -> None:
@@ -168,13 +168,12 @@ class StoredGroup:
     def is_blank(self, name: str, system: str) -> bool:
         """True if the texts of a system are all empty; of equal files, one is read."""
         if self.folder is None:
-            return not (self.read(name, [system]) != "").any()
+            return super().is_blank(name, system)
         with reading(self._path):
             files = self.files(name).get(self.rows[system], {})
             data = b"".join(Path(files[rest]).read_bytes() for rest in sorted(files))
         if data not in self._blank:
-            blank = not (self.read(name, [system]) != "").any()
-            if not blank:  # not kept, as texts may be long
+            if not super().is_blank(name, system):  # not kept, as texts may be long
                 return False
             self._blank.add(data)
         return True

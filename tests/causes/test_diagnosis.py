@@ -208,10 +208,11 @@ def test_nothing_is_found_between_annotations_of_different_music(task: str) -> N
 
 
 def test_transpositions_change_roots_alone() -> None:
-    assert [indicators.transpose_label(label, 1, "chord") for label in ("C:maj/3", "B", "N", "F#:min7", "Gb", "X")] == [
-        *("Db:maj/3", "C", "N", "G:min7", "G", "X")
-    ]
-    assert indicators.transpose_label("a minor", 2, "key") == "b minor"
+    times = np.arange(6.0)
+    labels = ["C:maj/3", "B", "N", "F#:min7", "Gb", "X"]
+    chords = Annotation("intervals", {"start": times, "end": times + 1}, labels)
+    assert indicators.transpose(chords, 1, "chord").labels == ["Db:maj/3", "C", "N", "G:min7", "G", "X"]
+    assert indicators.transpose(Annotation("key", {}, ["a minor"]), 2, "key").labels == ["b minor"]
 
 
 @pytest.mark.parametrize(

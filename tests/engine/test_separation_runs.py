@@ -104,7 +104,9 @@ def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.
         folder,
     )
     graph = block_graph(plan, np.ones(plan.shape, dtype=np.bool_), "")
-    monkeypatch.setattr("mirflow.engine.schedule._size", lambda source: 3 * 60 * 44100 * 4)
+    # Each byte of the short files, of which an estimate has two, stands for many of long ones.
+    bytes_of_one = 3 * 60 * 44100 * 4 / (2 * 8044)
+    monkeypatch.setattr("mirflow.engine.schedule.AUDIO_BYTE_SECONDS", bytes_of_one * AUDIO_BYTE_SECONDS)
     assert choose_scheduler("auto", graph, guarded=True) == "processes"
     assert choose_scheduler("auto", graph, guarded=False) == "serial"
     # One track is one block, which a second worker does not shorten.
