@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys as _sys
 from contextlib import suppress as _suppress
+from functools import partial as _partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -148,19 +149,16 @@ class _AfterXarray:
         spec = next((other for other in others if other is not None), None)
         if spec is not None:
             loader: Any = spec.loader
-            execute = loader.exec_module
-
-            def execute_and_register(module: Any) -> None:
-                execute(module)
-                with _suppress(ValueError):  # imported a second time
-                    _sys.meta_path.remove(self)
-                _register()
-
-            loader.exec_module = execute_and_register
+            loader.exec_module = _partial(_register, self, loader.exec_module)
         return spec
 
 
-def _register() -> None:
+def _register(finder: Any = None, execute: Any = None, module: Any = None) -> None:
+    """Register the accessors, after executing the module of xarray that a finder has found."""
+    if execute is not None:
+        execute(module)
+        with _suppress(ValueError):  # imported a second time
+            _sys.meta_path.remove(finder)
     import xarray as xr
 
     untyped: Any = xr  # these two functions of xarray have no annotations

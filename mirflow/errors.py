@@ -12,7 +12,6 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,6 +89,10 @@ def without_values(message: str) -> str:
 
 class MirflowError(Exception):
     """Base of all errors that mirflow raises on purpose."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default reduction calls the class with `args`, the message, and not with what that is made of.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
 
 
 class MissingPackageError(MirflowError, ImportError):
@@ -182,10 +185,6 @@ class AnnotationError(MirflowError, ValueError):
             where = f"{place_of(_shortened(self.path.encode('utf-8', 'backslashreplace').decode()), line)}: "
         super().__init__(f"{where}{self.message}")
 
-    def __reduce__(self) -> tuple[object, ...]:
-        # The default reduction calls the class with `args`, which would lose the keywords on the way from a worker.
-        return partial(type(self), path=self.path, line=self.line), (self.message,)
-
 
 class UnreadableError(AnnotationError):
     """The file could not be read or is not in the format it claims: truncated, binary, wrongly encoded, too large."""
@@ -207,9 +206,6 @@ class UnknownNameError(MirflowError, ValueError):
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         self.what, self.name, self.known = what, name, sorted(known)
         super().__init__(f"unknown {what} {name!r}; {suggest(name, self.known)}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.what, self.name, self.known)
 
 
 MOST_NAMES = 20
@@ -305,9 +301,6 @@ class PipelineError(MirflowError, ValueError):
         lines = [f"{head}{count} problem{'s' if count != 1 else ''}", *(f"  {problem}" for problem in self.problems)]
         super().__init__("\n".join(lines))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.problems, self.path)
-
 
 class BenchmarkError(MirflowError, ValueError):
     """The data of a benchmark are missing or differ from its files, or estimates do not belong to it."""
@@ -329,9 +322,6 @@ class DamagedError(StoreError):
     def __init__(self, path: str | Path, what: str, remedy: str = "remove it and make it again") -> None:
         self.path, self.what, self.remedy = str(path), what, remedy
         super().__init__(f"{path}: is damaged: {what}; {remedy}")
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.path, self.what, self.remedy)
 
 
 class StoreLockedError(StoreError):

@@ -29,13 +29,8 @@ class Interrupted(BaseException):
     """A signal that ends the command."""
 
     def __init__(self, number: int = signal.SIGINT) -> None:
-        self.number = number
+        self.number, self.code = number, 128 + number  # the exit code that shells know
         super().__init__(WORDS[signal.Signals(number)])
-
-    @property
-    def code(self) -> int:
-        """The exit code that shells know."""
-        return 128 + self.number
 
 
 class CtrlC(KeyboardInterrupt):
@@ -74,8 +69,7 @@ def is_stop(error: BaseException) -> bool:
 class _Answer:
     """Handler that raises `Interrupted` for a signal and ignores further signals while the command ends."""
 
-    def __init__(self) -> None:
-        self._last = -_PATIENCE
+    _last = -_PATIENCE
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()

@@ -1,4 +1,4 @@
-"""Output of notebooks: tables as HTML, opened result stores, and contents that change in place."""
+"""Output of notebooks: tables as HTML, and opened result stores."""
 
 from __future__ import annotations
 
@@ -29,26 +29,6 @@ def show_stores() -> None:
             return str((tree.mirflow if is_store else tree)._repr_html_())
 
         formatter.for_type_by_name("xarray.core.datatree", "DataTree", to_html)
-
-
-class Display:
-    """One output below a cell, shown when it is first given and replaced afterwards."""
-
-    def __init__(self) -> None:
-        self._handle: Any = None
-
-    def __bool__(self) -> bool:
-        return self._handle is not None
-
-    def show(self, text: str, html: str) -> None:
-        """Show text, or HTML where the frontend can."""
-        from IPython.display import display
-
-        content = {"text/plain": text, "text/html": html}
-        if self._handle is None:
-            self._handle = display(content, raw=True, display_id=True)
-        else:
-            self._handle.update(content, raw=True)
 
 
 def styled(html: str) -> str:

@@ -43,43 +43,39 @@ _PREFIX = "mirflow_file_"
 LONGEST = 300  # most characters of an error's text in a message
 
 
-class _FileLoader:
-    """Runs a Python file as a module; modules beside it can be imported by it."""
+class _FileImporter:
+    """Finds and runs Python files as modules, which can import modules beside them. Pickle asks for one by its name
+    where something that it defines is sent to a worker."""
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The specification of a file; None of other modules."""
+        if not name.startswith(_PREFIX):
+            return None
+        loader: Any = self
+        file = os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX)))
+        return importlib.util.spec_from_loader(name, loader, origin=file)
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Nothing: a usual module."""
 
     def exec_module(self, module: ModuleType) -> None:
         """Run the file in a module."""
-        text, folder = Path(self.path).read_bytes(), str(Path(self.path).parent)
-        module.__file__ = self.path
+        assert module.__spec__ is not None
+        path = str(module.__spec__.origin)
+        text, folder = Path(path).read_bytes(), str(Path(path).parent)
+        module.__file__ = path
         sys.path.insert(0, folder)
         try:
-            exec(compile(text, self.path, "exec"), module.__dict__)
+            exec(compile(text, path, "exec"), module.__dict__)
         finally:
             sys.path.remove(folder)
-        _files[self.path] = text, module
+        _files[path] = text, module
 
 
-class _FileFinder:
-    """A finder of such modules, which pickle asks for where something that they define is sent to a worker."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """The specification of a file; None of other modules."""
-        return _spec_of(_path_in(name)) if name.startswith(_PREFIX) else None
-
-
-def _spec_of(path: str) -> ModuleSpec | None:
-    loader: Any = _FileLoader(path)
-    return importlib.util.spec_from_loader(f"{_PREFIX}{os.fsencode(path).hex()}", loader, origin=path)
-
-
-sys.meta_path.append(_FileFinder())
+_importer = _FileImporter()
+sys.meta_path.append(_importer)
 _lock = threading.RLock()
 _files: dict[str, tuple[bytes, ModuleType]] = {}
 
@@ -110,7 +106,7 @@ def _import_file(path: str) -> ModuleType:
     known = _files.get(path)
     if known is not None and known[0] == text:
         return known[1]
-    spec = _spec_of(path)
+    spec = _importer.find_spec(f"{_PREFIX}{os.fsencode(path).hex()}")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -148,13 +144,9 @@ def digest_of(module: ModuleType, found: Any = None) -> str:
 def origin_of(function: Any) -> str:
     """Module and name of a function; of one of a Python file the file's name."""
     module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
-    if module.startswith(_PREFIX):
-        module = Path(_path_in(module)).name
+    if spec := _importer.find_spec(module):
+        module = Path(str(spec.origin)).name
     return f"{module}:{name.removesuffix('.read')}"
-
-
-def _path_in(name: str) -> str:
-    return os.fsdecode(bytes.fromhex(name.removeprefix(_PREFIX)))
 
 
 def describe_error(error: BaseException, module: str = "") -> str:
@@ -228,10 +220,14 @@ def find_all(group: str) -> Mapping[str, Any]:
 
 
 def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public names are imported on use. The functions of one pair
-    complete their docstrings when they are imported, which runs over datasets do not need. Other modules of the package
-    are attributes as well."""
-    get_module, names = modules_on_use(package)
+    """``__getattr__`` and ``__dir__`` of a package whose modules are imported when they are first used, as are its
+    public names that some of the `modules` have. The functions of one pair complete their docstrings when they are
+    imported, which runs over datasets do not need."""
+
+    def names() -> list[str]:
+        from pkgutil import iter_modules
+
+        return [module.name for module in iter_modules(sys.modules[package].__path__)]
 
     def get(name: str) -> Any:
         public = vars(sys.modules[package])
@@ -241,22 +237,8 @@ def names_on_use(package: str, *modules: str) -> tuple[Callable[[str], Any], Cal
             public.update((key, members[key]) for key in public["__all__"] if key in members)
             if name in public:
                 return public[name]
-        return get_module(name)
-
-    return get, lambda: sorted({*names(), *sys.modules[package].__all__})
-
-
-def modules_on_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose modules are imported when they are first used."""
-
-    def names() -> list[str]:
-        from pkgutil import iter_modules
-
-        return [module.name for module in iter_modules(sys.modules[package].__path__)]
-
-    def get(name: str) -> Any:
         if name.startswith("__") or name not in names():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return importlib.import_module(f"{package}.{name}")
 
-    return get, lambda: sorted({*vars(sys.modules[package]), *names()})
+    return get, lambda: sorted({*vars(sys.modules[package]), *getattr(sys.modules[package], "__all__", ()), *names()})

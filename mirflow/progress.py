@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from html import escape
 from threading import Lock, Timer
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from .notebook import Display, in_notebook
+from .notebook import in_notebook
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
@@ -48,6 +48,7 @@ class Progress(AbstractContextManager["Progress"]):
 
     def show_stage(self, name: str) -> None:
         """Show a stage that takes time."""
+        self.message(f"{self.about}{name} ...")
 
     def message(self, text: str) -> None:
         """Print a message for the user."""
@@ -74,10 +75,6 @@ class Lines(Progress):
 
     stage_seconds = LINE_SECONDS / 2
     _shown = 0.0
-
-    def show_stage(self, name: str) -> None:
-        """Show a stage that takes time."""
-        self.message(f"{self.about}{name} ...")
 
     def show(self, seconds: float) -> None:
         """Show the state after so many seconds."""
@@ -148,22 +145,23 @@ class NotebookBar(Progress):
     """A bar below a cell of a notebook, updated in place; the number of tracks stays there. Tracks are shown after a
     delay in seconds; 0: at once, and stages too."""
 
+    _handle: Any = None  # of the output below the cell, once there is one
+
     def __init__(self, delay: float = SLOW_SECONDS) -> None:
         super().__init__(sys.stderr)
         self._delay = delay
-        self._display = Display()
         self._seconds = self._shown = 0.0
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         super().__exit__(kind, value, tb)
-        if self._display:
+        if self._handle is not None:
             self._show_tracks()
 
     def stage(self, name: str) -> None:
         """Begin a stage without counts, such as looking for files; empty: end it."""
         name = f"{self.about}{name}" if name else ""
         if name and not self._delay:
-            self._display.show(f"{name} ...", f"<div><progress></progress> {escape(name)} ...</div>")
+            self._display(f"{name} ...", f"<div><progress></progress> {escape(name)} ...</div>")
 
     def start(self, tracks: int | None) -> None:
         """Begin to count so many tracks; None: the number is unknown."""
@@ -184,7 +182,17 @@ class NotebookBar(Progress):
         count = str(self.done) if self.total is None else f"{self.done}/{self.total}"
         ends = "" if self.total is None else f' value="{self.done}" max="{self.total or 1}"'
         text = f"{self.about}{count} tracks{rate}, {self._seconds:.1f} s"
-        self._display.show(text, f"<div><progress{ends}></progress> {escape(text)}</div>")
+        self._display(text, f"<div><progress{ends}></progress> {escape(text)}</div>")
+
+    def _display(self, text: str, html: str) -> None:
+        """Show text, or HTML where the frontend can, in place of what was shown before."""
+        from IPython.display import display
+
+        content = {"text/plain": text, "text/html": html}
+        if self._handle is None:
+            self._handle = display(content, raw=True, display_id=True)
+        else:
+            self._handle.update(content, raw=True)
 
 
 def progress_for(quiet: bool = False) -> Progress:

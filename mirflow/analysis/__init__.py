@@ -1,5 +1,5 @@
 """Statistics of stored scores: selections, aggregates over tracks, differences, and inference about systems."""
 
-from ..plugins import modules_on_use
+from ..plugins import names_on_use
 
-__getattr__, __dir__ = modules_on_use(__name__)
+__getattr__, __dir__ = names_on_use(__name__)

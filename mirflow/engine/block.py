@@ -248,11 +248,6 @@ class BlockSide:
             for remark in self.annotations.accounts.get(int(self.row[number]), ())
         ]
 
-    def annotator(self, number: int) -> Any:
-        """The annotator, as the annotation itself says, else as was asked for."""
-        declared, row = getattr(self.sources[number], "annotator", None), int(self.row[number])
-        return self.annotations.at(row).attrs.get("annotator", declared) if row >= 0 else declared
-
 
 PairTest = Callable[[Sequence[Measure], Annotation, Annotation], str | None]
 
@@ -334,7 +329,9 @@ def _same(references: BlockSide, reference: int, estimates: BlockSide, estimate:
     """True if two sources are the same annotation: the same files, under any path, and the same annotator."""
     files, names = [], []
     for side, number in ((references, reference), (estimates, estimate)):
-        source, annotator = side.sources[number], side.annotator(number)
+        source, row = side.sources[number], int(side.row[number])
+        annotator: Any = getattr(source, "annotator", None)  # as was asked for, unless the annotation itself says one
+        annotator = side.annotations.at(row).attrs.get("annotator", annotator) if row >= 0 else annotator
         files.append((*map(_real_path, source.paths), getattr(source, "track", "")))
         names.append("" if annotator is None else str(annotator))
     return files[0] == files[1] and names[0] == names[1]

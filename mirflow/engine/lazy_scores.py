@@ -9,7 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from operator import index as as_integer
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -84,17 +84,7 @@ class Selection:
 
     name: str
     rows: Int
-    columns: Int
-    size: int
-
-    @cached_property
-    def chunks(self) -> tuple[int, ...]:
-        """Number of tracks of each chunk."""
-        return tuple(min(self.size, len(self.columns) - start) for start in range(0, len(self.columns), self.size))
-
-    def tracks(self, number: int) -> Int:
-        """Places of the tracks of a chunk."""
-        return self.columns[number * self.size :][: self.size]
+    chunks: tuple[Int, ...]  # places of the tracks of each
 
 
 class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
@@ -122,7 +112,8 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
     def select(self, rows: Int, columns: Int) -> Selection:
         """A selection of systems and tracks by their places, the same for all variables."""
         name = f"{self.plan.name}-chunk-{self.token}-{tokenize(rows, columns)}"
-        return self._selections.setdefault(name, Selection(name, rows, columns, self.size))
+        chunks = tuple(columns[start : start + self.size] for start in range(0, len(columns), self.size))
+        return self._selections.setdefault(name, Selection(name, rows, chunks))
 
     def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
         """The tasks for the requested chunks, and their dependencies."""
@@ -135,8 +126,8 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
         needed, measured = np.zeros(plan.shape, dtype=np.bool_), np.zeros(plan.shape, dtype=np.bool_)
         for name, number in keys:
             selection = self._selections[name]
-            needed[np.ix_(selection.rows, selection.tracks(number))] = True
-            measured[:1, selection.tracks(number)] |= not len(selection.rows)
+            needed[np.ix_(selection.rows, selection.chunks[number])] = True
+            measured[:1, selection.chunks[number]] |= not len(selection.rows)
         # Of tracks without a needed cell, only the references are read.
         measured &= ~needed.any(axis=0)
         plan = replace(plan, max_block=max(plan.max_block, self.size))
@@ -151,7 +142,7 @@ class ScoredCells(Layer):  # type: ignore[misc]  # dask has no annotations
             block_of |= {column: key for key, (task,) in graph.items() for column in task.columns.tolist()}
         for key in keys:
             selection = self._selections[key[0]]
-            columns = selection.tracks(key[1]).tolist()
+            columns = selection.chunks[key[1]].tolist()
             labels = [plan.systems[row] for row in selection.rows], [plan.tracks[column] for column in columns]
             blocks = dict.fromkeys(block_of[column] for column in columns)
             tasks[key] = (partial(to_arrays, *labels, self.extras), *blocks)
@@ -210,7 +201,7 @@ class ScoreArray(da.Array):  # type: ignore[misc]  # dask has no annotations
         else:
             zeros = (0,) * axis, (0,) * (len(sizes) - axis)
             keys = {number: (key, *zeros[0], number, *zeros[1]) for number in chunks}
-            sizes.insert(axis, selection.chunks)
+            sizes.insert(axis, tuple(map(len, selection.chunks)))
         layer = CulledLayer({keys[number]: (take, (selection.name, number)) for number in keys})
         layer.selection = selection
         graph = HighLevelGraph({cells.name: cells, key: layer}, {cells.name: set(), key: {cells.name}})

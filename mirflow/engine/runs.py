@@ -247,7 +247,17 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
 def same_content(one: GroupContent, other: GroupContent, ignored: Collection[str] = ()) -> bool:
     """True if two groups hold the same systems, tracks, metrics, metadata and results, even if cells were computed
     again; some attributes may be `ignored`. Results that are the same files are not read."""
-    if _heading(one, ignored) != _heading(other, ignored):
+    headings: list[list[Any]] = []
+    for content in (one, other):
+        # Everything except the cells in comparable plain types; missing numbers and texts are None.
+        sides = (content.metric_coords, content.system_coords, content.track_coords)
+        coords = [
+            {key: [None if value in (None, "") or value != value else value for value in side[key]] for key in side}
+            for side in sides
+        ]
+        attrs = {name: value for name, value in content.attrs.items() if name not in ignored}
+        headings.append([content.systems, content.tracks, content.measures, coords, attrs])
+    if headings[0] != headings[1]:
         return False
     computed = {*one.cells.system, *other.cells.system}
     computed |= {system for system in one.systems if one.stored.get(system) is not other.stored.get(system)}
@@ -261,17 +271,6 @@ def same_results(one: GroupContent, other: GroupContent, system: str) -> bool:
     if places[0] is not None and places[1] is not None and not computed and places[0].shares(places[1], system):
         return True
     return same_cells(*(loaded(content.part([system])).cells for content in (one, other)))
-
-
-def _heading(content: GroupContent, ignored: Collection[str] = ()) -> list[Any]:
-    """Everything of a group except its cells, in comparable plain types; missing numbers and texts are None."""
-    sides = (content.metric_coords, content.system_coords, content.track_coords)
-    coords = [
-        {key: [None if value in (None, "") or value != value else value for value in side[key]] for key in side}
-        for side in sides
-    ]
-    attrs = {name: value for name, value in content.attrs.items() if name not in ignored}
-    return [content.systems, content.tracks, content.measures, coords, attrs]
 
 
 def same_cells(some: Cells, others: Cells) -> bool:

@@ -84,7 +84,13 @@ def block_graph(plan: EvaluationPlan, cells: Bool, token: str) -> dict[Key, tupl
     """A dask graph with a task for each block of some cells of a plan, in the order of the tracks. Two graphs, on one
     cluster or in one expression, must never share a task, as their files may differ although their names do not: the
     `token` tells them apart."""
-    columns, by_annotator = np.flatnonzero(cells.any(axis=0)), plan.by_annotator
+    columns = np.flatnonzero(cells.any(axis=0))
+    # Where annotators are distinguished, none may be scored against itself.
+    by_annotator = not plan.allows_itself and any(
+        reference.annotator or getattr(reference.source, "annotator", None) is not None
+        for references in plan.references
+        for reference in references
+    )
     size = block_size(plan.task, plan.max_block)
     # A task is called without arguments: dask would search them, with all their sources, for keys.
     return {

@@ -3,6 +3,6 @@
 Modules such as ``mirflow.metrics.beat`` are available after ``import mirflow`` and imported on first use.
 """
 
-from ..plugins import modules_on_use
+from ..plugins import names_on_use
 
-__getattr__, __dir__ = modules_on_use(__name__)
+__getattr__, __dir__ = names_on_use(__name__)

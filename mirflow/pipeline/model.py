@@ -44,7 +44,7 @@ from ..metrics.base import FRAMES, Convention, Grid, get_task, refuse_namesakes
 from ..metrics.measures import Measure, parse
 from ..readers.class_tables import read_classes
 from ..readers.label_maps import anchored
-from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
+from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Reading
 from ..readers.patterns import Pattern
 from ..remote import store_flaw
 from ..store.cells import MAX_NAME, is_device
@@ -130,10 +130,7 @@ class ClassesKey(Shorthand):
         if self.path is not None and (self.names or self.tree or self.credit):
             raise ValueError("names a file: leave out names, tree and credit")
         if self.path is None:
-            try:
-                Classes.of(self.names, self.tree, self.credit)
-            except AnnotationError as error:
-                raise ValueError(str(error)) from None
+            Classes.of(self.names, self.tree, self.credit)
         return self
 
     def read(self, root: str | Path) -> Classes:
@@ -213,24 +210,23 @@ Systems = Annotated[
 ]
 
 
-def _key(option: Option) -> Any:
-    declared: Any = option.type
-    if option.default == ():
-        declared = dict[str, IndexOrName] if option.is_mapping else list[str]
-        return declared, Field(default_factory=dict if option.is_mapping else list, description=option.words)
-    if declared == str | int | None:
-        declared = IndexOrName | None
-    elif declared is int:
-        declared = Annotated[int, Field(gt=0)]
-    return declared, Field(default=option.default, description=option.words)
-
-
 if TYPE_CHECKING:
 
     class _Options(Shorthand):
         columns: dict[str, str | int]
 else:
-    _Options = create_model("_Options", __base__=Shorthand, **{name: _key(one) for name, one in OPTIONS.items()})
+    _keys = {}
+    for _name, _option in OPTIONS.items():
+        _type, _default = _option.type, {"default": _option.default}
+        if _option.default == ():
+            _type = dict[str, IndexOrName] if _option.is_mapping else list[str]
+            _default = {"default_factory": dict if _option.is_mapping else list}
+        elif _type == str | int | None:
+            _type = IndexOrName | None
+        elif _type is int:
+            _type = Annotated[int, Field(gt=0)]
+        _keys[_name] = _type, Field(**_default, description=_option.words)
+    _Options = create_model("_Options", __base__=Shorthand, **_keys)
 
 
 class Estimates(_Options):
@@ -245,11 +241,8 @@ class Estimates(_Options):
 
     @model_validator(mode="after")
     def _check(self) -> Estimates:
-        try:
-            Pattern(self.path)
-            DelimitedOptions(**{name: one.keep(getattr(self, name)) for name, one in DELIMITED.items()})
-        except AnnotationError as error:
-            raise ValueError(str(error)) from None
+        Pattern(self.path)
+        DelimitedOptions(**{name: one.keep(getattr(self, name)) for name, one in DELIMITED.items()})
         return self
 
     @classmethod
@@ -340,11 +333,7 @@ class Tracks(Shorthand):
         if self.path is None and not self.files:
             raise ValueError("expected a table (path) or files")
         for name, pattern in self.files.items():
-            try:
-                names = Pattern(pattern).names
-            except AnnotationError as error:
-                raise ValueError(str(error)) from None
-            if names != ("track",):
+            if Pattern(pattern).names != ("track",):
                 raise ValueError(
                     f"invalid pattern {pattern!r} of files.{name}: expected {{track}} and no other placeholder"
                 )

@@ -109,15 +109,6 @@ class EvaluationPlan(EvaluationFiles):
         return fingerprint(*sorted(self.signatures.values()))
 
     @property
-    def by_annotator(self) -> bool:
-        """True if annotators are distinguished, so that none may be scored against itself."""
-        return not self.allows_itself and any(
-            reference.annotator or getattr(reference.source, "annotator", None) is not None
-            for references in self.references
-            for reference in references
-        )
-
-    @property
     def annotators(self) -> tuple[str, ...]:
         """Names of all annotators of the references, sorted; empty where they have none."""
         names = {reference.annotator for references in self.references for reference in references}

@@ -1,5 +1,5 @@
 """Answers made readable: tables, captions, figures, and pages of HTML."""
 
-from ..plugins import modules_on_use
+from ..plugins import names_on_use
 
-__getattr__, __dir__ = modules_on_use(__name__)
+__getattr__, __dir__ = names_on_use(__name__)

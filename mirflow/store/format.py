@@ -33,12 +33,6 @@ WARNINGS = "warnings"
 those that concern its systems, a line each."""
 
 
-def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]]:
-    """The attribute that keeps cautions; none where there is nothing, as in stores that know of none."""
-    kept = [{"text": caution.text, "system": caution.system} for caution in cautions]
-    return {WARNINGS: kept} if kept else {}
-
-
 def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
     """Return warnings among the attributes of an evaluation, each once; with `systems`, those that concern one of them
     or all."""
@@ -152,6 +146,7 @@ def kept_settings(
     that are empty are left out."""
     measures = list(measures)
     declared = [measure.metric for measure in measures if measure.metric.origin or measure.metric.error]
+    warned_of = [{"text": caution.text, "system": caution.system} for caution in cautions]
     return {
         "task": task,
         "convention": convention,
@@ -161,7 +156,7 @@ def kept_settings(
         **{name: value for name, value in others.items() if value},
         **(kept_classes(classes) if get_task(task).convention(convention).bind else {}),
         **({DECLARED_METRICS: {metric.name: to_record(metric) for metric in declared}} if declared else {}),
-        **kept_cautions(cautions),
+        **({WARNINGS: warned_of} if warned_of else {}),
     }
 
 

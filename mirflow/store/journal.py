@@ -168,9 +168,9 @@ def write_content(path: Path, content: GroupContent) -> None:
     """Write an evaluation as one file; when this returns, the disk has it."""
     sides = content.metric_coords, content.system_coords, content.track_coords
     metric, system, track = ({name: list(values) for name, values in side.items()} for side in sides)
-    block, names = _Block(content.name, "", *_packed("", content.cells)), (content.systems, content.tracks)
-    whole = _Content(block, *(_packed("", side) for side in names), (metric, system, track), dict(content.attrs))
-    data = _sealed(_MAGIC_CONTENT, whole)
+    block = _Block(content.name, "", *_packed("", content.cells))
+    systems, tracks = _packed("", content.systems), _packed("", content.tracks)
+    data = _sealed(_MAGIC_CONTENT, _Content(block, systems, tracks, (metric, system, track), dict(content.attrs)))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data)

@@ -114,9 +114,16 @@ def _asking(address: Address) -> Iterator[None]:
     try:
         yield
     except icechunk.IcechunkError as error:
-        text = str(error)
+        text, refusal = str(error), ""
+        try:  # a request whose answer has a text, unlike those of Icechunk
+            if address.kind != "icechunk":
+                import obstore
+
+                obstore.get(client_of(address.kind, address.bucket), f"{address.prefix}/{_REF}")
+        except Exception as answer:  # of settings, too, for which obstore has no class of errors
+            refusal = str(answer)
         # Icechunk says that there is no repository, too, where there is no bucket.
-        texts = (_refusal(address), text) if _ABSENT in text else (text, _refusal(address))
+        texts = (refusal, text) if _ABSENT in text else (text, refusal)
         known = (reason for message in texts for sign, reason in _REFUSALS.items() if sign in message)
         reason = next(known, "")
         # Of a repository that a later Icechunk made, earlier ones say that it is none.
@@ -139,19 +146,6 @@ def _asking(address: Address) -> Iterator[None]:
             causes = re.findall(r"[|`]-> *(.*)", text) or [text.strip().removeprefix("x ").partition("\n")[0]]
             reason = f"cannot be used: {'; '.join(dict.fromkeys(cause.strip() for cause in causes))}"[:400]
         raise StoreError(f"{address}: {reason}") from error
-
-
-def _refusal(address: Address) -> str:
-    """What a service answers if the address is read by a request whose answer has a text, unlike those of Icechunk."""
-    if address.kind == "icechunk":
-        return ""
-    try:
-        import obstore
-
-        obstore.get(client_of(address.kind, address.bucket), f"{address.prefix}/{_REF}")
-    except Exception as error:  # of settings, too, for which obstore has no class of errors
-        return str(error)
-    return ""
 
 
 def demand_address(path: str | Path) -> Address:

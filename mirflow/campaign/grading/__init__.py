@@ -1,5 +1,5 @@
 """Judgements of similarity by people: from the lists of systems to scored tables."""
 
-from ...plugins import modules_on_use
+from ...plugins import names_on_use
 
-__getattr__, __dir__ = modules_on_use(__name__)
+__getattr__, __dir__ = names_on_use(__name__)
