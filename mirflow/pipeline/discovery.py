@@ -10,6 +10,7 @@ import glob
 import os
 import re
 import warnings
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -185,7 +186,7 @@ def discover(search: Search) -> None:
     # Undeclared classes are reported one by one, and some that differ may still earn credit.
     if not troubles and kind in NAMED and search.resolved.classes is None:
         names = ReferenceNames(kind, {track: [one.source for one in own] for track, own in search.references.items()})
-        for system in search.estimates.systems:
+        for system in search.estimates.rows:
             matched, warning = names.match(dict(search.estimates.of(system)), system)
             search.estimates.replace(system, matched)
             if warning:
@@ -603,22 +604,33 @@ def _tabulate_estimates(
 ) -> tuple[EstimateTable, dict[str, dict[str, int]]]:
     """The estimates of systems whose names have the values of other placeholders added, and the places of those that
     are not the first of their system and track."""
-    table = EstimateTable(estimates)
+    columns: dict[str, int] = {}
+    rows: dict[str, array[int]] = {}
     several: dict[str, dict[str, int]] = {}
     for index, values in enumerate(values_of(estimates)):
-        system = values.get("system", LONE_SYSTEM)
+        system, track = values.get("system", LONE_SYSTEM), values["track"]
         if added:
             system = "/".join([system, *(values[name] for name in added)])
-        if not table.add(system, values["track"], index):
-            several.setdefault(system, {}).setdefault(values["track"], index)
-    return table, several
+        column, row = columns.setdefault(track, len(columns)), rows.get(system)
+        if row is None:
+            row = rows[system] = array("q")
+        if column == len(row):  # as nearly always, since systems have the tracks in one order
+            row.append(index)
+            continue
+        if column > len(row):
+            row.extend([-1] * (len(columns) - len(row)))
+        if row[column] < 0:
+            row[column] = index
+        else:
+            several.setdefault(system, {}).setdefault(track, index)
+    return EstimateTable(estimates, columns, rows), several
 
 
 def _choose_systems(search: Search) -> list[str]:
     """Return the systems to score: those that the file lists, in its order, or all that were found. Remove the
     estimates of others."""
     evaluation, listed = search.evaluation, search.evaluation.systems
-    present = sorted(search.estimates.systems)
+    present = sorted(search.estimates.rows)
     steps = evaluation.estimates.path.split("/")
     # The steps of the pattern down to the first with the placeholder of the system; none without it.
     upper = next((steps[: index + 1] for index, step in enumerate(steps) if f"{{{SYSTEM}" in step), [])
@@ -649,7 +661,7 @@ def _choose_systems(search: Search) -> list[str]:
         return present
     if present == [LONE_SYSTEM] and len(listed) == 1 and SYSTEM not in Pattern(evaluation.estimates.path).names:
         (name,) = listed
-        search.estimates.keep({LONE_SYSTEM: name})
+        search.estimates.rows = {name: search.estimates.rows[LONE_SYSTEM]}
         search.system_meta = {name: search.system_meta.get(LONE_SYSTEM, {})}
         return [name]
     runs: dict[str, list[str]] = defaultdict(list)
@@ -668,7 +680,7 @@ def _choose_systems(search: Search) -> list[str]:
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
         if several or (known and name not in known and next(_places(search, upper, name), None) is None):
             search.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
-    search.estimates.keep({name: name for name in chosen})
+    search.estimates.rows = {name: row for name, row in search.estimates.rows.items() if name in {*chosen}}
     return chosen
 
 
@@ -689,7 +701,7 @@ def _places(search: Search, steps: Sequence[str], system: str) -> Iterator[Path]
 def _demand_common_tracks(search: Search) -> None:
     """Refuse an evaluation if no estimate has a reference; warn of systems without any."""
     reference, estimates = search.evaluation.reference, search.evaluation.estimates
-    systems_found = search.estimates.systems
+    systems_found = search.estimates.rows
     apart = {
         name: tracks
         for name in systems_found

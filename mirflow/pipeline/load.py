@@ -399,7 +399,7 @@ def _discover(
             for (track, index), source in bare.items():
                 search.references[track][index] = replace(keyed[track, index], source=source)
             names = [*map(str, bare)]
-            for system in search.estimates.systems:
+            for system in search.estimates.rows:
                 lacking = without_positions(search.estimates.of(system))
                 search.estimates.replace(system, lacking)
                 names += [f"{system}/{track}" for track in lacking]
@@ -440,7 +440,7 @@ def _set_languages(search: Search, troubles: list[Trouble]) -> None:
                 spoken = str(named[track])
                 references[:] = [replace(item, source=in_language(item.source, spoken)) for item in references]
             continue
-        for system in search.estimates.systems:
+        for system in search.estimates.rows:
             sources = dict(search.estimates.of(system)).items()
             spoken_in = {track: in_language(source, str(named[track])) for track, source in sources}
             search.estimates.replace(system, spoken_in)

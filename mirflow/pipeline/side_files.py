@@ -165,43 +165,24 @@ class EstimateRow(Sequence[Source | None]):
 class EstimateTable:
     """Places of the estimates of systems and tracks in what was found."""
 
-    _found: Sequence[tuple[Source, Any]] = ()
-    _columns: dict[str, int] = field(default_factory=dict)
-    _rows: dict[str, array[int]] = field(default_factory=dict)
-    _replaced: dict[int, Source] = field(default_factory=dict)
-
-    def add(self, system: str, track: str, index: int) -> bool:
-        """Note the place of an estimate, unless the system has one of the track."""
-        column = self._columns.setdefault(track, len(self._columns))
-        row = self._rows.get(system)
-        if row is None:
-            row = self._rows[system] = array("q")
-        if column == len(row):  # as nearly always, since systems have the tracks in one order
-            row.append(index)
-            return True
-        if column > len(row):
-            row.extend([-1] * (len(self._columns) - len(row)))
-        if row[column] >= 0:
-            return False
-        row[column] = index
-        return True
-
-    @property
-    def systems(self) -> list[str]:
-        """Names of the systems, in the order of their first estimates."""
-        return [*self._rows]
+    found: Sequence[tuple[Source, Any]] = ()
+    columns: dict[str, int] = field(default_factory=dict)
+    """The column of each track."""
+    rows: dict[str, array[int]] = field(default_factory=dict)
+    """The places in each column by systems, in the order of their first estimates; -1, or the end: no estimate."""
+    replaced: dict[int, Source] = field(default_factory=dict)
 
     @property
     def tracks(self) -> list[str]:
         """Names of the tracks of which any system has an estimate, in the order of the first."""
-        held = np.zeros(len(self._columns), dtype=np.bool_)
-        for row in self._rows.values():
+        held = np.zeros(len(self.columns), dtype=np.bool_)
+        for row in self.rows.values():
             held[: len(row)] |= np.frombuffer(row, dtype=np.int64) >= 0
-        return [track for track, is_held in zip(self._columns, held.tolist(), strict=True) if is_held]
+        return [track for track, is_held in zip(self.columns, held.tolist(), strict=True) if is_held]
 
     def tracks_of(self, system: str) -> list[str]:
         """Names of the tracks of which a system has an estimate."""
-        return [track for track, place in zip(self._columns, self._rows[system], strict=False) if place >= 0]
+        return [track for track, place in zip(self.columns, self.rows[system], strict=False) if place >= 0]
 
     def of(self, system: str) -> Iterator[tuple[str, Source]]:
         """Tracks and estimates of a system."""
@@ -212,16 +193,12 @@ class EstimateTable:
 
     def replace(self, system: str, sources: Mapping[str, Source]) -> None:
         """Put other sources in the place of those of some tracks."""
-        row = self._rows[system]
-        self._replaced |= {row[self._columns[track]]: source for track, source in sources.items()}
-
-    def keep(self, names: Mapping[str, str]) -> None:
-        """Remove the estimates of all other systems than some, and call these by other names, or the same."""
-        self._rows = {names[system]: row for system, row in self._rows.items() if system in names}
+        row = self.rows[system]
+        self.replaced |= {row[self.columns[track]]: source for track, source in sources.items()}
 
     def row(self, system: str, tracks: Sequence[str]) -> EstimateRow:
         """The estimates of a system of some tracks."""
-        places = np.append(np.frombuffer(self._rows.get(system, array("q")), dtype=np.int64), -1)
-        columns = np.array([self._columns.get(track, -1) for track in tracks], dtype=np.int64)
+        places = np.append(np.frombuffer(self.rows.get(system, array("q")), dtype=np.int64), -1)
+        columns = np.array([self.columns.get(track, -1) for track in tracks], dtype=np.int64)
         columns[columns >= len(places) - 1] = -1
-        return EstimateRow(self._found, places[columns], self._replaced)
+        return EstimateRow(self.found, places[columns], self.replaced)

@@ -43,7 +43,8 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
     from .zarr_io import WRITTEN
 
     coords, listed = layout(content)
-    group = root.create_group(content.name, attributes=_attributes(content, coords, attrs))
+    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))  # as xarray expects it
+    group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
     _write_labels(group, content, coords)
     extras = {variable.name: variable for variable in listed}
     arrays = {name: _create(group, name, content, extras.get(name)) for name in (*TYPES, *extras)}
@@ -87,7 +88,8 @@ def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, A
     kept = {name: tuple(metadata.dimension_names) for name, metadata in described.items()}
     old = {name: tuple(read_values(group, name).tolist()) for name, dims in kept.items() if dims == (name,)}
     coords, listed = layout(content)
-    group.attrs.put(_attributes(content, coords, attrs))
+    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
+    group.attrs.put({**content.attrs, **attrs, "coordinates": along})
     for name in [name for name, dims in kept.items() if len(dims) == 1]:
         del group[name], kept[name]
     _write_labels(group, content, coords)
@@ -112,12 +114,6 @@ def extend_group(group: zarr.Group, content: GroupContent, attrs: Mapping[str, A
         arrays[name] = array if same else _create(group, name, content, extras.get(name))
         rows[name] = new if same else set(range(len(content.systems)))
     _write_results(arrays, rows, content)
-
-
-def _attributes(content: GroupContent, coords: Sequence[StoredVariable], attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Attributes of a group, of which one names the coordinates, as xarray expects it."""
-    along = " ".join(coord.name for coord in coords if coord.dims != (coord.name,))
-    return {**content.attrs, **attrs, "coordinates": along}
 
 
 def _write_labels(group: zarr.Group, content: GroupContent, coords: Sequence[StoredVariable]) -> None:

@@ -371,24 +371,14 @@ def chunk_encoding(separator: str) -> dict[str, Any]:
     return {"name": "default", "configuration": {"separator": separator}}
 
 
-def folder_identity(folder: Path) -> tuple[int, int]:
-    """Inode and time of change: a store that is made anew may get the inodes of the one that was removed."""
-    found = folder.stat()
-    return found.st_ino, found.st_ctime_ns
-
-
 def chunk_files(array: Path) -> Mapping[int, Mapping[str, str]]:
     """The files of chunks in the folder of an array, by the first index, then by the others joined by dots."""
-    return _listed(array, folder_identity(array))
-
-
-def count_chunks(array: Path) -> int:
-    """Number of files of chunks in the folder of an array."""
-    return sum(map(len, chunk_files(array).values()))
+    found = array.stat()  # a store that is made anew may get the inodes of the one that was removed
+    return _listed(array, found.st_ino, found.st_ctime_ns)
 
 
 @lru_cache(maxsize=64)
-def _listed(array: Path, _made: tuple[int, int]) -> dict[int, dict[str, str]]:
+def _listed(array: Path, _inode: int, _changed: int) -> dict[int, dict[str, str]]:
     """Published arrays do not change, so they are listed once."""
     folder, rows = str(array), dict[int, dict[str, str]]()
     for file in os.listdir(folder):  # noqa: PTH208, a path for each of thousands of files takes longer

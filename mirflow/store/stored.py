@@ -92,7 +92,7 @@ class StoredGroup(StoredResults):
     """An evaluation in a generation of a store."""
 
     def __init__(self, root: zarr.Group, name: str, path: str | Path) -> None:
-        self._group: Any = root[name]
+        self._group = cast(Any, root[name])
         self._path = path
         self.name = name
         place: Path | None = getattr(root.store, "root", None)
@@ -119,7 +119,7 @@ class StoredGroup(StoredResults):
         return GroupContent(self.name, self.systems, self.tracks, cells, *sides, attrs, stored)
 
     @cached_property
-    def durations(self) -> Float:
+    def durations(self) -> Float:  # type: ignore[override]  # read when it is needed
         """Duration of the reference of each track."""
         values: Float = self._whole("duration")
         return values

@@ -32,17 +32,7 @@ from zarr.storage import LocalStore, ObjectStore, WrapperStore
 
 from ..errors import DamagedError, StoreError
 from ..remote import NEEDED, TOO_SLOW, Address, Pace, as_given, client_of, parse_address, reason_of, store_flaw
-from .generations import (
-    CHUNK,
-    REPLACED,
-    SEPARATOR,
-    chunk_encoding,
-    count_chunks,
-    folder_identity,
-    reading,
-    unless_replaced,
-    write_synced,
-)
+from .generations import CHUNK, REPLACED, SEPARATOR, chunk_encoding, chunk_files, reading, unless_replaced, write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -125,7 +115,8 @@ class GenerationStore(LocalStore):
             if value is None:
                 what = "lost" if is_lost(array) else ""
             elif not isinstance(byte_range, SuffixByteRequest):  # the index of a shard, which has a checksum of its own
-                form = _form(array, folder_identity(array))
+                found = array.stat()
+                form = _form(array, found.st_ino, found.st_ctime_ns)
                 what = flaw_of(value.as_numpy_array().data, form, whole=byte_range is None)
             if what:
                 raise DamagedError(self.root, f"a chunk of {chunk[1]!r} is {what}")
@@ -247,8 +238,8 @@ class Form(NamedTuple):
     flaw: str
 
 
-_form = lru_cache(maxsize=64)(lambda array, made: form_of(_metadata(array)))
-"""(folder of an array, its identity) -> its form."""
+_form = lru_cache(maxsize=64)(lambda array, inode, changed: form_of(_metadata(array)))
+"""Folder of an array, its inode and its time of change -> its form."""
 
 
 def form_of(metadata: Mapping[str, Any]) -> Form:
@@ -448,7 +439,7 @@ def _files_of(array: zarr.Array[Any]) -> int:
 def is_lost(array: Path) -> bool:
     """True if a missing chunk of an array was written once: always, unless the array counts its written chunks."""
     attrs = _metadata(array)["attributes"]
-    return WRITTEN not in attrs or count_chunks(array) < attrs[WRITTEN]
+    return WRITTEN not in attrs or sum(map(len, chunk_files(array).values())) < attrs[WRITTEN]
 
 
 def create_array(
@@ -527,7 +518,7 @@ def demand_written(array: zarr.Array[Any]) -> None:
         return
     written = array.attrs[WRITTEN] if WRITTEN in array.attrs else _files_of(array)
     with unless_replaced(array.store.root):
-        if array.size and count_chunks(array.store.root / array.path) != written:
+        if array.size and sum(map(len, chunk_files(array.store.root / array.path).values())) != written:
             raise ValueError(f"chunks of {array.basename!r} are lost")
 
 
@@ -568,7 +559,8 @@ class StoredArray:
                 if isinstance(self._place, Path) and self._array.size and WRITTEN not in self._array.attrs:
                     # Before memory is taken for all that it says to have; of a sparse array some are not written.
                     with unless_replaced(self._place):
-                        if _files_of(self._array) != count_chunks(self._place / self._array.path):
+                        files = chunk_files(self._place / self._array.path)
+                        if _files_of(self._array) != sum(map(len, files.values())):
                             raise DamagedError(self._place, f"a chunk of {self._array.path!r} is lost")
             # All values have been read, or are to be: others will be asked for soon, or all of them are now.
             sides = zip(key, self._array.shape, strict=True)

@@ -13,7 +13,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, generations, read_group, read_tree, write_pack, zarr_io
+from mirflow.store import StoreWriter, read_group, read_tree, write_pack, zarr_io
 
 from ..groups import random_group, write_store
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
@@ -103,18 +103,18 @@ def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(s
 
 
 def test_a_generation_that_goes_while_a_chunk_is_read_is_named_so(store, monkeypatch):
-    tree, identity = read_tree(store), generations.folder_identity
+    tree, chunk_files = read_tree(store), zarr_io.chunk_files
 
     def remove_first(array):
         shutil.rmtree(store.resolve())
-        return identity(array)
+        return chunk_files(array)
 
-    monkeypatch.setattr(generations, "folder_identity", remove_first)
+    monkeypatch.setattr(zarr_io, "chunk_files", remove_first)
     with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
         tree["chord"].score.load()
 
 
-@pytest.mark.parametrize(("name", "step", "answer"), [("score", "count_chunks", 0), ("confusion", "is_lost", True)])
+@pytest.mark.parametrize(("name", "step", "answer"), [("score", "chunk_files", {}), ("confusion", "is_lost", True)])
 def test_chunks_that_go_with_their_generation_while_they_are_looked_for_are_not_lost(
     store, monkeypatch, name, step, answer
 ):
