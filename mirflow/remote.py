@@ -161,7 +161,7 @@ def store_flaw(path: str | os.PathLike[str], *, written: bool = True) -> str:
             return "has a query or a fragment, which stores do not have; leave out what follows ? or #"
         lacking = "host" if not address.bucket else "" if address.prefix else "path"
         return f"names no {lacking}; an address has the form {address.kind}://HOST/PATH" if lacking else ""
-    if is_url(text):
+    if _URL.match(text):
         return (
             "is a URL at which stores cannot be written; a store is a folder, such as stores/x.zarr, or a repository "
             "at s3://, gs://, az:// or icechunk:PATH"

@@ -134,7 +134,7 @@ def start_job(
     if force:
         return job
     unchanged = np.zeros(plan.shape, dtype=np.bool_)
-    for cells, cell in same_bytes(plan, before, stale):
+    for cells, cell in same_bytes(plan, before, stale) if before is not None else ():
         job.add(cells, cell)
         unchanged.ravel()[cell] = True
     if unchanged.any():
@@ -159,10 +159,10 @@ def start_job(
     return job
 
 
-def same_bytes(plan: EvaluationPlan, before: GroupContent | None, stale: Stale) -> Iterator[tuple[Cells, Int]]:
+def same_bytes(plan: EvaluationPlan, before: GroupContent, stale: Stale) -> Iterator[tuple[Cells, Int]]:
     """Stored results of cells whose files were copied, restored or touched, but have the names and bytes as scored.
     They have the plan's stamps, and come with their flat places, system by system."""
-    if before is None or not plan.signatures.items() <= before.attrs.get(SIGNATURES, {}).items():
+    if not plan.signatures.items() <= before.attrs.get(SIGNATURES, {}).items():
         return
     references: dict[int, str] = {}
     for row in np.flatnonzero(stale.cells.any(axis=1)).tolist():

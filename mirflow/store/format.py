@@ -342,7 +342,7 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
     cells, shape = content.cells, content.shape
     known = content.places >= 0
     at = content.places[known]
-    rows = {system: row for row, system in enumerate(content.systems)}
+    rows, sources = {system: row for row, system in enumerate(content.systems)}, by_source(content)
     dense: dict[str, Array] = {}
     for name in names:
         if name == "duration":
@@ -353,7 +353,7 @@ def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dic
         values = strings(values) if name in TEXTS else np.asarray(values, TYPES[name])
         dense[name] = full = np.full((*shape, *values.shape[1:]), FILLS.get(name, 0), dtype=values.dtype)
         # Of the stored values, other tracks and measures than those of the content are left out.
-        for source, systems in by_source(content).items():
+        for source, systems in sources.items():
             own = np.array([rows[system] for system in systems], dtype=np.int64)
             numbers = name in ("score", "weight")
             if source.tracks == content.tracks and (not numbers or source.measures == content.measures):

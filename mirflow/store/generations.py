@@ -256,11 +256,6 @@ def lead_to(path: Path, target: Path, temporary: Path, demand_own: Callable[[], 
     sync_folder(path.parent)
 
 
-def _followed(path: Path) -> Path:
-    target = None if path.is_symlink() else target_of(path)
-    return Path(os.path.realpath(path if target is None else path.parent / target))
-
-
 def resolve(path: str | Path) -> Path:
     """The folder with the data that a path leads to now: a generation, or a plain copy of one.
 
@@ -272,7 +267,8 @@ def resolve(path: str | Path) -> Path:
     if not named.is_symlink() and not named.exists():
         beside = named.parent.resolve()
         entries = [entry for entry in beside.iterdir() if entry.name[0] != "."] if beside.is_dir() else []
-        stores = sorted(entry.name for entry in entries if (_followed(entry) / "zarr.json").is_file())
+        targets = {entry.name: beside / (target_of(entry) or entry) for entry in entries}
+        stores = sorted(name for name, target in targets.items() if (target / "zarr.json").is_file())
         if not beside.is_dir():
             others = f", nor a folder {beside}"
         elif not stores:
@@ -282,10 +278,12 @@ def resolve(path: str | Path) -> Path:
         else:
             others = f"; in {beside} there are {', '.join(stores)}"
         raise StoreError(f"{named}: no such store{others}")
-    folder = _followed(named)
-    while not (folder / "zarr.json").is_file() and (again := _followed(named)) != folder:
-        # Two runs published between the two looks.
-        folder = again
+    folder: Path | None = None
+    while folder is None or not (folder / "zarr.json").is_file():
+        earlier, target = folder, None if named.is_symlink() else target_of(named)
+        folder = Path(os.path.realpath(named if target is None else named.parent / target))
+        if folder == earlier:  # otherwise two runs published between the two looks
+            break
     if not folder.exists():
         raise StoreError(
             f"{named}: leads to {folder}, which is gone; a store is copied with `cp -rL` and moved together with "

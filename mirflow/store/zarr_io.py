@@ -555,8 +555,9 @@ class StoredArray:
         """Read the product of a slice, an int or int64 places for each dim."""
         with reading(self._place, self._remedy):
             if self._whole is None:
-                _demand_last(self._array)
-                if isinstance(self._place, Path) and self._array.size and WRITTEN not in self._array.attrs:
+                if not isinstance(self._place, Path):
+                    _demand_last(self._array)
+                elif self._array.size and WRITTEN not in self._array.attrs:
                     # Before memory is taken for all that it says to have; of a sparse array some are not written.
                     with unless_replaced(self._place):
                         files = chunk_files(self._place / self._array.path)
