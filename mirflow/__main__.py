@@ -12,12 +12,7 @@ from .interruption import Interrupted, abandon_threads, answer_signals, leave, s
 def main() -> None:
     """The entry point of the command."""
     codes: list[int] = []
-
-    def end_last() -> None:
-        for code in codes:
-            leave(code)
-
-    atexit.register(end_last)  # as the first one, so that it is called after all others
+    atexit.register(leave, codes)  # as the first one, so that it is called after all others
     try:
         answer_signals()
         # Imported objects stay alive; without this, the garbage collector would traverse them repeatedly.

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -136,11 +136,12 @@ def abandon_threads(code: int) -> None:
 _ANSWERING = ("obstore", "icechunk")  # libraries with threads of their own, which answer requests
 
 
-def leave(code: int) -> None:
-    """End this process with an exit code if libraries that do requests were used; to be called last of all. A thread of
-    theirs that answers a request while the interpreter is being taken down aborts the process."""
-    if not sys.modules.keys().isdisjoint(_ANSWERING):
+def leave(codes: Sequence[int]) -> None:
+    """End this process with the exit code of its command, if there is one by now, and libraries that do requests were
+    used; to be called last of all. A thread of theirs that answers a request while the interpreter is being taken down
+    aborts the process."""
+    if codes and not sys.modules.keys().isdisjoint(_ANSWERING):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
                 stream.flush()
-        os._exit(code)
+        os._exit(codes[0])

@@ -63,13 +63,11 @@ def html_table(
     heads: Sequence[str], rows: Sequence[Sequence[object]], above: str = "", below: Sequence[str] = ()
 ) -> str:
     """A table with a line above it and notes below; all text is escaped, and numbers are flush right."""
-
-    def cell(value: object) -> str:
-        flush = ' class="number"' if isinstance(value, int | float) else ""
-        return f"<td{flush}>{escape(str(value))}</td>"
-
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in rows)
+    body = ""
+    for row in rows:
+        cells = [(' class="number"' if isinstance(value, int | float) else "", escape(str(value))) for value in row]
+        body += f"<tr>{''.join(f'<td{flush}>{text}</td>' for flush, text in cells)}</tr>"
     title = f'<div class="title">{escape(above)}</div>' if above else ""
     notes = "".join(f'<div class="note">{escape(note)}</div>' for note in below)
     return styled(f"{title}<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}")

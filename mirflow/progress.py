@@ -92,14 +92,11 @@ class Bar(Progress):
     """A bar with tracks done, rate and time left, or a spinner for a stage; both appear only where work takes time."""
 
     stage_seconds = SLOW_SECONDS
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
-        self._bar: RichProgress | None = None
-        self._task: TaskID | None = None
-        self._lock = Lock()
-        self._current = ""
-        self._status: Status | None = None
+    _lock = Lock()  # of the terminal
+    _bar: RichProgress | None = None
+    _task: TaskID | None = None
+    _current = ""
+    _status: Status | None = None
 
     def stage(self, name: str) -> None:
         """Begin a stage without counts, such as looking for files; empty: end it."""

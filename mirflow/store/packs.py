@@ -274,12 +274,10 @@ def _write(root: zarr.Group, pack: Pack) -> None:
     from .zarr_io import write_array
 
     kind, rows = KINDS[pack.kind], pack.rows
-
-    def put(name: str, values: Array, dim: str, attrs: Mapping[str, Any]) -> None:
-        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), None, attrs)
-
-    put("track", strings(pack.tracks), "track", {"long_name": "track"})
-    put(DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"})
+    arrays: list[tuple[str, Array, str, Mapping[str, Any]]] = [
+        ("track", strings(pack.tracks), "track", {"long_name": "track"}),
+        (DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"}),
+    ]
     for name, (dim, values, attrs) in to_variables(kind, rows).items():
         if name == VOCABULARY:
             values = strings(rows.labels)  # the texts of numpy lose NUL characters at their ends
@@ -287,9 +285,12 @@ def _write(root: zarr.Group, pack: Pack) -> None:
             values = values.astype(np.int32)
         elif values.dtype.kind in "OTU":
             values = strings(map(str, values))
-        put(name, np.asarray(values), dim, attrs)
+        arrays.append((name, np.asarray(values), dim, attrs))
     for name, entries in pack.metadata.items():
-        put(_coord_name(name), column(entries.tolist()), "track", {"long_name": name, "track_attribute": name})
+        about = {"long_name": name, "track_attribute": name}
+        arrays.append((_coord_name(name), column(entries.tolist()), "track", about))
+    for name, values, dim, attrs in arrays:
+        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), None, attrs)
 
 
 def _coord_name(name: str) -> str:
