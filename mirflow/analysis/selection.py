@@ -81,7 +81,7 @@ class CellProblem:
     @property
     def scored(self) -> str:
         """True if the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
-        if not self.status.scored:
+        if self.status not in SCORED:
             return "no"
         return "partly" if self.status == Status.ok and self.kind == "reason" else "yes"
 

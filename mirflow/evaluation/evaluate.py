@@ -56,7 +56,7 @@ from ..readers.objects import VOCABULARY, ObjectSource, in_vocabulary, is_read
 from ..readers.options import OPTIONS, SIDES, Reading, split_sides
 from ..readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from ..readers.tables.table import RowKey, TableSource, is_table, open_table
-from ..store.cells import Caution, Cells, GroupContent, Status, concatenate_cells, no_cells, text_of
+from ..store.cells import SCORED, Caution, Cells, GroupContent, Status, concatenate_cells, no_cells, text_of
 from ..store.format import kept_settings, metric_coords
 from ..store.packs import PackSource, open_pack
 from ..store.read import dataset_of
@@ -246,7 +246,7 @@ def evaluate(
     result = result.isel(system=0, drop=True)
     if single:
         result = result.isel(track=0, drop=True)
-        if not Status(int(result.status)).scored:
+        if Status(int(result.status)) not in SCORED:
             raise InvalidAnnotationError(text_of(str(result.message.item())))
     warn_of_results(concatenate_cells(parts), causes)
     return result

@@ -30,7 +30,7 @@ from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention
 from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
-from ..store.cells import EMPTY, FAILED, Status, read_message
+from ..store.cells import EMPTY, FAILED, SCORED, Status, read_message
 from ..store.format import list_cautions, told_patches, told_reading
 from .captions import caution_notes, empty_note, missing_note, nothing_note, titles_of
 from .layout import (
@@ -62,7 +62,7 @@ def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
     dims = ("with dims",) if any(map(tables_of, boards.values())) else ()
     for name, ds in boards.items():
         counts = count_statuses(ds).sum(axis=0)
-        scored = sum(int(counts[index]) for index, status in enumerate(Status) if status.scored)
+        scored = sum(int(counts[index]) for index, status in enumerate(Status) if status in SCORED)
         rules = (str(ds.attrs.get(key, "")) or None for key in ("task", "convention"))
         sizes = (*(ds.sizes[dim] for dim in ("system", "track", "metric")), *(len(tables_of(ds)) for _ in dims))
         rows.append((name, *rules, *sizes, f"{scored} of {counts.sum()}"))
@@ -146,7 +146,7 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
     Notes and repairs of cells with scores are left out.
     """
     kinds = group_problems([one for one in problems if one.scored != "yes" and one.kind == "reason"])
-    named = [("without some metrics" if own[0].status.scored else own[0].status.name, own) for own in kinds[:_KINDS]]
+    named = [("without some metrics" if own[0].status in SCORED else own[0].status.name, own) for own in kinds[:_KINDS]]
     doubtful = [one for one in problems if one.kind == "warning" and one.scored == "yes"]
     reasons = [one for one in problems if one.kind == "reason"]
     empty = [(state, [one for one in reasons if one.status == state]) for state in sorted(EMPTY)]
@@ -319,7 +319,7 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False, people: bool = True) ->
         *(cell[one].values.tolist() for one in (*columns, "unit")), strict=True
     ):
         shown = f"{100 * score:.2f}" if percent and not unit and score == score else score
-        nothing = people and weight == 0 and Status(int(cell["status"])).scored
+        nothing = people and weight == 0 and Status(int(cell["status"])) in SCORED
         rows.append((name, _UNDEFINED if nothing else shown, weight, weight_unit))
     origin = {name: ds.attrs.get(name) for name in ("task", "convention", "grid")}
     notes = ["ratios in percent"] if percent else []
@@ -342,7 +342,7 @@ def cell_remarks(ds: xr.Dataset) -> tuple[list[str], list[str]]:
             if status in FAILED:
                 texts = [one.text for one in remarks if one.kind == "reason"] or [""]
                 failed += [f"{where}: {status.name}: {text.removeprefix(f'{both}: ')}" for text in texts]
-            for one in remarks if status.scored else ():
+            for one in remarks if status in SCORED else ():
                 kind = "" if one.kind == "reason" else f"{one.kind}: "
                 scored.append(f"{where}: {kind}{one.text.removeprefix(f'{both}: ')}")
     return failed, scored

@@ -38,14 +38,10 @@ class Status(IntEnum):
     invalid = 7
     failed = 8
 
-    @property
-    def scored(self) -> bool:
-        """True if the cell has a score that a mean may use."""
-        return self in SCORED
-
 
 EMPTY = frozenset({Status.empty_reference, Status.empty_estimate})
 SCORED = frozenset({Status.ok, *EMPTY})
+"""Statuses of cells with a score that a mean may use."""
 MISSING = frozenset({Status.missing_estimate, Status.missing_reference})
 QUOTES_NOTHING = EMPTY | MISSING | {Status.not_computed}
 """Statuses whose messages name files; messages of other statuses may quote an annotation."""

@@ -92,6 +92,8 @@ class StoredGroup(StoredResults):
     """An evaluation in a generation of a store."""
 
     def __init__(self, root: zarr.Group, name: str, path: str | Path) -> None:
+        from .zarr_io import WRITTEN
+
         self._group = cast(Any, root[name])
         self._path = path
         self.name = name
@@ -102,6 +104,15 @@ class StoredGroup(StoredResults):
         self._complete: set[str] = set()
         self._blank: set[bytes] = set()
         self.rows = {system: row for row, system in enumerate(self.systems)}
+        self.extras: dict[str, Sparse] = {}
+        """Results with extra dims, without their entries."""
+        for key, dims in sorted(self._dims.items()):
+            if dims[:2] == DIMS[:2] and len(dims) > 2 and dims != DIMS:
+                array, inner = self._group[key], dims[2:]
+                attrs = {about: value for about, value in array.attrs.items() if about not in (WRITTEN, OWN_DIMS)}
+                labels = tuple(tuple(self._whole(dim).tolist()) for dim in inner)
+                nowhere, own = np.empty((0, 1 + len(inner)), np.int64), tuple(array.attrs.get(OWN_DIMS, inner))
+                self.extras[key] = Sparse(own, labels, nowhere, np.empty(0), attrs, float(array.fill_value))
 
     @property
     def content(self) -> GroupContent:
@@ -123,22 +134,6 @@ class StoredGroup(StoredResults):
         """Duration of the reference of each track."""
         values: Float = self._whole("duration")
         return values
-
-    @cached_property
-    def extras(self) -> dict[str, Sparse]:
-        """Results with extra dims, without their entries."""
-        from .zarr_io import WRITTEN
-
-        names = sorted(key for key, dims in self._dims.items() if dims[:2] == DIMS[:2] and len(dims) > 2)
-        extras = {}
-        for name in names:
-            array, dims = self._group[name], self._dims[name][2:]
-            if self._dims[name] != DIMS:
-                attrs = {key: value for key, value in array.attrs.items() if key not in (WRITTEN, OWN_DIMS)}
-                labels = tuple(tuple(self._whole(dim).tolist()) for dim in dims)
-                nowhere, own = np.empty((0, 1 + len(dims)), np.int64), tuple(array.attrs.get(OWN_DIMS, dims))
-                extras[name] = Sparse(own, labels, nowhere, np.empty(0), attrs, float(array.fill_value))
-        return extras
 
     def read(self, name: str, systems: Sequence[str], measures: Sequence[int] | None = None) -> Array:
         """Values of a variable: (systems, tracks), of scores and weights with the measures, all or at some places."""
