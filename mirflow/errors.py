@@ -233,13 +233,11 @@ def suggest(name: str, known: Iterable[str]) -> str:
         return "none is known"
     if len(known) <= MOST_NAMES:
         return f"known: {', '.join(known)}"
-    letters = difflib.SequenceMatcher(b=name.casefold())
-
-    def likeness(one: str) -> float:
+    letters, likeness = difflib.SequenceMatcher(b=name.casefold()), dict[str, float]()
+    for one in known:
         letters.set_seq1(one.casefold())
-        return letters.quick_ratio()
-
-    return f"the nearest of {len(known)} are {', '.join(heapq.nlargest(3, known, key=likeness))}"
+        likeness[one] = letters.quick_ratio()
+    return f"the nearest of {len(known)} are {', '.join(heapq.nlargest(3, known, key=likeness.__getitem__))}"
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from contextlib import suppress
 from datetime import timedelta
 from functools import lru_cache
@@ -30,7 +29,8 @@ SILENT_SECONDS = 8  # seconds to wait for a connection, and for the next bytes o
 RETRY_SECONDS = 8
 """Seconds after which a failed request is not repeated: where nothing answers, a message comes within 12 seconds."""
 _MOST_SECONDS = 3600
-SLOWEST = 8 * 1024  # bytes a second that an answer must have on average, after the first seconds
+SLOWEST = 8 * 1024
+"""Bytes a second that an answer must have on average: it may take `PATIENCE`, and a second for so many that came."""
 PATIENCE = 30.0
 """Seconds for any answer, however short; longer than those after which a silent server is given up."""
 TOO_SLOW = f"the server sends less than {SLOWEST // 1024} kB a second; try again later, or read a copy"
@@ -178,22 +178,6 @@ def client_of(kind: str, host: str, *, stays: bool = False, brief: bool = False)
     `ImportError` if obstore is not installed."""
     environment = sorted((name, value) for name, value in os.environ.items() if name.startswith(_SERVICES))
     return _client(kind, host, tuple(environment), brief=brief, stays=stays and kind in ("http", "https"))
-
-
-class Pace:
-    """How long an answer may still take: it has `PATIENCE`, and a second for every `SLOWEST` bytes that came."""
-
-    def __init__(self) -> None:
-        self._end = time.monotonic() + PATIENCE
-
-    def received(self, size: int) -> None:
-        """Count bytes that came."""
-        self._end += size / SLOWEST
-
-    @property
-    def left(self) -> float:
-        """Seconds for the next bytes; negative if they are overdue."""
-        return self._end - time.monotonic()
 
 
 def silence_of(kind: str, bucket: str) -> str:

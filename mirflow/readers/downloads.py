@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from urllib.parse import unquote
 
+from .. import remote
 from ..errors import UnreadableError
-from ..remote import NEEDED, SILENCES, TOO_SLOW, Pace, client_of, reason_of, status_of
+from ..remote import NEEDED, SILENCES, SLOWEST, TOO_SLOW, client_of, reason_of, status_of
 
 if TYPE_CHECKING:
     from obstore import BytesStream, ObjectMeta
@@ -229,15 +230,15 @@ def _keep(copy: Path, chunks: BytesStream) -> None:
     Bytes that come too slowly are refused; a pause is an error of the library.
     """
     global _written
-    pace = Pace()
+    end_of_patience = time.monotonic() + remote.PATIENCE
     cache_folder().mkdir(mode=0o700, parents=True, exist_ok=True)
     copy.parent.mkdir(parents=True, exist_ok=True)
     partial = copy.with_name(f"{copy.name}.{os.getpid()}.{threading.get_ident()}.part")
     try:
         with partial.open("wb") as file:
             for chunk in map(bytes, chunks):
-                pace.received(len(chunk))
-                if pace.left < 0:
+                end_of_patience += len(chunk) / SLOWEST
+                if time.monotonic() > end_of_patience:
                     raise UnreadableError(f"{_UNREAD}{TOO_SLOW}")
                 _written += file.write(chunk)
         partial.replace(copy)

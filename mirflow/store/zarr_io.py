@@ -30,8 +30,9 @@ from zarr.abc.store import OffsetByteRequest, RangeByteRequest, SuffixByteReques
 from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore, ObjectStore, WrapperStore
 
+from .. import remote
 from ..errors import DamagedError, StoreError
-from ..remote import NEEDED, TOO_SLOW, Address, Pace, as_given, client_of, parse_address, reason_of, store_flaw
+from ..remote import NEEDED, SLOWEST, TOO_SLOW, Address, as_given, client_of, parse_address, reason_of, store_flaw
 from .generations import CHUNK, REPLACED, SEPARATOR, chunk_encoding, chunk_files, reading, unless_replaced, write_synced
 
 if TYPE_CHECKING:
@@ -387,10 +388,10 @@ class UrlStore(Base):
         elif byte_range is not None:
             options = {"range": {"suffix": byte_range.suffix}}
         for attempt in range(1, _TRIES + 1):
-            pace = Pace()
+            end_of_patience = time.monotonic() + remote.PATIENCE
             try:
                 asking = obstore.get_async(self.store, f"{self._prefix}/{key}", options=options)
-                answer = await asyncio.wait_for(asking, pace.left)
+                answer = await asyncio.wait_for(asking, end_of_patience - time.monotonic())
                 if answer.meta["size"] > _MOST_OF_FILE:
                     size = f"{answer.meta['size'] / 2**20:.0f} MB"
                     raise StoreError(
@@ -399,9 +400,9 @@ class UrlStore(Base):
                 first, end = answer.range
                 data = bytearray()
                 parts = aiter(answer.stream(min_chunk_size=_PART))
-                while part := await asyncio.wait_for(anext(parts, b""), pace.left):
+                while part := await asyncio.wait_for(anext(parts, b""), end_of_patience - time.monotonic()):
                     data += part
-                    pace.received(len(part))
+                    end_of_patience += len(part) / SLOWEST
                     if len(data) > end - first:
                         raise StoreError(
                             f"{self.address}: the server sends more of {key!r} than there is; {SERVER_REMEDY}"
