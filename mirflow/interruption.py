@@ -119,18 +119,17 @@ def deferred() -> Iterator[None]:
 def abandon_threads(code: int) -> None:
     """End this process, whose command has ended with an exit code, even if threads are still running. Otherwise, the
     interpreter would wait for them indefinitely, such as for a thread started by a user's metric."""
-
-    def others() -> list[str]:
-        return [one.name for one in threading.enumerate() if not one.daemon and one is not threading.main_thread()]
+    main = threading.main_thread()
+    if all(one.daemon or one is main for one in threading.enumerate()):
+        return
 
     def end() -> None:
         time.sleep(THREAD_SECONDS)
-        names = ", ".join(map(repr, others()))
+        names = ", ".join(repr(one.name) for one in threading.enumerate() if not one.daemon and one is not main)
         print(f"warning: the command has ended, but not the threads {names}; they are abandoned", file=sys.stderr)
         os._exit(code)
 
-    if others():
-        threading.Thread(target=end, daemon=True).start()
+    threading.Thread(target=end, daemon=True).start()
 
 
 _ANSWERING = ("obstore", "icechunk")  # libraries with threads of their own, which answer requests

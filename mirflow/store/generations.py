@@ -364,11 +364,6 @@ def chunk_key(metadata: Mapping[str, Any], place: Sequence[int]) -> str:
     return str(separator).join(["c", *map(str, place)])
 
 
-def chunk_encoding(separator: str) -> dict[str, Any]:
-    """The metadata of an array that say how indices are joined."""
-    return {"name": "default", "configuration": {"separator": separator}}
-
-
 def chunk_files(array: Path) -> Mapping[int, Mapping[str, str]]:
     """The files of chunks in the folder of an array, by the first index, then by the others joined by dots."""
     found = array.stat()  # a store that is made anew may get the inodes of the one that was removed

@@ -289,8 +289,8 @@ def _write(root: zarr.Group, pack: Pack) -> None:
     for name, entries in pack.metadata.items():
         about = {"long_name": name, "track_attribute": name}
         arrays.append((_coord_name(name), column(entries.tolist()), "track", about))
-    for name, values, dim, attrs in arrays:
-        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), None, attrs)
+    for name, values, dim, described in arrays:
+        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), None, described)
 
 
 def _coord_name(name: str) -> str:

@@ -33,7 +33,7 @@ from zarr.storage import LocalStore, ObjectStore, WrapperStore
 from .. import remote
 from ..errors import DamagedError, StoreError
 from ..remote import NEEDED, SLOWEST, TOO_SLOW, Address, as_given, client_of, parse_address, reason_of, store_flaw
-from .generations import CHUNK, REPLACED, SEPARATOR, chunk_encoding, chunk_files, reading, unless_replaced, write_synced
+from .generations import CHUNK, REPLACED, SEPARATOR, chunk_files, reading, unless_replaced, write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.buffer import Buffer, BufferPrototype
@@ -459,6 +459,7 @@ def create_array(
     """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers. Unless it is
     sparse, chunks of nothing but fill values are written too, so that a lost chunk differs from them. With `shards`, a
     file holds the chunks of a shard, and one of them can be read without the others."""
+    separator = SEPARATOR if isinstance(group.store, LocalStore) else "/"
     return group.create_array(
         name,
         shape=shape,
@@ -466,7 +467,7 @@ def create_array(
         chunks=tuple(max(1, size) for size in chunks),
         shards=shards,
         fill_value=fill,
-        chunk_key_encoding=chunk_encoding(SEPARATOR if isinstance(group.store, LocalStore) else "/"),
+        chunk_key_encoding={"name": "default", "configuration": {"separator": separator}},
         compressors=ZstdCodec(level=0, checksum=True),
         dimension_names=dims,
         attributes=dict(attrs),

@@ -44,7 +44,7 @@ from ...reports.tables import to_csv as table_to_csv
 from ...reports.tables import to_json as table_to_json
 from ...store.cells import Status
 from ...store.format import list_cautions, nested_attrs
-from ...store.generations import chunk_encoding, chunk_key
+from ...store.generations import chunk_key
 from .accounts import Viewer
 from .cache import CORS, Content, Snapshot, Stores, choose_kind, digest, is_known
 from .security import GuardedRoute
@@ -639,7 +639,7 @@ class ZarrFiles:
             if "pipeline" in attributes:
                 attributes["pipeline"] = without_folders(str(attributes["pipeline"]))
             if described.get("node_type") == "array":
-                described["chunk_key_encoding"] = {**chunk_encoding(separator), "name": name}
+                described["chunk_key_encoding"] = {"name": name, "configuration": {"separator": separator}}
         text = json.dumps(content, ensure_ascii=False).encode()
         with self._lock:
             while len(self._documents) >= _MOST_DOCUMENTS:
