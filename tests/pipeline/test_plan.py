@@ -160,13 +160,14 @@ def test_stamps_tell_names_sizes_times_and_sides_apart() -> None:
     assert stamp(held, held) == stamp(Held("x"), Held("x"))
 
 
-def test_a_plan_knows_whether_annotators_are_distinguished() -> None:
+def test_blocks_of_a_plan_know_whether_annotators_are_distinguished() -> None:
     annotators = tuple(Reference(Held(f"a.jams [{name}]"), name) for name in ("A1", "A2", "A3"))
     plan = replace(make_plan(("A1", "S"), ("a",)), references=(annotators,), combine="each")
     plan = replace(plan, estimates=((Held("a.jams [A1]"),), (Held("S/a"),)))
     assert plan.annotators == ("A1", "A2", "A3")
-    assert plan.by_annotator
-    assert not make_plan(("S",), ("a",)).by_annotator
+    for some, by_annotator in ((plan, True), (make_plan(("S",), ("a",)), False)):
+        (task,) = block_graph(some, np.ones(some.shape, dtype=np.bool_), "").values()
+        assert task[0].by_annotator == by_annotator
 
 
 def test_the_description_counts_everything() -> None:
