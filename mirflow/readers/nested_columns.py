@@ -53,20 +53,17 @@ class Leaf:
         return self.alias or (self.path.removeprefix(f"{self.parent}.") if self.parent else self.path)
 
 
-def leaves_of(schema: Any) -> list[Leaf]:
-    """The columns of values of a schema, in the order in which Parquet files store them."""
-    return [leaf for field in schema for leaf in _leaves(field.name, field.type, 0, "")]
-
-
-def _leaves(path: str, kind: Any, depth: int, parent: str) -> Iterator[Leaf]:
+def leaves_of(kind: Any, path: str = "", depth: int = 0, parent: str = "") -> Iterator[Leaf]:
+    """The columns of values of a schema, or of a type at a path, in the order in which Parquet files store them."""
+    arrow = import_arrow("nested columns")
     kind = getattr(kind, "storage_type", kind)
-    if isinstance(kind, import_arrow("nested columns").StructType):
+    if isinstance(kind, arrow.Schema | arrow.StructType):
         for field in kind:
-            yield from _leaves(f"{path}.{field.name}", field.type, depth, path)
+            yield from leaves_of(field.type, f"{path}.{field.name}" if path else field.name, depth, path)
     elif hasattr(kind, "item_field"):  # a map: a list of keys and items
         yield from (Leaf(f"{path}.{name}", depth + 1, path) for name in ("key", "value"))
     elif hasattr(kind, "value_field"):
-        yield from _leaves(path, kind.value_type, depth + 1, parent)
+        yield from leaves_of(kind.value_type, path, depth + 1, parent)
     else:
         yield Leaf(path, depth, parent, getattr(kind, "value_type", kind))  # of a dictionary
 

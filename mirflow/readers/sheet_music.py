@@ -119,18 +119,18 @@ class _Music21Part:
             meter = (signature.numerator, signature.denominator) if signature is not None else (0, 0)
             yield NotatedBar(float(measure.offset), float(measure.duration.quarterLength), *meter)
 
-    def harmonies(self) -> Sequence[tuple[float, Any]]:
-        """Chord symbols and Roman numerals, with their offsets."""
+    def harmonies(self) -> Sequence[tuple[float, Any, str]]:
+        """Chord symbols and Roman numerals, with their offsets and places."""
         return placed(self.part, ("ChordSymbol", "RomanNumeral"))
 
     def key_signatures(self) -> Iterator[NotatedKey]:
-        for offset, one in placed(self.part, ("KeySignature",)):
+        for offset, one, where in placed(self.part, ("KeySignature",)):
             key = one if hasattr(one, "tonic") else one.asKey("major")
-            yield NotatedKey(offset, spelled(key.tonic), key.mode if key is one else "", where_is(one, offset))
+            yield NotatedKey(offset, spelled(key.tonic), key.mode if key is one else "", where)
 
     def tempi(self) -> Iterator[tuple[float, float]]:
         """Offsets and quarter notes per minute of the tempo marks with a number."""
-        for offset, mark in placed(self.part, ("MetronomeMark",)):
+        for offset, mark, _ in placed(self.part, ("MetronomeMark",)):
             # Words alone, such as Andante, do not state a tempo.
             if mark.numberSounding is not None or (mark.number is not None and not mark.numberImplicit):
                 yield offset, float(mark.getQuarterBPM(useNumberSounding=True))
@@ -142,18 +142,14 @@ class _Music21Part:
         return any(interval is not None and round(interval.semitones) % 12 != 0 for interval in intervals)
 
 
-def placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any]]:
-    """Elements of classes of music21 with their offsets in the score or part, sorted by offset."""
-    found = [
-        (float(element.getOffsetInHierarchy(score)), element) for element in score.recurse().getElementsByClass(classes)
-    ]
-    return sorted(found, key=lambda one: one[0])
-
-
-def where_is(element: Any, offset: float) -> str:
-    """Describe the place of an element of music21."""
-    number = element.measureNumber
-    return f"in measure {number}" if number is not None else f"at quarter note {offset:g}"
+def placed(score: Any, classes: Sequence[str]) -> list[tuple[float, Any, str]]:
+    """Elements of classes of music21 with their offsets in the score or part, sorted by these, and places in words."""
+    found = []
+    for element in score.recurse().getElementsByClass(classes):
+        offset, number = float(element.getOffsetInHierarchy(score)), element.measureNumber
+        where = f"in measure {number}" if number is not None else f"at quarter note {offset:g}"
+        found.append((offset, element, where))
+    return sorted(found, key=itemgetter(0))
 
 
 def spelled(pitch: Any) -> str:
@@ -193,7 +189,7 @@ class _PartituraPart:
             meter = (known[0].beats, known[0].beat_type) if known else (0, 0)
             yield NotatedBar(start, end - start, *meter)
 
-    def harmonies(self) -> Sequence[tuple[float, Any]]:
+    def harmonies(self) -> Sequence[tuple[float, Any, str]]:
         return ()
 
     def key_signatures(self) -> Iterator[NotatedKey]:
@@ -328,7 +324,7 @@ def parse_notation(data: bytes, reading: Reading, format: str = "musicxml", name
                 pitch = PITCH_CLASSES[tonic[0]] + tonic.count("#") - tonic.count("b")
                 marks.append((QUARTER * quarter, f"key {pitch % 12} {mode or 'major'}"))
         for part in parts:
-            for quarter, symbol in part.harmonies():
+            for quarter, symbol, _ in part.harmonies():
                 if "ChordSymbol" in symbol.classes:
                     marks.append((QUARTER * quarter, f"chord {str(symbol.figure).replace('-', 'b')}"))
     return _notation(notes, marks, reading, Account(str(name), FORMATS[format].silent))
@@ -579,11 +575,13 @@ def _spans(score: ParsedScore, what: str, name: str | Path) -> list[tuple[float,
     found: list[tuple[float, str, str]] = []
     bare: dict[float, str] = {}  # signatures without a mode
     for part in score.parts:
-        rows: Iterable[tuple[float, Any, str]] = (
-            (offset, symbol, where_is(symbol, offset)) for offset, symbol in part.harmonies()
-        )
         if what == "keys":
-            rows = ((key.offset, key.mode and f"{key.tonic} {key.mode}", key.where) for key in part.key_signatures())
+            keys = part.key_signatures()
+            rows: Iterable[tuple[float, Any, str]] = (
+                (key.offset, key.mode and f"{key.tonic} {key.mode}", key.where) for key in keys
+            )
+        else:
+            rows = part.harmonies()
         for offset, symbol, where in rows:
             if what == "keys" and not symbol:
                 bare.setdefault(offset, where)

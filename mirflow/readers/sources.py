@@ -166,18 +166,19 @@ class FileSource(Source):
         """The digest of the file's bytes, which are not parsed."""
         return digest_of(read_bytes(self.path, self.reading.max_bytes, self.name or self.path))
 
-    def read(self) -> tuple[Annotation, str]:
-        """The annotation and the digest of the file's bytes; messages have the remedies that work."""
-        return read_advised(self.read_as, self.reading)
+    def read(self, reading: Reading | None = None) -> tuple[Annotation, str]:
+        """The annotation and the digest of the file's bytes; messages have the remedies that work.
 
-    def read_as(self, reading: Reading) -> tuple[Annotation, str]:
-        """As `read`, by another reading, with all remedies in messages."""
+        By a given `reading`, with which remedies are tried, messages have all of them.
+        """
+        if reading is None:
+            return read_advised(self.read, self.reading)
         name = self.name or self.path
         if "track" in reading.delimited.keys and reading is not self.reading:  # which a remedy declares
             from .tables.table import TableSource, open_table
 
             key = next(iter(open_table(self.path, reading, replace(self, reading=reading).label).of_key))
-            return TableSource(self.path, key, reading).read_as(reading)
+            return TableSource(self.path, key, reading).read(reading)
         format = reading.format_of(self.path)
         if format == "jams":
             from .jams import open_jams

@@ -209,7 +209,7 @@ class ParquetRows:
             # Texts are read as dictionaries, as a small file may repeat a long one very often.
             self._file = arrow.parquet.ParquetFile(source, read_dictionary=self._names)
             self.schema = self._file.schema_arrow
-            self.leaves = leaves_of(self.schema)
+            self.leaves = list(leaves_of(self.schema))
             metadata = self._file.metadata
             counts = [metadata.row_group(place).num_rows for place in range(metadata.num_row_groups)]
         if min(counts, default=0) < 0 or sum(counts) != metadata.num_rows:

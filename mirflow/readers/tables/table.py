@@ -143,12 +143,13 @@ class TableSource(Source):
         """Size and hash of the track's rows, so that a changed row affects only its track."""
         return self.table(self.reading).stamp(self.key) if self.found is None else self.found
 
-    def read(self) -> tuple[Annotation, str]:
-        """The annotation, and the digest of the track's rows; messages have the remedies that work."""
-        return read_advised(self.read_as, self.reading)
+    def read(self, reading: Reading | None = None) -> tuple[Annotation, str]:
+        """The annotation, and the digest of the track's rows; messages have the remedies that work.
 
-    def read_as(self, reading: Reading) -> tuple[Annotation, str]:
-        """As `read`, by another reading, with all remedies in messages."""
+        By a given `reading`, with which remedies are tried, messages have all of them.
+        """
+        if reading is None:
+            return read_advised(self.read, self.reading)
         annotation, digest = self.table(reading).read(self.key)
         return reading.with_labels(annotation), digest
 
